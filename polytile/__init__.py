@@ -1,0 +1,60 @@
+"""polytile: C loop nests in, CUDA that is proven legal and validated out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from polytile.api import CompiledScop, Program, compile, compile_scop
+    from polytile.diagnostics import (
+        DeviceError,
+        IllegalSchedule,
+        InternalError,
+        PolytileError,
+        UsageError,
+        UserError,
+        ValidationError,
+    )
+    from polytile.options import Options
+
+_API = ("CompiledScop", "Program", "compile", "compile_scop")
+_ERRORS = (
+    "DeviceError",
+    "IllegalSchedule",
+    "InternalError",
+    "PolytileError",
+    "UsageError",
+    "UserError",
+    "ValidationError",
+)
+
+__all__ = [
+    "CompiledScop",
+    "DeviceError",
+    "IllegalSchedule",
+    "InternalError",
+    "Options",
+    "PolytileError",
+    "Program",
+    "UsageError",
+    "UserError",
+    "ValidationError",
+    "__version__",
+    "compile",
+    "compile_scop",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the API on first use: `polytile --version` must not pay for isl."""
+    from importlib import import_module
+
+    if name in _API:
+        return getattr(import_module("polytile.api"), name)
+    if name in _ERRORS:
+        return getattr(import_module("polytile.diagnostics"), name)
+    if name == "Options":
+        return import_module("polytile.options").Options
+    raise AttributeError(f"module 'polytile' has no attribute {name!r}")

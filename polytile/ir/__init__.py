@@ -1,0 +1,1 @@
+"""The vocabulary every stage shares: data only, no search and no text."""

@@ -1,0 +1,257 @@
+"""Statement bodies and index expressions: one small expression language for the C that comes in and the CUDA that goes out.
+
+Every node is frozen and carries its type (values) or its source location (statements). Nodes that read memory are
+`Access`; everything else is a pure value. The frontend builds these from C, the code generator prints them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polytile.diagnostics import NOWHERE, Location
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """A C scalar or struct type. `kind` is "int", "float" or "struct"; `size` in bytes (LP64)."""
+
+    name: str
+    kind: str
+    size: int
+    signed: bool = True
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("int", "float", "struct"):
+            raise ValueError(f"unknown kind of type: {self.kind}")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+CHAR = CType("char", "int", 1)
+SCHAR = CType("signed char", "int", 1)
+UCHAR = CType("unsigned char", "int", 1, signed=False)
+BOOL = CType("_Bool", "int", 1, signed=False)
+SHORT = CType("short", "int", 2)
+USHORT = CType("unsigned short", "int", 2, signed=False)
+INT = CType("int", "int", 4)
+UINT = CType("unsigned int", "int", 4, signed=False)
+LONG = CType("long", "int", 8)
+ULONG = CType("unsigned long", "int", 8, signed=False)
+LLONG = CType("long long", "int", 8)
+ULLONG = CType("unsigned long long", "int", 8, signed=False)
+FLOAT = CType("float", "float", 4)
+DOUBLE = CType("double", "float", 8)
+SCALAR_TYPES = {
+    t.name: t
+    for t in (CHAR, SCHAR, UCHAR, BOOL, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """Base of values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expr):
+    """A constant, spelt as in the source: `0.33333`, `1.0f`, `3`."""
+
+    text: str
+    type: CType = INT
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Expr):
+    """An iterator, a parameter, or a name declared in the enclosing statement tree; never an array."""
+
+    name: str
+    type: CType = INT
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Expr):
+    """An element of an array of the Scop: `A[i][j + 1]`, `p[i].x` (field "x"), or a scalar (no subscripts)."""
+
+    array: str
+    subscripts: tuple[Expr, ...] = ()
+    type: CType = DOUBLE
+    field: str | None = None
+    location: Location = field(default=NOWHERE, compare=False)
+
+
+UNARY = ("-", "+", "!", "~")
+BINARY = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "&&", "||")
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Expr):
+    op: str
+    operand: Expr
+    type: CType = INT
+
+    def __post_init__(self) -> None:
+        if self.op not in UNARY:
+            raise ValueError(f"unknown unary operator: {self.op}")
+
+
+@dataclass(frozen=True, slots=True)
+class Binary(Expr):
+    op: str
+    left: Expr
+    right: Expr
+    type: CType = INT
+
+    def __post_init__(self) -> None:
+        if self.op not in BINARY:
+            raise ValueError(f"unknown binary operator: {self.op}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ternary(Expr):
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    type: CType = INT
+
+
+@dataclass(frozen=True, slots=True)
+class Cast(Expr):
+    type: CType
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Expr):
+    """A pure function: C's math library under its C name and C types (`sqrt` takes and gives double, `sqrtf` float),
+    or one of the index helpers `min`, `max`, `floord` (floor division by a positive constant) and `pmod`
+    (the non-negative remainder by a positive constant)."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    type: CType = DOUBLE
+
+
+@dataclass(frozen=True, slots=True)
+class Stmt:
+    """Base of statement trees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assign(Stmt):
+    """`target op= value`; op is "" for a plain assignment. The target is an Access or a declared local Name."""
+
+    target: Access | Name
+    op: str
+    value: Expr
+    location: Location = field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.op not in ("", "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"):
+            raise ValueError(f"unknown assignment operator: {self.op}=")
+
+
+@dataclass(frozen=True, slots=True)
+class Declare(Stmt):
+    """`type name = value;` with a scope of the enclosing statement tree."""
+
+    name: str
+    type: CType
+    value: Expr | None
+    location: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class If(Stmt):
+    condition: Expr
+    then: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+    location: Location = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class For(Stmt):
+    """`for (type iterator = lower; condition; iterator += step) body`."""
+
+    iterator: str
+    lower: Expr
+    condition: Expr
+    step: int
+    body: tuple[Stmt, ...]
+    type: CType = INT
+    location: Location = field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.step == 0:
+            raise ValueError("a loop needs a step other than 0")
+
+
+Node = Expr | Stmt
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The direct sub-nodes of an expression or statement, in source order."""
+    match node:
+        case Access(subscripts=subs):
+            return subs
+        case Unary(operand=x) | Cast(operand=x):
+            return (x,)
+        case Binary(left=a, right=b):
+            return (a, b)
+        case Ternary(condition=c, then=a, otherwise=b):
+            return (c, a, b)
+        case Call(arguments=args):
+            return args
+        case Assign(target=t, value=v):
+            return (t, v)
+        case Declare(value=v):
+            return () if v is None else (v,)
+        case If(condition=c, then=a, otherwise=b):
+            return (c, *a, *b)
+        case For(lower=lo, condition=c, body=b):
+            return (lo, c, *b)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all below it, parents first."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Rebuild a tree bottom-up, replacing each node n by change(n).
+
+    before: Binary("+", Name("i"), Literal("1")), change = {Name("i") -> Name("c0")}
+    after:  Binary("+", Name("c0"), Literal("1"))
+    """
+
+    def many(nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(rewrite(n, change) for n in nodes)
+
+    match node:
+        case Access():
+            node = replace(node, subscripts=many(node.subscripts))
+        case Unary() | Cast():
+            node = replace(node, operand=rewrite(node.operand, change))
+        case Binary():
+            node = replace(node, left=rewrite(node.left, change), right=rewrite(node.right, change))
+        case Ternary():
+            c, a, b = many((node.condition, node.then, node.otherwise))
+            node = replace(node, condition=c, then=a, otherwise=b)
+        case Call():
+            node = replace(node, arguments=many(node.arguments))
+        case Assign():
+            node = replace(node, target=rewrite(node.target, change), value=rewrite(node.value, change))
+        case Declare() if node.value is not None:
+            node = replace(node, value=rewrite(node.value, change))
+        case If():
+            c = rewrite(node.condition, change)
+            node = replace(node, condition=c, then=many(node.then), otherwise=many(node.otherwise))
+        case For():
+            lower, condition = rewrite(node.lower, change), rewrite(node.condition, change)
+            node = replace(node, lower=lower, condition=condition, body=many(node.body))
+    return change(node)

@@ -1,0 +1,192 @@
+"""The static control part: what the frontend (or another compiler) hands to the scheduler.
+
+Invariants, checked when a Scop is built: every statement's domain is named after it; the access relations map from
+that domain to arrays of the Scop with one dimension per subscript (plus a trailing field number for arrays of structs);
+the schedule covers exactly the domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import islpy as isl
+
+from polytile.diagnostics import NOWHERE, InternalError, Location
+from polytile.ir.expr import CType, Expr, Stmt
+
+
+class AccessKind(Enum):
+    READ = "read"
+    WRITE = "write"  # happens whenever the instance runs
+    MAY_WRITE = "may-write"  # under a data-dependent condition
+    KILL = "kill"  # the value is dead afterwards: the declaration of a local variable
+
+
+class Origin(Enum):
+    EXTERNAL = "external"  # the user's, visible outside the SCoP
+    LOCAL = "local"  # declared inside the SCoP, or proven dead around it
+    TEMPORARY = "temporary"  # made by polytile
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRelation:
+    """`{ S[i, j] -> A[i, j + 1] }` with its kind and the place in the source."""
+
+    array: str
+    kind: AccessKind
+    relation: isl.Map = field(compare=False)
+    location: Location = NOWHERE
+
+    @property
+    def writes(self) -> bool:
+        return self.kind in (AccessKind.WRITE, AccessKind.MAY_WRITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """`x op= e`: op is "+", "*", "min", "max", "&", "|" or "^"; `array` is what is accumulated into."""
+
+    op: str
+    array: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One polyhedral statement: `name[iterators]` over `domain`, doing `body`.
+
+    `body` refers to the iterators by the names in `iterators`, which are the source's.
+    """
+
+    name: str
+    iterators: tuple[str, ...]
+    domain: isl.Set = field(compare=False)
+    body: tuple[Stmt, ...]
+    accesses: tuple[AccessRelation, ...]
+    location: Location = NOWHERE
+    reduction: Reduction | None = None
+    text: str = ""  # the C source, for comments and messages
+
+    def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
+        return (a for a in self.accesses if a.kind in kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array (or scalar: no extents) that the SCoP touches.
+
+    `extents`, outermost first, are expressions over the parameters; the outermost is None where C does not say
+    (`double *A`, `double A[][m]`). They give the memory layout: row-major with the inner extents as pitches.
+    `fields` are the scalar fields of a struct element as (name, type); accesses then carry a trailing field number.
+    """
+
+    name: str
+    element: CType
+    extents: tuple[Expr | None, ...] = ()
+    origin: Origin = Origin.EXTERNAL
+    live_in: bool = True  # may hold a value that was written before the SCoP
+    live_out: bool = True  # may be read after the SCoP
+    may_alias: bool = False  # a plain pointer parameter: disjointness is checked when the program runs
+    fields: tuple[tuple[str, CType], ...] = ()
+    location: Location = NOWHERE
+
+    @property
+    def rank(self) -> int:
+        return len(self.extents)
+
+    @property
+    def access_rank(self) -> int:
+        """Dimensions of the access relations."""
+        return self.rank + bool(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An integer that does not change in the SCoP: a size, a bound."""
+
+    name: str
+    type: CType
+    location: Location = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of the user's file that a SCoP takes, as offsets [start, end) into its text.
+
+    With pragmas, from the start of the `#pragma scop` line to the end of the `#pragma endscop` line.
+    """
+
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scop:
+    """A static control part.
+
+    `context` holds what is known of the parameters; `schedule` is the original execution order, a schedule tree;
+    `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
+    plain, preprocessed C (for the sequential reference), or None when it did not come from C.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    context: isl.Set = field(compare=False)
+    arrays: tuple[Array, ...]
+    statements: tuple[Statement, ...]
+    schedule: isl.Schedule = field(compare=False)
+    span: Span | None = None
+    location: Location = NOWHERE
+    definitions: str = ""
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        names = {a.name for a in self.arrays}
+        for s in self.statements:
+            if s.domain.get_tuple_name() != s.name or s.domain.dim(isl.dim_type.set) != len(s.iterators):
+                raise InternalError(f"statement {s.name} and its domain do not fit: {s.domain}")
+            for a in s.accesses:
+                if a.array not in names or a.relation.get_tuple_name(isl.dim_type.out) != a.array:
+                    raise InternalError(f"statement {s.name} accesses an unknown array: {a.relation}")
+                if a.relation.dim(isl.dim_type.out) != self.array(a.array).access_rank:
+                    raise InternalError(f"access of the wrong rank in {s.name}: {a.relation}")
+
+    def array(self, name: str) -> Array:
+        return next(a for a in self.arrays if a.name == name)
+
+    def statement(self, name: str) -> Statement:
+        return next(s for s in self.statements if s.name == name)
+
+    def written(self, array: str) -> bool:
+        """Whether some statement writes `array`."""
+        return any(a.writes and a.array == array for s in self.statements for a in s.accesses)
+
+    @property
+    def domain(self) -> isl.UnionSet:
+        domain = isl.UnionSet.empty(self.context.get_space().params())
+        for s in self.statements:
+            domain = domain.union(isl.UnionSet.from_set(s.domain))
+        return domain
+
+    def accesses(self, *kinds: AccessKind, arrays: frozenset[str] | None = None) -> isl.UnionMap:
+        """The union of the access relations of these kinds, restricted to the domains (and to `arrays`)."""
+        union = isl.UnionMap.empty(self.context.get_space().params())
+        for s in self.statements:
+            for a in s.relations(*kinds):
+                if arrays is None or a.array in arrays:
+                    union = union.union(isl.UnionMap.from_map(a.relation.intersect_domain(s.domain)))
+        return union
+
+    # The calling convention of the generated entry point, shared by host, header, reference and device runtime.
+    @property
+    def external_arrays(self) -> tuple[Array, ...]:
+        """What the entry point takes after the parameters: arrays as pointers to their first element; a scalar by
+        value when the SCoP does not write it, else as a pointer."""
+        return tuple(a for a in self.arrays if a.origin is Origin.EXTERNAL)
+
+    def by_value(self, array: Array) -> bool:
+        """Whether `array` is a scalar that the SCoP only reads, and so travels by value."""
+        return array.rank == 0 and array.origin is Origin.EXTERNAL and not self.written(array.name)
