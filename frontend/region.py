@@ -1,0 +1,52 @@
+"""What parsing hands to extraction: the C of one SCoP with everything that is declared around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polytile.diagnostics import NOWHERE, Location
+from polytile.ir.expr import CType
+from polytile.ir.scop import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A variable that is visible in a SCoP but declared outside it.
+
+    `extents` are C expressions, outermost first; the outermost is None for `T *p` and `T a[][m]`; () is a scalar.
+    """
+
+    name: str
+    type: CType
+    extents: tuple[c_ast.Node | None, ...] = ()
+    fields: tuple[tuple[str, CType], ...] = ()  # the scalar fields, when `type` is a struct
+    scope: str = "local"  # "parameter", "local" or "global"
+    pointer: bool = False  # declared as a pointer or as an array parameter, so it may alias another one
+    restrict: bool = False
+    const: bool = False
+    live_before: bool = True  # may have been assigned before the SCoP
+    live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
+    location: Location = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One SCoP as pycparser nodes, macros expanded and calls to small functions of the file inlined.
+
+    `name` is unique in the file and a valid C identifier (`kernel_gemm_scop0`). `assumptions` are the conditions of
+    `#pragma polytile assume(...)` and of `__builtin_assume(...)`.
+    """
+
+    name: str
+    function: str
+    body: tuple[c_ast.Node, ...]
+    span: Span
+    symbols: Mapping[str, Symbol]
+    location: Location
+    assumptions: tuple[c_ast.Node, ...] = ()
+    definitions: str = ""  # C text of the struct definitions that the SCoP uses
+    source: str | None = None  # see Scop.source
+    functions: Mapping[str, c_ast.FuncDef] = field(default_factory=dict)  # for calls that were not inlined
