@@ -188,6 +188,13 @@ class For(Stmt):
             raise ValueError("a loop needs a step other than 0")
 
 
+@dataclass(frozen=True, slots=True)
+class Scope(Stmt):
+    """`{ body }`: declarations inside end with it."""
+
+    body: tuple[Stmt, ...]
+
+
 Node = Expr | Stmt
 
 
@@ -212,6 +219,8 @@ def children(node: Node) -> tuple[Node, ...]:
             return (c, *a, *b)
         case For(lower=lo, condition=c, body=b):
             return (lo, c, *b)
+        case Scope(body=b):
+            return b
     return ()
 
 
@@ -254,4 +263,6 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
         case For():
             lower, condition = rewrite(node.lower, change), rewrite(node.condition, change)
             node = replace(node, lower=lower, condition=condition, body=many(node.body))
+        case Scope():
+            node = replace(node, body=many(node.body))
     return change(node)

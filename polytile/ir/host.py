@@ -1,0 +1,67 @@
+"""The host program of one SCoP: buffers, and the loops and launches that run its kernels.
+
+The same program is printed as C++ (the entry point in the .cu) and executed from Python through CuPy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import CType, Expr, Stmt
+from polytile.ir.kernel import Kernel
+from polytile.ir.scop import Array, Origin, Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """The device copy of one array.
+
+    `first` and `elements` are 64-bit expressions over the parameters: the part of the array in device memory is the
+    `elements` elements from linear index `first` (0 but for pointers that are indexed from elsewhere). Kernels get the
+    pointer to element 0, which may lie outside. No elements: nothing is copied or allocated.
+    """
+
+    array: Array
+    first: Expr
+    elements: Expr
+    copy_in: bool
+    copy_out: bool
+
+    @property
+    def temporary(self) -> bool:
+        """Lives only on the device."""
+        return self.array.origin is not Origin.EXTERNAL
+
+
+@dataclass(frozen=True, slots=True)
+class HostProgram:
+    """All that runs for one SCoP. The entry point takes `parameters`, then `arguments` (see Scop.external_arrays).
+
+    `by_value` names the arguments that are read-only scalars; `body` uses For, If, Declare, Comment and Launch, with
+    64-bit integers.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    arguments: tuple[Array, ...]
+    by_value: frozenset[str]
+    buffers: tuple[Buffer, ...]
+    kernels: tuple[Kernel, ...]
+    body: tuple[Stmt, ...]
+    definitions: str = ""
+    summary: tuple[str, ...] = ()
+    location: str = ""  # `gemm.c:41`
+
+    def kernel(self, name: str) -> Kernel:
+        for kernel in self.kernels:
+            if kernel.name == name:
+                return kernel
+        raise InternalError(f"no kernel {name} in {self.name}")
+
+    def buffer(self, array: str) -> Buffer | None:
+        """The buffer of `array`, or None (a scalar by value, an array that lives inside the kernels)."""
+        return next((b for b in self.buffers if b.array.name == array), None)
+
+    def argument_type(self, array: Array) -> CType:
+        return array.element

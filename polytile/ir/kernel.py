@@ -1,0 +1,102 @@
+"""Kernels: statement trees with barriers, and everything a printer needs to know about where names live.
+
+The body uses the nodes of ir/expr.py and the two below. Accesses name arrays of the Scop; `storage` says where each of
+them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import CType, Expr, Stmt, walk
+from polytile.ir.memory import Space, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier(Stmt):
+    """All threads of the block meet; `reason` says which dependence this keeps."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comment(Stmt):
+    """Text for the reader of the generated code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameter:
+    """A scalar (`buffer` None) or the device buffer of the array `buffer`."""
+
+    name: str
+    type: CType
+    buffer: str | None = None
+    const: bool = False  # the kernel does not write through it
+    restrict: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """`const int name = source;` at the top of a kernel, e.g. `const int bi = blockIdx.y;`."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One CUDA kernel.
+
+    `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping.
+    """
+
+    name: str
+    parameters: tuple[KernelParameter, ...]
+    block: tuple[int, int, int]
+    coordinates: tuple[Coordinate, ...]
+    storage: tuple[Storage, ...]
+    body: tuple[Stmt, ...]
+    summary: tuple[str, ...] = ()
+    index_type: str = "int"  # of generated loop variables
+    _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if any(b < 1 for b in self.block):
+            raise InternalError(f"kernel {self.name} has an empty block: {self.block}")
+        self._homes.update({s.array: s for s in self.storage})
+        if len(self._homes) != len(self.storage):
+            raise InternalError(f"kernel {self.name} stores an array twice")
+
+    def home(self, array: str) -> Storage:
+        """Where `array` lives in this kernel."""
+        try:
+            return self._homes[array]
+        except KeyError:
+            raise InternalError(f"kernel {self.name} has no storage for {array}") from None
+
+    @property
+    def shared(self) -> tuple[Storage, ...]:
+        return tuple(s for s in self.storage if s.space is Space.SHARED)
+
+    @property
+    def barriers(self) -> int:
+        """Barriers in the text (not how often they run)."""
+        return sum(isinstance(n, Barrier) for s in self.body for n in walk(s))
+
+
+def ceil_div(value: int, by: int) -> int:
+    return -(-value // by)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch(Stmt):
+    """Launch `kernel` on grid (x, y, z) blocks; every kernel parameter is a name in scope or a device buffer.
+
+    A launch with an empty dimension is skipped. Dimensions y and z beyond 65535 are clamped: the kernel strides.
+    """
+
+    kernel: str
+    grid: tuple[Expr, Expr, Expr]

@@ -1,0 +1,40 @@
+"""What a user may ask of one compilation, validated once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from polytile.diagnostics import UsageError
+
+SCHEDULES = ("auto", "classic")
+MAX_TILE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of a compilation.
+
+    `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
+    entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`.
+    `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and contraction.
+    """
+
+    schedule: str = "auto"
+    tile: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    sizes: str | None = None
+    parameters: dict[str, int] = field(default_factory=dict)
+    strict: bool = False
+    arch: str = "sm_90"
+    load_schedule: str | None = None  # the text of a schedule file
+    max_operations: int = 20_000_000  # isl operations per analysis or scheduling call
+
+    def __post_init__(self) -> None:
+        if self.schedule not in SCHEDULES:
+            raise UsageError(f"unknown schedule {self.schedule!r}", hint=f"one of {', '.join(SCHEDULES)}")
+        for name, sizes in (("tile", self.tile), ("block", self.block)):
+            for size in sizes:
+                if not 1 <= size <= MAX_TILE:
+                    raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
+        if len(self.block) > 3:
+            raise UsageError("--block takes at most three sizes", hint="a block has dimensions z, y and x")
