@@ -50,3 +50,5 @@ class Region:
     definitions: str = ""  # C text of the struct definitions that the SCoP uses
     source: str | None = None  # see Scop.source
     functions: Mapping[str, c_ast.FuncDef] = field(default_factory=dict)  # for calls that were not inlined
+    types: Mapping[str, CType] = field(default_factory=dict)  # typedef names and struct types (`struct point`) by name
+    fields: Mapping[str, tuple[tuple[str, CType], ...]] = field(default_factory=dict)  # of struct types
