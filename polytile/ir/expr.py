@@ -173,12 +173,12 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class For(Stmt):
-    """`for (type iterator = lower; condition; iterator += step) body`."""
+    """`for (type iterator = lower; condition; iterator += step) body`. A kernel's grid-stride loops step by a name."""
 
     iterator: str
     lower: Expr
     condition: Expr
-    step: int
+    step: int | Name
     body: tuple[Stmt, ...]
     type: CType = INT
     location: Location = field(default=NOWHERE, compare=False)
