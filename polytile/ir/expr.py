@@ -7,7 +7,8 @@ Every node is frozen and carries its type (values) or its source location (state
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from dataclasses import field as _field
 from typing import Any
 
 from polytile.diagnostics import NOWHERE, Location
@@ -79,7 +80,7 @@ class Access(Expr):
     subscripts: tuple[Expr, ...] = ()
     type: CType = DOUBLE
     field: str | None = None
-    location: Location = field(default=NOWHERE, compare=False)
+    location: Location = _field(default=NOWHERE, compare=False)
 
 
 UNARY = ("-", "+", "!", "~")
@@ -146,7 +147,7 @@ class Assign(Stmt):
     target: Access | Name
     op: str
     value: Expr
-    location: Location = field(default=NOWHERE, compare=False)
+    location: Location = _field(default=NOWHERE, compare=False)
 
     def __post_init__(self) -> None:
         if self.op not in ("", "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"):
@@ -160,7 +161,7 @@ class Declare(Stmt):
     name: str
     type: CType
     value: Expr | None
-    location: Location = field(default=NOWHERE, compare=False)
+    location: Location = _field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class If(Stmt):
     condition: Expr
     then: tuple[Stmt, ...]
     otherwise: tuple[Stmt, ...] = ()
-    location: Location = field(default=NOWHERE, compare=False)
+    location: Location = _field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ class For(Stmt):
     step: int | Name
     body: tuple[Stmt, ...]
     type: CType = INT
-    location: Location = field(default=NOWHERE, compare=False)
+    location: Location = _field(default=NOWHERE, compare=False)
 
     def __post_init__(self) -> None:
         if self.step == 0:
