@@ -1,0 +1,134 @@
+"""Small helpers over isl: budgets, lists, and reading isl's values by name.
+
+isl objects compare by meaning but hash by structure: nothing here uses them as keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import islpy as isl
+
+T = TypeVar("T")
+
+CONTEXT: isl.Context = isl.DEFAULT_CONTEXT
+
+
+class OverBudget(Exception):
+    """An isl computation used up its operation budget."""
+
+
+@contextmanager
+def budget(operations: int) -> Iterator[None]:
+    """Bound the isl operations of the block; raises OverBudget when they run out.
+
+    isl reports exhaustion in several ways (an error, a null result), so every isl error inside the block that
+    happens with the budget spent counts as exhaustion.
+    """
+    CONTEXT.reset_operations()
+    CONTEXT.set_max_operations(operations)
+    try:
+        yield
+    except isl.Error as error:
+        if "operations" in str(error) or "null" in str(error).lower() or "call to" in str(error):
+            raise OverBudget(str(error)) from error
+        raise
+    finally:
+        CONTEXT.set_max_operations(0)
+        CONTEXT.reset_operations()
+
+
+def maps(union: isl.UnionMap) -> list[isl.Map]:
+    """The maps of a union, in a reproducible order (by their tuple names)."""
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return sorted(found, key=lambda m: (_tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out), m.dim(isl.dim_type.in_)))
+
+
+def sets(union: isl.UnionSet) -> list[isl.Set]:
+    """The sets of a union, in a reproducible order (by their tuple names)."""
+    found: list[isl.Set] = []
+    union.foreach_set(found.append)
+    return sorted(found, key=lambda s: (_tuple_of_set(s), s.dim(isl.dim_type.set)))
+
+
+def _tuple(m: isl.Map, kind: isl.dim_type) -> str:
+    return (m.get_tuple_name(kind) if m.has_tuple_name(kind) else "") or ""
+
+
+def _tuple_of_set(s: isl.Set) -> str:
+    return (s.get_tuple_name() if s.has_tuple_name() else "") or ""
+
+
+def empty_map(space: isl.Space) -> isl.UnionMap:
+    return isl.UnionMap.empty(space.params())
+
+
+def transform_node(node: isl.ScheduleNode, change: Callable[[isl.ScheduleNode], isl.ScheduleNode]) -> isl.ScheduleNode:
+    """Apply `change` to every child of `node`; each call must return a node at the position it was given."""
+    for i in range(node.n_children()):
+        node = change(node.child(i)).parent()
+    return node
+
+
+def mark_name(node: isl.ScheduleNode) -> str | None:
+    """The name of a mark node, or None for another kind of node."""
+    if node.get_type() != isl.schedule_node_type.mark:
+        return None
+    return str(node.mark_get_id().get_name())
+
+
+def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:
+    """The members of a band node, outermost first."""
+    partial = node.band_get_partial_schedule()
+    return [partial.get_at(i) for i in range(partial.dim(isl.dim_type.out))]
+
+
+def constant_value(pw: isl.PwAff) -> int | None:
+    """The value of a constant piecewise expression, else None."""
+    value: list[int] = []
+
+    def piece(_domain: isl.Set, aff: isl.Aff) -> None:
+        if aff.is_cst():
+            value.append(aff.get_constant_val().to_python())
+        else:
+            value.extend((0, 1))
+
+    pw.foreach_piece(piece)
+    return value[0] if value and all(v == value[0] for v in value) else None
+
+
+def sample(relation: isl.UnionMap | isl.Map) -> tuple[str, tuple[int, ...], str, tuple[int, ...], dict[str, int]] | None:
+    """One pair of a relation between statement instances, with small values where isl finds them:
+    (source, its iterators, sink, its iterators, parameters); None when the relation is empty."""
+    union = relation if isinstance(relation, isl.UnionMap) else isl.UnionMap.from_map(relation)
+    for m in maps(union):
+        if m.is_empty():
+            continue
+        wrapped = m.wrap()
+        bounded = _near_zero(wrapped)
+        point = (bounded if not bounded.is_empty() else wrapped).sample_point()
+        n_in, n_out = m.dim(isl.dim_type.in_), m.dim(isl.dim_type.out)
+        values = [point.get_coordinate_val(isl.dim_type.set, i).to_python() for i in range(n_in + n_out)]
+        names = [m.get_dim_name(isl.dim_type.param, i) for i in range(m.dim(isl.dim_type.param))]
+        parameters = {
+            n: point.get_coordinate_val(isl.dim_type.param, i).to_python() for i, n in enumerate(names) if n is not None
+        }
+        source, sink = _tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out)
+        return source, tuple(values[:n_in]), sink, tuple(values[n_in:]), parameters
+    return None
+
+
+def _near_zero(points: isl.Set) -> isl.Set:
+    """Those points whose coordinates are all small, so that an example reads well."""
+    for limit in (4, 12, 64):
+        small = points
+        for i in range(points.dim(isl.dim_type.set)):
+            small = small.lower_bound_val(isl.dim_type.set, i, -limit).upper_bound_val(isl.dim_type.set, i, limit)
+        for i in range(points.dim(isl.dim_type.param)):
+            small = small.lower_bound_val(isl.dim_type.param, i, -limit).upper_bound_val(isl.dim_type.param, i, limit)
+        if not small.is_empty():
+            return small
+    return points

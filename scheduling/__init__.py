@@ -1,0 +1,1 @@
+"""Scops in, proven schedules out."""

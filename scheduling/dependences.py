@@ -1,0 +1,125 @@
+"""Which instance must run before which: value-based flow, memory-based anti and output dependences.
+
+Flow dependences are exact last-writer relations (Feautrier 1991) from isl's access analysis, with kills; the sources of
+may-writes stay may. Anti and output dependences leave out pairs that a must-write in between already orders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.isl_util import maps
+from polytile.ir.scop import AccessKind, Scop
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayDependences:
+    """The dependences through one array, as maps from source to sink instances.
+
+    `uninitialised` holds the reads that may see a value from before the SCoP.
+    """
+
+    array: str
+    flow: isl.UnionMap = field(compare=False)
+    anti: isl.UnionMap = field(compare=False)
+    output: isl.UnionMap = field(compare=False)
+    uninitialised: isl.UnionMap = field(compare=False)
+
+    @property
+    def false(self) -> isl.UnionMap:
+        """Anti and output dependences: those that more memory would remove."""
+        return self.anti.union(self.output)
+
+    @property
+    def all(self) -> isl.UnionMap:
+        return self.flow.union(self.false)
+
+
+@dataclass(frozen=True, slots=True)
+class Dependences:
+    """All dependences of a Scop, by array, in the order of Scop.arrays."""
+
+    by_array: tuple[ArrayDependences, ...]
+    reductions: isl.UnionMap = field(compare=False)  # the flow of `x op= e` to itself, a part of `flow`
+
+    def of(self, array: str) -> ArrayDependences:
+        return next(d for d in self.by_array if d.array == array)
+
+    @property
+    def flow(self) -> isl.UnionMap:
+        return _union([d.flow for d in self.by_array])
+
+    @property
+    def false(self) -> isl.UnionMap:
+        return _union([d.false for d in self.by_array])
+
+    @property
+    def all(self) -> isl.UnionMap:
+        return _union([d.all for d in self.by_array])
+
+    def arrays_between(self, source: str, sink: str) -> list[str]:
+        """The arrays through which instances of `sink` depend on instances of `source`."""
+        names = []
+        for d in self.by_array:
+            for m in maps(d.all):
+                if (m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)) == (source, sink):
+                    names.append(d.array)
+        return names
+
+
+def _union(relations: list[isl.UnionMap]) -> isl.UnionMap:
+    total = relations[0] if relations else isl.UnionMap("{}")
+    for relation in relations[1:]:
+        total = total.union(relation)
+    return total.coalesce()
+
+
+def _flow(
+    scop: Scop, sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, kill: isl.UnionMap | None = None
+) -> isl.UnionFlow:
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
+    if kill is not None and not kill.is_empty():
+        info = info.set_kill(kill)
+    return info.set_schedule(scop.schedule).compute_flow()
+
+
+def array_dependences(scop: Scop, array: str) -> ArrayDependences:
+    """The dependences through `array`."""
+    only = frozenset((array,))
+    reads = scop.accesses(AccessKind.READ, arrays=only)
+    must = scop.accesses(AccessKind.WRITE, arrays=only)
+    may = scop.accesses(AccessKind.MAY_WRITE, arrays=only)
+    kills = scop.accesses(AccessKind.KILL, arrays=only)
+    writes = must.union(may)
+    empty = isl.UnionMap.empty(reads.get_space())
+    if writes.is_empty():
+        return ArrayDependences(array, empty, empty, empty, reads)
+    flow = _flow(scop, reads, must, may, kills)
+    memory = _flow(scop, writes, must, may.union(reads)).get_may_dependence()
+    output = _flow(scop, writes, must, may).get_may_dependence()
+    return ArrayDependences(
+        array,
+        flow.get_may_dependence().coalesce(),
+        memory.subtract(output).coalesce(),
+        output.coalesce(),
+        flow.get_may_no_source(),
+    )
+
+
+def analyse(scop: Scop) -> Dependences:
+    """Dependence analysis of a Scop.
+
+    Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
+    output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
+    """
+    by_array = tuple(array_dependences(scop, a.name) for a in scop.arrays)
+    reductions = isl.UnionMap.empty(scop.context.get_space().params())
+    for statement in scop.statements:
+        if statement.reduction is None:
+            continue
+        through = next(d for d in by_array if d.array == statement.reduction.array)
+        own = isl.UnionSet.from_set(statement.domain)
+        reductions = reductions.union(through.flow.intersect_domain(own).intersect_range(own))
+    return Dependences(by_array, reductions.coalesce())

@@ -1,0 +1,245 @@
+"""The proof that a mapped schedule runs every dependent pair of instances in order.
+
+One recursion over the tree carries the pairs that nothing above has ordered yet. On the host, serial bands and sequences
+order pairs. Blocks of a launch order nothing. Inside a block, a serial band or a sequence orders a pair when the two
+instances run in the same thread, or when a barrier stands between its iterations or children. What is left at a leaf, or
+runs the wrong way, is a violation, of which one pair is shown. Since "runs before" is transitive, it suffices to prove
+the dependences of dependences.py, which leave out pairs that others imply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.diagnostics import IllegalSchedule, Location
+from polytile.ir.isl_util import OverBudget, budget, mark_name, sample
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of, thread_sizes
+from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.dependences import Dependences
+
+REVERSED = "the schedule runs them in the other order"
+BLOCKS = "the schedule runs them in different blocks of one launch, which are unordered"
+THREADS = "the schedule runs them in different threads with no barrier between"
+UNORDERED = "the schedule leaves their order open"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Dependent pairs that the schedule does not keep, and what it does to them instead."""
+
+    pairs: isl.UnionMap = field(compare=False)
+    why: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierReason:
+    """A dependence that the barrier of the `sync` mark at `path` keeps."""
+
+    path: Path
+    source: str
+    sink: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was shown. `proven` is False when the operation budget ran out first."""
+
+    proven: bool
+    dependences: int  # basic maps proven
+    barriers: tuple[BarrierReason, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.proven:
+            return "legality: not proven within the budget"
+        return f"legality: proven for {self.dependences} dependence relations"
+
+
+@dataclass
+class _Walk:
+    """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too."""
+
+    violations: list[Violation] = field(default_factory=list)
+    barriers: list[BarrierReason] = field(default_factory=list)
+
+    def node(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
+        """`threads` maps instances to their thread inside a kernel (None on the host); `role` is the mark just above."""
+        if pairs.is_empty():
+            return
+        kind = node.get_type()
+        if kind == isl.schedule_node_type.leaf:
+            self._violation(pairs, UNORDERED, node)
+        elif kind == isl.schedule_node_type.band:
+            self._band(node, pairs, threads, role)
+        elif kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
+            self._children(node, pairs, threads, role)
+        elif kind == isl.schedule_node_type.filter:
+            own = node.filter_get_filter()
+            self.node(node.child(0), pairs.intersect_domain(own).intersect_range(own), threads, "")
+        else:
+            name = mark_name(node) or ""
+            self.node(node.child(0), pairs, thread_map(node) if name == KERNEL else threads, name)
+
+    def _band(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
+        if node.band_n_member() == 0:
+            return self.node(node.child(0), pairs, threads, "")
+        partial = node.band_get_partial_schedule()
+        same = pairs.eq_at_multi_union_pw_aff(partial)
+        if role == BLOCK:
+            self._violation(pairs.subtract(same), BLOCKS, node)
+        else:
+            self._violation(pairs.lex_gt_at_multi_union_pw_aff(partial), REVERSED, node)
+            if threads is not None:
+                self._inside(node, pairs.lex_lt_at_multi_union_pw_aff(partial), threads, role)
+        self.node(node.child(0), same, threads, "")
+
+    def _children(
+        self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str
+    ) -> None:
+        filters = [node.child(i).filter_get_filter() for i in range(node.n_children())]
+        ordered = node.get_type() == isl.schedule_node_type.sequence
+        for i, source in enumerate(filters):
+            leaving = pairs.intersect_domain(source)
+            self.node(node.child(i), leaving.intersect_range(source), threads, "")
+            for j, sink in enumerate(filters):
+                between = leaving.intersect_range(sink)
+                if i == j or between.is_empty():
+                    continue
+                if not ordered:
+                    self._violation(between, UNORDERED, node)
+                elif j < i:
+                    self._violation(between, REVERSED, node)
+                elif threads is not None:
+                    self._inside(node, between, threads, role)
+
+    def _inside(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff, role: str) -> None:
+        """Pairs of one block that this node runs one after the other: in one thread, or across a barrier."""
+        crossing = pairs.subtract(pairs.eq_at_multi_union_pw_aff(threads))
+        if crossing.is_empty():
+            return
+        if role != SYNC:
+            return self._violation(crossing, THREADS, node)
+        found = sample(crossing)
+        if found:
+            self.barriers.append(BarrierReason(path_of(node.parent()), found[0], found[2]))
+
+    def _violation(self, pairs: isl.UnionMap, why: str, node: isl.ScheduleNode) -> None:
+        if not pairs.is_empty():
+            self.violations.append(Violation(pairs, why, path_of(node)))
+
+
+def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
+    """The thread that runs each instance of a kernel: the point of its thread band modulo the sizes; 0 for
+    statements below no thread mark."""
+    marked = [node for node in _below(kernel) if thread_sizes(node)]
+    rank = len(thread_sizes(marked[0]) or ()) if marked else 1
+    everything = kernel.get_domain()
+    total = isl.UnionMap.empty(everything.get_space())
+    for mark in marked:
+        band = mark.child(0)
+        points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
+        sizes = thread_sizes(mark) or ()
+        dims = ", ".join(f"p{i}" for i in range(len(sizes)))
+        fold = isl.UnionMap(f"{{ [{dims}] -> [{', '.join(f'p{i} mod {s}' for i, s in enumerate(sizes))}] }}")
+        total = total.union(points.intersect_domain(band.get_domain()).apply_range(fold))
+    rest = everything.subtract(total.domain())
+    zero = isl.UnionSet(f"{{ [{', '.join('0' for _ in range(rank))}] }}")
+    total = total.union(isl.UnionMap.from_domain_and_range(rest, zero))
+    return isl.MultiUnionPwAff.from_union_map(total)
+
+
+def _below(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
+    found = [node]
+    for i in range(node.n_children()):
+        found += _below(node.child(i))
+    return found
+
+
+def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]:
+    """Where dependent instances of one block run in different threads with nothing between them."""
+    walk = _Walk()
+    walk.node(tree.get_root(), dependences, None, "")
+    return {v.path for v in walk.violations if v.why == THREADS}
+
+
+def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_operations: int = 0) -> Proof:
+    """Prove that `schedule` executes each instance of the Scop once and keeps every dependence.
+
+    Raises UserError when the tree is not a mapped schedule of this Scop, IllegalSchedule with one counterexample
+    when it breaks a dependence. Returns a Proof that is not proven when `max_operations` isl operations did not suffice.
+    """
+    check_marks(schedule.tree)
+    walk = _Walk()
+    needed = dependences.all.intersect_params(scop.context)
+    try:
+        with budget(max_operations):
+            _check_domain(scop, schedule.tree)
+            walk.node(schedule.tree.get_root(), needed, None, "")
+    except OverBudget:
+        return Proof(False, 0)
+    if walk.violations:
+        raise illegal(scop, dependences, walk.violations[0])
+    return Proof(True, sum(m.n_basic_map() for m in _map_list(needed)), tuple(walk.barriers))
+
+
+def _map_list(union: isl.UnionMap) -> list[isl.Map]:
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
+
+
+def _check_domain(scop: Scop, tree: isl.Schedule) -> None:
+    """Each instance once: the tree's domain is the Scop's, filters split it, bands are defined all over it."""
+    wanted = scop.domain.intersect_params(scop.context)
+    if not tree.get_domain().intersect_params(scop.context).is_equal(wanted):
+        raise IllegalSchedule(
+            f"the schedule does not execute exactly the instances of {scop.name}", location=scop.location
+        )
+    for node in nodes(tree):
+        kind = node.get_type()
+        if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
+            _check_partition(scop, node)
+        elif kind == isl.schedule_node_type.band and node.band_n_member() > 0:
+            covered = node.band_get_partial_schedule().domain()
+            if not node.get_domain().intersect_params(scop.context).is_subset(covered):
+                raise IllegalSchedule("a band of the schedule leaves out instances", location=scop.location)
+
+
+def _check_partition(scop: Scop, node: isl.ScheduleNode) -> None:
+    seen = isl.UnionSet.empty(node.get_domain().get_space())
+    for i in range(node.n_children()):
+        own = node.child(i).filter_get_filter().intersect(node.get_domain())
+        if not own.is_disjoint(seen):
+            raise IllegalSchedule("two filters of the schedule share instances", location=scop.location)
+        seen = seen.union(own)
+    if not node.get_domain().intersect_params(scop.context).is_subset(seen):
+        raise IllegalSchedule("the filters of the schedule leave out instances", location=scop.location)
+
+
+def illegal(scop: Scop, dependences: Dependences, violation: Violation) -> IllegalSchedule:
+    """The error for a violation, with one pair of instances in source terms."""
+    found = sample(violation.pairs)
+    assert found is not None, "a violation has a pair"
+    source, at, sink, then, parameters = found
+    first, second = scop.statement(source), scop.statement(sink)
+    where = ", ".join(f"{n}={v}" for n, v in parameters.items())
+    arrays = " and ".join(dependences.arrays_between(source, sink)) or "memory"
+    return IllegalSchedule(
+        f"illegal schedule: {instance(first, at)} must run before {instance(second, then)}, through {arrays}"
+        f"{f' (with {where})' if where else ''}, but {violation.why}",
+        location=_located(first, scop),
+        hint="this pair is one counterexample; there may be more",
+    )
+
+
+def _located(statement: Statement, scop: Scop) -> Location:
+    return statement.location if statement.location.line else scop.location
+
+
+def instance(statement: Statement, values: tuple[int, ...]) -> str:
+    """`S1 (lu.c:34) at i=1, j=0`."""
+    at = ", ".join(f"{n}={v}" for n, v in zip(statement.iterators, values, strict=True))
+    place = f" ({statement.location.short})" if statement.location.line else ""
+    return f"{statement.name}{place}{f' at {at}' if at else ''}"

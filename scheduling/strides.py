@@ -1,0 +1,64 @@
+"""How an array's elements lie to one another when one loop advances: next to each other, at one place, or apart.
+
+Threads of a warp differ in the loop mapped to threadIdx.x; a request is coalesced when that loop moves each access by at
+most one element of the innermost dimension.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.ir.isl_util import maps
+from polytile.ir.scop import AccessKind, Scop
+
+DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it, as a guess
+
+
+def strided_accesses(scop: Scop, band: isl.ScheduleNode, member: int) -> int:
+    """The weighted number of accesses below `band` that are not coalesced when `member` runs along a warp."""
+    position = int(band.get_schedule_depth()) + member
+    return sum(_cost(scop, leaf, position) for leaf in _leaves(band))
+
+
+def _leaves(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
+    if node.n_children() == 0 or node.get_type() == isl.schedule_node_type.leaf:
+        return [node]
+    return [leaf for i in range(node.n_children()) for leaf in _leaves(node.child(i))]
+
+
+def _cost(scop: Scop, leaf: isl.ScheduleNode, position: int) -> int:
+    depth = int(leaf.get_schedule_depth())
+    if position >= depth:
+        return 0
+    order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+    step = _step(depth, position)
+    cost = 0
+    for mapped in maps(order):
+        statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
+        for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
+            touched = mapped.reverse().apply_range(access.relation)
+            if not _is_coalesced(touched, step):
+                cost += DEPTH_WEIGHT**depth
+    return cost
+
+
+def _step(depth: int, position: int) -> isl.Map:
+    names = [f"d{i}" for i in range(depth)]
+    moved = [f"{n} + 1" if i == position else n for i, n in enumerate(names)]
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
+
+
+def _is_coalesced(touched: isl.Map, step: isl.Map) -> bool:
+    rank = touched.dim(isl.dim_type.out)
+    if rank == 0:
+        return True
+    moves = step.apply_domain(touched).apply_range(touched).deltas()
+    for i in range(rank - 1):
+        if not moves.plain_is_empty() and not moves.is_subset(_plane(moves, i, 0, 0)):
+            return False
+    return bool(moves.is_subset(_plane(moves, rank - 1, -1, 1)))
+
+
+def _plane(like: isl.Set, dim: int, low: int, high: int) -> isl.Set:
+    plane = isl.Set.universe(like.get_space())
+    return plane.lower_bound_val(isl.dim_type.set, dim, low).upper_bound_val(isl.dim_type.set, dim, high)
