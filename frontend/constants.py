@@ -1,0 +1,200 @@
+"""Integer constant expressions of C, with C's types: what may be folded, and to what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polytile.ir.expr import INT, LLONG, LONG, UINT, ULLONG, ULONG, CType
+
+_RANK = {"int": 0, "unsigned int": 0, "long": 1, "unsigned long": 1, "long long": 2, "unsigned long long": 2}
+_SUFFIX = {INT: "", UINT: "U", LONG: "L", ULONG: "UL", LLONG: "LL", ULLONG: "ULL"}
+_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An integer constant of C: its value and its type."""
+
+    value: int
+    type: CType
+
+
+@dataclass(frozen=True, slots=True)
+class Meanings:
+    """What the evaluator asks of its surroundings; each answers None for "not a constant"."""
+
+    name: Callable[[str], Constant | None]
+    size: Callable[[c_ast.Node], int | None]
+    type: Callable[[c_ast.Node], CType | None]
+
+
+def fits(value: int, ctype: CType) -> bool:
+    low, high = _range(ctype)
+    return low <= value <= high
+
+
+def _range(ctype: CType) -> tuple[int, int]:
+    if ctype.name == "_Bool":
+        return 0, 1
+    bits = 8 * ctype.size
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if ctype.signed else (0, (1 << bits) - 1)
+
+
+def convert(value: int, ctype: CType) -> Constant | None:
+    """The conversion of a value to an integer type; None where C leaves it to the implementation."""
+    if ctype.name == "_Bool":
+        return Constant(int(value != 0), ctype)
+    if ctype.kind != "int":
+        return None
+    if ctype.signed and not fits(value, ctype):
+        return None
+    return Constant(value & _range(ctype)[1] if not ctype.signed else value, ctype)
+
+
+def constant_node(constant: Constant, coord: object) -> c_ast.Node:
+    """A constant as C spells it: `5U`, `-(3)`."""
+    promoted = _promoted(constant)
+    text = f"{abs(promoted.value)}{_SUFFIX[promoted.type]}"
+    node: c_ast.Node = c_ast.Constant(promoted.type.name, text, coord)
+    return c_ast.UnaryOp("-", node, coord) if promoted.value < 0 else node
+
+
+def evaluate(node: c_ast.Node, meanings: Meanings) -> Constant | None:
+    """The value of an integer constant expression, or None when it is not one, overflows or is undefined."""
+    match node:
+        case c_ast.Constant():
+            return _literal(node)
+        case c_ast.ID(name=name):
+            found = meanings.name(name)
+            return None if found is None else _promoted(found)
+        case c_ast.UnaryOp(op="sizeof", expr=operand):
+            size = meanings.size(operand)
+            return None if not size else Constant(size, ULONG)
+        case c_ast.UnaryOp(op=("+" | "-" | "~" | "!") as op, expr=operand):
+            return _unary(op, evaluate(operand, meanings))
+        case c_ast.BinaryOp(op=op, left=left, right=right):
+            return _binary(op, evaluate(left, meanings), evaluate(right, meanings))
+        case c_ast.TernaryOp(cond=condition, iftrue=first, iffalse=second):
+            return _ternary(evaluate(condition, meanings), evaluate(first, meanings), evaluate(second, meanings))
+        case c_ast.Cast(to_type=to_type, expr=operand):
+            target, inner = meanings.type(to_type), evaluate(operand, meanings)
+            return None if target is None or inner is None else convert(inner.value, target)
+    return None
+
+
+def _promoted(constant: Constant) -> Constant:
+    return constant if constant.type.name in _RANK else Constant(constant.value, INT)
+
+
+def _literal(node: c_ast.Constant) -> Constant | None:
+    if node.type == "char":
+        return _character(node.value[1:-1])
+    text = node.value.lower()
+    if node.type in ("string", "float", "double", "long double") or text[:1] not in "0123456789":
+        return None
+    digits = text.rstrip("ul")
+    suffix = text[len(digits) :]
+    decimal = not (digits.startswith("0") and len(digits) > 1)
+    try:
+        value = int(digits, 10) if decimal else int(digits, 0 if digits[1] in "xb" else 8)
+    except ValueError:
+        return None
+    ladder: list[CType] = [INT, UINT, LONG, ULONG] if "ll" not in suffix else [LLONG, ULLONG]
+    if "l" in suffix and "ll" not in suffix:
+        ladder = [LONG, ULONG]
+    if "u" in suffix:
+        ladder = [t for t in ladder if not t.signed]
+    elif decimal:
+        ladder = [t for t in ladder if t.signed]
+    return next((Constant(value, t) for t in ladder if fits(value, t)), None)
+
+
+def _character(text: str) -> Constant | None:
+    if len(text) == 1 and ord(text) < 128:
+        return Constant(ord(text), INT)
+    if len(text) == 2 and text[0] == "\\" and text[1] in _ESCAPES:
+        return Constant(_ESCAPES[text[1]], INT)
+    return None
+
+
+def _common(left: Constant, right: Constant) -> CType:
+    a, b = left.type, right.type
+    if _RANK[a.name] < _RANK[b.name]:
+        a, b = b, a
+    if a.signed == b.signed or not a.signed:
+        return a
+    if _RANK[a.name] == _RANK[b.name]:
+        return b
+    if a.size > b.size:
+        return a
+    return ULLONG if a is LLONG else ULONG
+
+
+def _unary(op: str, operand: Constant | None) -> Constant | None:
+    if operand is None:
+        return None
+    operand = _promoted(operand)
+    if op == "!":
+        return Constant(int(operand.value == 0), INT)
+    value = {"+": operand.value, "-": -operand.value, "~": ~operand.value}[op]
+    return convert(value, operand.type)
+
+
+def _binary(op: str, left: Constant | None, right: Constant | None) -> Constant | None:
+    if left is None or right is None:
+        return None
+    left, right = _promoted(left), _promoted(right)
+    if op in ("&&", "||"):
+        both = (left.value != 0, right.value != 0)
+        return Constant(int(all(both) if op == "&&" else any(both)), INT)
+    if op in ("<<", ">>"):
+        return _shift(op, left, right)
+    common = _common(left, right)
+    a, b = convert(left.value, common), convert(right.value, common)
+    if a is None or b is None:
+        return None
+    if op in ("<", "<=", ">", ">=", "==", "!="):
+        return Constant(int(_compare(op, a.value, b.value)), INT)
+    value = _arithmetic(op, a.value, b.value)
+    return None if value is None else convert(value, common)
+
+
+def _shift(op: str, left: Constant, right: Constant) -> Constant | None:
+    if not 0 <= right.value < 8 * left.type.size or left.value < 0:
+        return None
+    value = left.value << right.value if op == "<<" else left.value >> right.value
+    return convert(value, left.type)
+
+
+def _compare(op: str, a: int, b: int) -> bool:
+    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[op]
+
+
+def _arithmetic(op: str, a: int, b: int) -> int | None:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/" | "%" if b:
+            quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+            return quotient if op == "/" else a - b * quotient
+        case "&":
+            return a & b
+        case "|":
+            return a | b
+        case "^":
+            return a ^ b
+    return None
+
+
+def _ternary(condition: Constant | None, first: Constant | None, second: Constant | None) -> Constant | None:
+    if condition is None or first is None or second is None:
+        return None
+    chosen = first if condition.value else second
+    return convert(chosen.value, _common(_promoted(first), _promoted(second)))

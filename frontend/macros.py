@@ -1,0 +1,74 @@
+"""Preprocessing with pcpp, for machines without a C compiler."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_PREDEFINED = ("__STDC__=1", "__STDC_HOSTED__=1", "__STDC_VERSION__=199901L", "__LP64__=1", "_LP64=1", "__CHAR_BIT__=8")
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Preprocessed text with `#line` markers, and the errors as (file, line, message)."""
+
+    text: str
+    errors: tuple[tuple[str, int, str], ...]
+
+
+def expand_with_pcpp(text: str, name: str, folder: str, search: Sequence[str], macros: Sequence[str]) -> Expansion:
+    """What `cc -E` prints, made by pcpp."""
+    engine = _engine()
+    engine.line_directive = "#line"
+    engine.rewrite_paths = []
+    for directory in [os.path.abspath(folder), *search]:
+        engine.add_path(directory)
+    for macro in [*_PREDEFINED, *_platform(), *macros]:
+        definition, has_value, value = macro.partition("=")
+        engine.define(f"{definition} {value if has_value else 1}")
+    engine.parse(text, name)
+    output = io.StringIO()
+    engine.write(output)
+    return Expansion(output.getvalue(), tuple(engine.found))
+
+
+def _platform() -> tuple[str, ...]:
+    return ("__linux__=1", "__unix__=1") if sys.platform.startswith("linux") else ()
+
+
+def _engine() -> Any:
+    # Only a machine without a C compiler pays for this import.
+    from pcpp import Action, OutputDirective, Preprocessor
+
+    class Engine(Preprocessor):  # type: ignore[misc]
+        """pcpp with its messages kept instead of printed."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: list[tuple[str, int, str]] = []
+
+        def on_error(self, file: str, line: int, msg: str) -> None:
+            self.found.append((file, line, msg))
+
+        def on_include_not_found(self, is_malformed: bool, is_system: bool, curdir: str, includepath: str) -> None:
+            message = "malformed #include" if is_malformed else f"{includepath}: No such file or directory"
+            self.found.append((self.lastdirective.source, self.lastdirective.lineno, message))
+            raise OutputDirective(Action.IgnoreAndRemove)
+
+        def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any) -> Any:
+            if directive.value == "error":
+                self.found.append((directive.source, directive.lineno, "#error " + _spell(toks)))
+                return True
+            if directive.value == "pragma":
+                raise OutputDirective(Action.IgnoreAndPassThrough)
+            return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
+
+    return Engine()
+
+
+def _spell(tokens: Any) -> str:
+    return "".join(t.value for t in tokens).strip().strip('"')

@@ -1,0 +1,137 @@
+"""Preprocessed C to pycparser's tree, with every coordinate in the user's file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import CParser, c_ast
+from pycparser.c_lexer import CLexer
+from pycparser.c_parser import ParseError
+
+from polytile.diagnostics import NOWHERE, Location, UserError
+from polytile.frontend.preprocess import Preprocessed, identifiers
+from polytile.frontend.tokens import tokenize
+
+_PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
+_STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
+_KEYWORD_HINTS = {
+    "__asm__": "inline assembly is not C; write the operation in C",
+    "__asm": "inline assembly is not C; write the operation in C",
+    "asm": "inline assembly is not C; write the operation in C",
+    "typeof": "name the type instead of using typeof",
+    "__typeof__": "name the type instead of using __typeof__",
+    "__auto_type": "name the type instead of using __auto_type",
+    "_Generic": "call the function of the type that is meant, such as sqrt or sqrtf",
+    "template": "polytile reads C99, not C++",
+    "class": "polytile reads C99, not C++",
+    "namespace": "polytile reads C99, not C++",
+    "__global__": "polytile reads C and writes CUDA; give it the sequential C",
+    "__device__": "polytile reads C and writes CUDA; give it the sequential C",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFile:
+    """A translation unit. `names` are all identifiers of the preprocessed text, for making fresh ones."""
+
+    source: Preprocessed
+    tree: c_ast.FileAST
+    names: frozenset[str]
+
+
+def parse(source: Preprocessed) -> ParsedFile:
+    """Parse preprocessed text; a syntax error becomes a located `UserError`."""
+    reached: list[tuple[int, int, str]] = []
+    try:
+        tree = CParser(lexer=_recording_lexer(reached)).parse(source.text, source.path)
+    except ParseError as error:
+        raise _syntax_error(str(error), source, reached) from None
+    except RecursionError:
+        hint = "split the expression or the nest that is nested this deeply"
+        raise UserError("the file is nested too deeply to parse", location=Location(source.path, 1), hint=hint) from None
+    _place(tree, source)
+    return ParsedFile(source, tree, identifiers(source.text))
+
+
+def _recording_lexer(reached: list[tuple[int, int, str]]) -> type[CLexer]:
+    """A lexer that notes the last token it gave, because some syntax errors carry no place."""
+
+    class RecordingLexer(CLexer):  # type: ignore[misc]
+        def token(self) -> Any:
+            token = super().token()
+            if token is not None:
+                reached[:] = [(token.lineno, token.column, token.value)]
+            return token
+
+    return RecordingLexer
+
+
+def location_of(node: c_ast.Node | None) -> Location:
+    """The place of a node in the user's file."""
+    coord = getattr(node, "coord", None)
+    return NOWHERE if coord is None else Location(str(coord.file), int(coord.line), int(coord.column or 0))
+
+
+def nodes_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
+    """The node and all below it, parents first, in source order."""
+    stack = [] if node is None else [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed([child for _, child in top.children()]))
+
+
+def _place(tree: c_ast.FileAST, source: Preprocessed) -> None:
+    """Move every coordinate from the preprocessed text to the user's file; nodes may share one."""
+    done: set[int] = set()
+    for node in nodes_below(tree):
+        coord = node.coord
+        if coord is None or id(coord) in done:
+            continue
+        done.add(id(coord))
+        place = source.lines.location(coord.line, coord.column)
+        coord.file, coord.line, coord.column = place.file, place.line, place.column
+
+
+def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]]) -> UserError:
+    found = _PLACED.match(message)
+    if found is None:
+        return _unplaced_error(message, source, reached)
+    line, column, text = int(found[1]), int(found[2]), found[3]
+    location = source.lines.location(line, column)
+    if not text.startswith("before: "):
+        what = text[:1].lower() + text[1:]
+        return UserError(f"syntax error: {what}", location=location, hint=_hint(source, line, _token_at(source, line, column)))
+    token = text.removeprefix("before: ")
+    return UserError(f"syntax error before '{token}'", location=location, hint=_hint(source, line, token))
+
+
+def _unplaced_error(message: str, source: Preprocessed, reached: list[tuple[int, int, str]]) -> UserError:
+    if "end of" in message.lower() or not reached:
+        last = source.raw.rstrip().count("\n") + 1
+        hint = "a closing brace, parenthesis or semicolon is missing before it"
+        return UserError("syntax error at the end of the file", location=Location(source.path, last), hint=hint)
+    line, column, token = reached[0]
+    place = source.lines.location(line, column)
+    return UserError(f"syntax error near '{token}'", location=place, hint=_hint(source, line, token))
+
+
+def _token_at(source: Preprocessed, line: int, column: int) -> str:
+    lines = source.lines.lines
+    rest = lines[line - 1][column - 1 :] if 0 < line <= len(lines) else ""
+    return next((t.text for t in tokenize(rest)), "")
+
+
+def _hint(source: Preprocessed, line: int, token: str) -> str:
+    text = source.lines.lines[line - 1] if 0 < line <= len(source.lines.lines) else ""
+    for word in [token, *(t.text for t in tokenize(text))]:
+        if word in _KEYWORD_HINTS:
+            return _KEYWORD_HINTS[word]
+    if text.lstrip().startswith("#"):
+        return "a pragma of polytile stands where a statement could stand, on a line of its own"
+    if _STATEMENT_EXPRESSION.search(text):
+        return "statement expressions `({ ... })` are not C99; write a function"
+    return "polytile reads C99; look for a missing ';', ')' or '}', or a type that is not declared, before this place"

@@ -1,0 +1,215 @@
+"""The user's file with its macros expanded, and the way back from every token to the user's line and column."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polytile.diagnostics import Location, UsageError, UserError, remember_source
+from polytile.frontend.linemap import LineMap, split_markers
+from polytile.frontend.macros import expand_with_pcpp
+from polytile.frontend.tokens import tokenize
+
+INCLUDE = Path(__file__).resolve().parent / "include"
+STDIN = "<stdin>"
+_SECONDS = 20.0
+
+# pycparser reads ISO C; these GNU spellings say nothing that matters to a SCoP.
+_GNU = (
+    "__attribute__(x)=", "__attribute(x)=", "__declspec(x)=", "__extension__=", "__restrict=restrict",
+    "__restrict__=restrict", "__inline=inline", "__inline__=inline", "__volatile__=volatile", "__volatile=volatile",
+    "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
+)  # fmt: skip
+_KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile)\b")
+_PRAGMA = re.compile(r"\s*#\s*pragma\b")
+_MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
+_MISSING = (
+    re.compile(r"^(?P<name>.+): No such file or directory$"),
+    re.compile(r"^'(?P<name>.+)' file not found"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessed:
+    """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`."""
+
+    path: str
+    raw: str
+    text: str
+    lines: LineMap
+
+
+def read_input(path: str) -> tuple[str, str]:
+    """The name for messages and the text of a file, or of standard input when `path` is `-`."""
+    if path == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+        remember_source(STDIN, text)
+        return STDIN, text
+    try:
+        return path, Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        hint = "give the path of a C file, or `-` for standard input"
+        raise UserError(f"cannot read '{path}': {error.strerror or error}", hint=hint) from error
+
+
+def preprocess(
+    path: str,
+    text: str | None = None,
+    *,
+    include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    preprocessor: str = "auto",
+) -> Preprocessed:
+    """Expand the macros and includes of a C file.
+
+    `defines` are `NAME` or `NAME=VALUE`. `preprocessor` is a command such as `gcc`, "pcpp", or "auto": the system's
+    C preprocessor when there is one, else pcpp.
+    """
+    if text is None:
+        path, text = read_input(path)
+    else:
+        remember_source(path, text)
+    command = _system_preprocessor() if preprocessor == "auto" else preprocessor
+    request = _Request(path, text.replace("\r\n", "\n"), tuple(include_dirs), tuple(defines))
+    output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
+    lines, origins = split_markers(output, path, request.display)
+    line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
+    return Preprocessed(path, text, "\n".join(map(_without_foreign_pragma, lines)), line_map)
+
+
+def _without_foreign_pragma(line: str) -> str:
+    return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line
+
+
+def _raw_reader(path: str, text: str) -> Callable[[str], tuple[str, ...]]:
+    @cache
+    def lines(name: str) -> tuple[str, ...]:
+        if name == path:
+            return tuple(text.split("\n"))
+        try:
+            return tuple(Path(name).read_text(errors="replace").split("\n"))
+        except OSError:
+            return ()
+
+    return lines
+
+
+@cache
+def _system_preprocessor() -> str | None:
+    return next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    path: str
+    text: str
+    include_dirs: tuple[str, ...]
+    defines: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """Where `#include "x.h"` looks first."""
+        return "." if self.path.startswith("<") else os.path.dirname(self.path) or "."
+
+    @property
+    def search(self) -> list[str]:
+        return [*(os.path.abspath(d) for d in self.include_dirs), str(INCLUDE)]
+
+    @property
+    def macros(self) -> list[str]:
+        return [*_GNU, *self.defines]
+
+    def display(self, name: str) -> str:
+        """The name of a file as the user would write it."""
+        if name == self.path:
+            return name
+        for given in self.include_dirs:
+            inside = os.path.relpath(name, os.path.abspath(given)) if os.path.isabs(name) else ".."
+            if not inside.startswith(".."):
+                return os.path.join(given, inside)
+        return name if os.path.isabs(name) or name.startswith("<") else os.path.normpath(os.path.join(self.folder, name))
+
+
+def _run_system(command: str, request: _Request) -> str:
+    arguments = [command, "-E", "-x", "c", "-std=gnu99", "-nostdinc", "-w"]
+    arguments += [f"-I{d}" for d in request.search] + [f"-D{m}" for m in request.macros] + ["-"]
+    name = request.path.replace("\\", "\\\\").replace('"', '\\"')
+    try:
+        done = subprocess.run(
+            arguments,
+            input=f'# 1 "{name}"\n{request.text}'.encode("utf-8", "surrogateescape"),
+            capture_output=True,
+            cwd=request.folder,
+            env={**os.environ, "LC_ALL": "C"},
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        hint = "look for an include that reads itself or a pipe, or give the file already preprocessed"
+        raise UserError(f"'{command} -E' did not end within {_SECONDS:.0f} s", location=Location(request.path, 1), hint=hint) from None
+    except OSError as error:
+        raise UsageError(f"cannot run the C preprocessor '{command}': {error.strerror or error}") from error
+    if done.returncode:
+        raise _explain(done.stderr.decode("utf-8", "replace"), command, request)
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def _run_pcpp(request: _Request) -> str:
+    result = expand_with_pcpp(request.text, request.path, request.folder, request.search, request.macros)
+    if result.errors:
+        file, line, message = result.errors[0]
+        raise _error(Location(request.display(file), line), message, request)
+    return result.text
+
+
+def _explain(messages: str, command: str, request: _Request) -> UserError:
+    found = _MESSAGE.search(messages)
+    if found is None:
+        return UserError(f"'{command} -E' failed: {messages.strip()[:300]}", location=Location(request.path, 1))
+    file, line, column, message = found.groups()
+    return _error(Location(request.display(file), int(line), int(column or 0)), message, request)
+
+
+def _error(location: Location, message: str, request: _Request) -> UserError:
+    for pattern in _MISSING:
+        if found := pattern.match(message):
+            return _missing_include(location, found["name"], request)
+    if message.startswith("#error"):
+        message = message.replace('#error "', "#error ", 1).rstrip('"') if message.endswith('"') else message
+        return UserError(message, location=location, hint="define or undefine the macro that it tests with -D NAME=VALUE")
+    return UserError(message, location=location, hint="the C preprocessor rejects this line")
+
+
+def _missing_include(location: Location, name: str, request: _Request) -> UserError:
+    lines = _raw_reader(request.path, request.text)(location.file)
+    if 0 < location.line <= len(lines):
+        # Compilers disagree on the column, so look it up.
+        column = max(lines[location.line - 1].find(name), 1)
+        location = Location(location.file, location.line, column)
+    hint = f"add the folder that holds '{name}' with -I DIR"
+    if name == "tgmath.h":
+        hint = "include <math.h> and call the function of the type that is meant, such as sqrt or sqrtf"
+    elif _angled(lines, location.line):
+        hint += "; of the system's headers polytile knows those of ISO C99 and the common ones of POSIX"
+    return UserError(f"cannot find include file '{name}'", location=location, hint=hint)
+
+
+def _angled(lines: tuple[str, ...], line: int) -> bool:
+    return 0 < line <= len(lines) and "<" in lines[line - 1]
+
+
+def is_shipped(file: str) -> bool:
+    """Whether a file of a line marker is one of polytile's own headers."""
+    return Path(file).is_absolute() and Path(file).is_relative_to(INCLUDE)
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """Every name that occurs in C text."""
+    return frozenset(t.text for t in tokenize(text) if t.kind == "name")

@@ -1,0 +1,340 @@
+"""What each name means at a place of the program: C's scopes, types and integer constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polytile.diagnostics import Location
+from polytile.frontend.constants import Constant, Meanings, constant_node, convert, evaluate
+from polytile.frontend.parse import location_of
+from polytile.ir.expr import (
+    BOOL,
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LLONG,
+    LONG,
+    SCHAR,
+    SHORT,
+    UCHAR,
+    UINT,
+    ULLONG,
+    ULONG,
+    USHORT,
+    CType,
+)
+
+_INTEGERS = {
+    ("char",): CHAR, ("signed", "char"): SCHAR, ("unsigned", "char"): UCHAR, ("_Bool",): BOOL,
+    ("short",): SHORT, ("unsigned", "short"): USHORT, ("int",): INT, ("signed",): INT, ("unsigned",): UINT,
+    ("long",): LONG, ("unsigned", "long"): ULONG, ("long", "long"): LLONG, ("unsigned", "long", "long"): ULLONG,
+    ("float",): FLOAT, ("double",): DOUBLE,
+}  # fmt: skip
+_BASIC = {tuple(sorted(names)): t for names, t in _INTEGERS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One `*` or `[extent]` of a declarator."""
+
+    pointer: bool
+    extent: c_ast.Node | None = None
+    restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    name: str | None
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A struct with its members in order; `node` is the definition."""
+
+    name: str
+    members: tuple[Field, ...]
+    node: c_ast.Struct = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A resolved C type: `layers`, outermost first, around `base`; `reason` says why there is no base."""
+
+    base: CType | None
+    layers: tuple[Layer, ...] = ()
+    const: bool = False
+    struct: StructType | None = None
+    reason: str = ""
+    void: bool = False
+    function: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a name stands for. `kind` is "variable", "parameter", "enumerator", "typedef" or "function"."""
+
+    kind: str
+    name: str
+    node: c_ast.Node
+    shape: Shape
+    level: str = "global"  # "global", "parameter" or "local"
+    constant: Constant | None = None
+
+    @property
+    def static(self) -> bool:
+        """Whether the variable outlives the function."""
+        storage = getattr(self.node, "storage", None) or []
+        return self.level == "global" or "static" in storage or "extern" in storage
+
+    @property
+    def location(self) -> Location:
+        return location_of(self.node)
+
+
+@dataclass(slots=True)
+class Scope:
+    """A chain of declarations, innermost first."""
+
+    parent: Scope | None = None
+    level: str = "global"
+    names: dict[str, Binding] = field(default_factory=dict)
+    tags: dict[str, StructType | c_ast.Node] = field(default_factory=dict)
+
+    def child(self, level: str = "local") -> Scope:
+        return Scope(self, level)
+
+    def lookup(self, name: str) -> Binding | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def lookup_tag(self, tag: str) -> StructType | c_ast.Node | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if tag in scope.tags:
+                return scope.tags[tag]
+            scope = scope.parent
+        return None
+
+    def frozen(self) -> Scope:
+        """A copy that later declarations do not change."""
+        parent = None if self.parent is None else self.parent.frozen()
+        return Scope(parent, self.level, dict(self.names), dict(self.tags))
+
+    def bindings(self) -> Iterator[Binding]:
+        """All visible bindings, innermost first."""
+        seen: set[str] = set()
+        scope: Scope | None = self
+        while scope is not None:
+            for name, binding in scope.names.items():
+                if name not in seen:
+                    seen.add(name)
+                    yield binding
+            scope = scope.parent
+
+    def bind(self, node: c_ast.Node) -> None:
+        """Enter what a declaration, a definition or a parameter declares."""
+        match node:
+            case c_ast.DeclList(decls=decls):
+                for decl in decls:
+                    self.bind(decl)
+            case c_ast.FuncDef(decl=decl):
+                self.bind(decl)
+            case c_ast.Typedef(name=name, type=type_node):
+                shape = self.shape(type_node, name)
+                self.names[name] = Binding("typedef", name, node, shape, self.level)
+            case c_ast.Decl():
+                self._bind_variable(node)
+
+    def _bind_variable(self, node: c_ast.Decl) -> None:
+        shape = self.shape(node.type)
+        if node.name is None:
+            return
+        kind = "function" if shape.function and not shape.layers else "variable"
+        if shape.layers and not shape.layers[0].pointer and shape.layers[0].extent is None:
+            shape = _sized_by_initialiser(shape, node.init)
+            if shape.layers[0].extent is None and node.name in self.names:
+                return  # `extern double a[];` says less than the declaration before it
+        constant = None
+        if shape.const and not shape.layers and shape.base is not None and shape.base.kind == "int" and node.init:
+            constant = self.constant(node.init)
+            constant = None if constant is None else convert(constant.value, shape.base)
+        self.names[node.name] = Binding(kind, node.name, node, shape, self.level, constant)
+
+    def bind_parameter(self, node: c_ast.Node) -> None:
+        """Enter a parameter; an array type is adjusted to a pointer that keeps its extent."""
+        if isinstance(node, c_ast.Decl) and node.name is not None:
+            shape = self.shape(node.type)
+            self.names[node.name] = Binding("parameter", node.name, node, shape, "parameter")
+
+    def shape(self, node: c_ast.Node, typedef_name: str | None = None) -> Shape:
+        """Resolve a type node."""
+        match node:
+            case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
+                return _around(Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, typedef_name))
+            case c_ast.PtrDecl(type=inner, quals=quals):
+                return _around(Layer(True, None, "restrict" in (quals or [])), self.shape(inner, typedef_name))
+            case c_ast.FuncDecl():
+                self.shape(node.type)
+                return Shape(None, function=True, reason="it is a function")
+            case c_ast.TypeDecl(type=inner, quals=quals) | c_ast.Typename(type=inner, quals=quals):
+                shape = self.shape(inner, typedef_name)
+                return _qualified(shape, quals or [])
+            case c_ast.IdentifierType(names=names):
+                return self._named(names)
+            case c_ast.Struct():
+                return self._struct(node, typedef_name)
+            case c_ast.Enum():
+                return self._enum(node)
+            case c_ast.Union():
+                return Shape(None, reason="it is a union")
+        return Shape(None, reason="its type is not supported")
+
+    def _extent(self, dim: c_ast.Node | None) -> c_ast.Node | None:
+        if dim is None or (isinstance(dim, c_ast.ID) and dim.name == "*"):
+            return None
+        value = self.constant(dim)
+        return dim if value is None or isinstance(dim, c_ast.Constant) else constant_node(value, dim.coord)
+
+    def _named(self, names: list[str]) -> Shape:
+        if len(names) == 1 and (binding := self.lookup(names[0])) is not None and binding.kind == "typedef":
+            return binding.shape
+        if names == ["void"]:
+            return Shape(None, void=True, reason="its type is void")
+        plain = list(names)
+        if "int" in plain and len(plain) > 1:
+            plain.remove("int")
+        if "signed" in plain and len(plain) > 1 and "char" not in plain:
+            plain.remove("signed")
+        base = _BASIC.get(tuple(sorted(plain)))
+        return Shape(base, reason="" if base else f"its type is {' '.join(names)}")
+
+    def _struct(self, node: c_ast.Struct, typedef_name: str | None) -> Shape:
+        name = f"struct {node.name}" if node.name else typedef_name or ""
+        if node.decls is None:
+            known = self.lookup_tag(node.name)
+            if isinstance(known, StructType):
+                return struct_shape(known)
+            return Shape(None, reason=f"{name} is not defined")
+        members = tuple(
+            Field(d.name, self.shape(d.type) if d.bitsize is None else Shape(None, reason="it is a bit-field"))
+            for d in node.decls
+            if isinstance(d, c_ast.Decl)
+        )
+        struct = StructType(name, members, node)
+        if node.name:
+            self.tags[node.name] = struct
+        return struct_shape(struct)
+
+    def _enum(self, node: c_ast.Enum) -> Shape:
+        if node.values is None:
+            known = self.lookup_tag(node.name)
+            return self._enum(known) if isinstance(known, c_ast.Enum) else Shape(INT)
+        negative = self._bind_enumerators(node)
+        if node.name:
+            self.tags[node.name] = node
+        # What gcc and clang choose on every target that CUDA has.
+        return Shape(INT if negative else UINT)
+
+    def _bind_enumerators(self, node: c_ast.Enum) -> bool:
+        following: int | None = 0
+        negative = False
+        for item in node.values.enumerators:
+            if not isinstance(item, c_ast.Enumerator):
+                continue
+            if item.value is not None:
+                constant = self.constant(item.value)
+                following = None if constant is None else constant.value
+            value = None if following is None else Constant(following, INT)
+            self.names[item.name] = Binding("enumerator", item.name, item, Shape(INT), self.level, value)
+            negative |= following is not None and following < 0
+            following = None if following is None else following + 1
+        return negative
+
+    def constant(self, node: c_ast.Node) -> Constant | None:
+        """The value of an integer constant expression, or None."""
+        return evaluate(node, Meanings(self._constant_name, self.size, self._scalar_type))
+
+    def _constant_name(self, name: str) -> Constant | None:
+        binding = self.lookup(name)
+        return None if binding is None else binding.constant
+
+    def _scalar_type(self, node: c_ast.Node) -> CType | None:
+        shape = self.shape(node)
+        return None if shape.layers else shape.base
+
+    def size(self, node: c_ast.Node) -> int | None:
+        """What `sizeof` gives for a type or a variable, when it is a constant."""
+        match node:
+            case c_ast.Typename():
+                return layout(self.shape(node))[0] or None
+            case c_ast.ID(name=name):
+                binding = self.lookup(name)
+                if binding is None or binding.kind != "variable":
+                    return None
+                return layout(binding.shape)[0] or None
+        return None
+
+
+def _around(layer: Layer, shape: Shape) -> Shape:
+    return Shape(shape.base, (layer, *shape.layers), shape.const, shape.struct, shape.reason, shape.void, shape.function)
+
+
+def _qualified(shape: Shape, quals: list[str]) -> Shape:
+    if "volatile" in quals or "_Atomic" in quals:
+        return Shape(None, shape.layers, shape.const, reason="it is volatile or atomic")
+    if "const" in quals and not shape.const:
+        return Shape(shape.base, shape.layers, True, shape.struct, shape.reason, shape.void, shape.function)
+    return shape
+
+
+def _sized_by_initialiser(shape: Shape, init: c_ast.Node | None) -> Shape:
+    """`double a[] = {1, 2, 3}` has three elements; designators are left as an unknown extent."""
+    if isinstance(init, c_ast.InitList) and not any(isinstance(e, c_ast.NamedInitializer) for e in init.exprs):
+        extent = c_ast.Constant("int", str(len(init.exprs)), init.coord)
+        layers = (Layer(False, extent), *shape.layers[1:])
+        return Shape(shape.base, layers, shape.const, shape.struct, shape.reason)
+    return shape
+
+
+def struct_shape(struct: StructType) -> Shape:
+    """The shape of a struct: its size is LP64's, 0 when it holds what has no known size."""
+    size, _ = struct_layout(struct)
+    if not size:
+        return Shape(None, struct=struct, reason=f"{struct.name or 'its struct'} has a member of a type without a known size")
+    return Shape(CType(struct.name, "struct", size), struct=struct)
+
+
+def struct_layout(struct: StructType) -> tuple[int, int]:
+    """Size and alignment; (0, 1) when a member has no known size."""
+    offset, widest = 0, 1
+    for member in struct.members:
+        size, alignment = layout(member.shape)
+        if not size:
+            return 0, 1
+        offset = -(-offset // alignment) * alignment + size
+        widest = max(widest, alignment)
+    return -(-offset // widest) * widest, widest
+
+
+def layout(shape: Shape) -> tuple[int, int]:
+    """Size and alignment of a type on LP64; size 0 when it is not known."""
+    if shape.layers and shape.layers[0].pointer:
+        return 8, 8
+    if shape.layers:
+        inner = Shape(shape.base, shape.layers[1:], struct=shape.struct)
+        size, alignment = layout(inner)
+        extent = shape.layers[0].extent
+        count = None if extent is None else Scope().constant(extent)
+        return (size * count.value if count else 0), alignment
+    if shape.struct is not None:
+        return struct_layout(shape.struct)
+    return (shape.base.size, shape.base.size) if shape.base else (0, 1)

@@ -1,0 +1,46 @@
+"""A tokenizer for C text that keeps offsets: for columns, for spans, never for meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>(?:[ \t\r\f\v\n]|\\\r?\n)+)
+  | (?P<comment>//(?:\\\r?\n|[^\n])*|/\*.*?\*/)
+  | (?P<string>(?:u8|[uUL])?"(?:\\.|[^"\\\n])*")
+  | (?P<char>[uUL]?'(?:\\.|[^'\\\n])*')
+  | (?P<number>\.?[0-9](?:[eEpP][+-]|[\w.])*)
+  | (?P<name>[A-Za-z_$][\w$]*)
+  | (?P<punct>\.\.\.|<<=|>>=|->|\+\+|--|&&|\|\||[-+*/%&|^!=<>]=|<<|>>|\#\#|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind` is "string", "char", "number", "name" or "punct"; `offset` counts characters from 0."""
+
+    kind: str
+    text: str
+    offset: int
+
+
+def tokenize(text: str, start: int = 0) -> Iterator[Token]:
+    """The tokens of `text` from offset `start`, without blanks and comments."""
+    for match in _TOKEN.finditer(text, start):
+        kind = match.lastgroup
+        if kind is not None and kind not in ("space", "comment"):
+            yield Token(kind, match.group(), match.start())
+
+
+def blank_comments(text: str) -> str:
+    """`text` with each comment replaced by blanks of the same length and the same line ends."""
+    pieces: list[str] = []
+    for match in _TOKEN.finditer(text):
+        piece = match.group()
+        pieces.append(re.sub(r"[^\n]", " ", piece) if match.lastgroup == "comment" else piece)
+    return "".join(pieces)
