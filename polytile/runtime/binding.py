@@ -1,0 +1,188 @@
+"""Binding a Python call, `f(A=a, B=b, N=2000)`, to the parameters and arrays of a SCoP, with every check C leaves out."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polytile.diagnostics import UsageError
+from polytile.ir.scop import Array, Scop
+from polytile.runtime.inputs import check_parameters
+from polytile.runtime.interpret import evaluate
+from polytile.runtime.layout import Layout, element_dtype, layouts
+
+CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A checked call. `memory` holds flat or shaped NumPy arrays, or CuPy arrays where `on_device` names them."""
+
+    values: Mapping[str, int]
+    memory: Mapping[str, Any]
+    layouts: Mapping[str, Layout]
+    on_device: frozenset[str]
+
+
+def signature(scop: Scop) -> str:
+    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj])`; written scalars end in `[]`."""
+    parameters = [f"{p.type} {p.name}" for p in scop.parameters]
+    return f"{scop.name}({', '.join(parameters + [_declared(scop, a) for a in scop.external_arrays])})"
+
+
+def _declared(scop: Scop, array: Array) -> str:
+    if array.rank == 0:
+        return f"{array.element} {array.name}" + ("" if scop.by_value(array) else "[]")
+    return f"{array.element} {array.name}" + "".join(f"[{_extent(e)}]" for e in array.extents)
+
+
+def _extent(extent: Any) -> str:
+    from polytile.codegen.expressions import print_expression  # placeholder
+
+    return "" if extent is None else print_expression(extent)
+
+
+def names(scop: Scop) -> tuple[str, ...]:
+    """The names of all arguments, in the order of positional ones."""
+    return (*(p.name for p in scop.parameters), *(a.name for a in scop.external_arrays))
+
+
+def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
+    """Check the arguments of a call and normalise them; raises UsageError that shows the signature."""
+    given = _by_name(scop, positional, keywords)
+    values = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters}
+    check_parameters(scop.parameters, values)
+    shapes = layouts(scop, values)
+    memory: dict[str, Any] = {}
+    on_device = set()
+    for array in scop.external_arrays:
+        data, device = _array(scop, array, given[array.name])
+        _check(scop, shapes[array.name], data, values)
+        memory[array.name] = data
+        if device:
+            on_device.add(array.name)
+    _check_overlap(scop, memory, frozenset(on_device))
+    return Call(values, memory, shapes, frozenset(on_device))
+
+
+def _wrong(scop: Scop, message: str) -> UsageError:
+    return UsageError(f"{scop.name}: {message}", hint=f"the call is {signature(scop)}")
+
+
+def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
+    known = names(scop)
+    if len(positional) > len(known):
+        raise _wrong(scop, f"{len(positional)} arguments given, {len(known)} expected")
+    given = dict(zip(known, positional, strict=False))
+    for name, value in keywords.items():
+        if name not in known:
+            raise _wrong(scop, f"there is no argument {name!r}")
+        if name in given:
+            raise _wrong(scop, f"the argument {name} is given twice")
+        given[name] = value
+    missing = [name for name in known if name not in given]
+    if missing:
+        raise _wrong(scop, f"missing: {', '.join(missing)}")
+    return given
+
+
+def _integer(scop: Scop, name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise _wrong(scop, f"{name} must be an integer, not {type(value).__name__}") from None
+
+
+def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
+    """The argument as a NumPy or CuPy array that shares its memory, and whether that is on a GPU."""
+    if isinstance(value, np.ndarray):
+        return value, False
+    if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):
+        return _number(scop, array, value), False
+    if hasattr(value, "__cuda_array_interface__"):
+        return _cupy().asarray(value), True
+    if hasattr(value, "__dlpack_device__"):
+        on_host = value.__dlpack_device__()[0] in CPU_DEVICES
+        return (np.from_dlpack(value), False) if on_host else (_cupy().from_dlpack(value), True)
+    if array.rank == 0 and not scop.by_value(array):
+        raise _wrong(
+            scop, f"{array.name} is written: pass a NumPy array of one element, not {type(value).__name__}"
+        )
+    raise _wrong(scop, f"{array.name} must be a NumPy, CuPy or DLPack array, not {type(value).__name__}")
+
+
+def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
+    dtype = element_dtype(array)
+    try:
+        number = np.array(value, dtype)
+    except (OverflowError, ValueError, TypeError):
+        raise _wrong(scop, f"{array.name}={value} does not fit its type, {array.element}") from None
+    if dtype.kind in "iub" and number != value:
+        raise _wrong(scop, f"{array.name}={value} does not fit its type, {array.element}")
+    return number
+
+
+def _cupy() -> Any:
+    from polytile.runtime.device import require_cupy
+
+    return require_cupy()
+
+
+def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> None:
+    array = layout.array
+    if data.dtype != layout.dtype:
+        hint = f"use {array.name}.astype({layout.dtype.name!r})" if layout.dtype.names is None else None
+        raise UsageError(
+            f"{scop.name}: {array.name} holds {data.dtype}, but the C element type is {array.element}", hint=hint
+        )
+    if not data.flags.c_contiguous:
+        raise UsageError(f"{scop.name}: {array.name} is not contiguous", hint="use numpy.ascontiguousarray")
+    written = scop.written(array.name)
+    if written and isinstance(data, np.ndarray) and not data.flags.writeable:
+        raise UsageError(f"{scop.name}: {array.name} is written, but the array is read-only", hint="pass a copy")
+    if not _fits(layout, data.shape, values):
+        shape = "x".join(map(str, layout.shape)) or "1"
+        raise UsageError(
+            f"{scop.name}: {array.name} has shape {tuple(data.shape)}, but {shape} elements are needed",
+            hint=f"the call is {signature(scop)}",
+        )
+
+
+def _fits(layout: Layout, shape: tuple[int, ...], values: Mapping[str, int]) -> bool:
+    """Whether an array of `shape` can stand for the C array: the stated shape, or enough elements in one dimension.
+
+    The outermost extent may be larger: C does not know it, or does not check it.
+    """
+    size = int(np.prod(shape, dtype=object))
+    if layout.array.rank == 0:
+        return size == 1
+    if len(shape) == len(layout.shape) > 1:
+        return shape[1:] == layout.shape[1:] and shape[0] >= layout.shape[0]
+    stated = layout.array.extents[0]
+    if len(shape) == 1 and layout.array.rank == 1 and stated is not None:
+        return size >= max(layout.elements, evaluate(stated, values))
+    return len(shape) == 1 and size >= layout.elements
+
+
+def _check_overlap(scop: Scop, memory: Mapping[str, Any], on_device: frozenset[str]) -> None:
+    """Raise when an array that is written shares memory with another one: the kernels assume that none does."""
+    spans = {
+        name: (start := address(data), start + data.nbytes)
+        for name, data in memory.items()
+        if not scop.by_value(scop.array(name)) and data.nbytes
+    }
+    for first, (low, high) in spans.items():
+        for second, (other_low, other_high) in spans.items():
+            apart = first == second or (first in on_device) != (second in on_device)
+            if apart or not scop.written(first) or high <= other_low or other_high <= low:
+                continue
+            raise UsageError(f"{scop.name}: {first} and {second} share memory", hint="pass distinct arrays")
+
+
+def address(data: Any) -> int:
+    """The address of the first element of a NumPy or CuPy array."""
+    return int(data.ctypes.data if isinstance(data, np.ndarray) else data.data.ptr)

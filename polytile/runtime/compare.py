@@ -1,0 +1,115 @@
+"""Comparing what two programs left in memory, element by element, with a tolerance that rounding explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Data = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first element that differs: where it is, what the sequential C gives and what was computed."""
+
+    element: str  # `A[3][4]`, `p[2].x`
+    expected: str
+    actual: str
+    count: int  # how many elements differ
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One array compared: `error` and `tolerance` are absolute, `scale` the largest magnitude expected."""
+
+    array: str
+    elements: int
+    error: float
+    tolerance: float
+    scale: float
+    mismatch: Mismatch | None = None
+
+    @property
+    def relative(self) -> float:
+        return self.error / self.scale if self.scale > 0 else self.error
+
+
+def leaves(array: str, data: Data) -> Iterator[tuple[str, str, Data]]:
+    """(array, suffix, values) of each scalar field, or of the array itself."""
+    if data.dtype.names is None:
+        yield array, "", data
+    else:
+        for name in data.dtype.names:
+            yield array, f".{name}", data[name]
+
+
+def compare(array: str, expected: Data, actual: Data, *, tolerance: float, ignore: Data | None = None) -> Comparison:
+    """Compare two arrays of one scalar type or struct; a tolerance of 0 asks for equal bits (any NaN equals any NaN).
+
+    Elements where `ignore` is true are left out; integers must always be equal.
+    """
+    parts = [
+        _compare_leaf(name + suffix, name, suffix, values, other, tolerance, ignore)
+        for (name, suffix, values), (_, _, other) in zip(leaves(array, expected), leaves(array, actual), strict=True)
+    ]
+    failed = next((p for p in parts if p.mismatch), None)
+    worst = failed or max(parts, key=lambda p: p.relative)
+    return Comparison(array, expected.size, worst.error, worst.tolerance, worst.scale, worst.mismatch)
+
+
+def _compare_leaf(
+    label: str, name: str, suffix: str, expected: Data, actual: Data, tolerance: float, ignore: Data | None
+) -> Comparison:
+    error, scale = differences(expected, actual)
+    bad = different_bits(expected, actual)
+    if tolerance > 0 and expected.dtype.kind == "f":
+        bad &= ~(error <= tolerance)
+    if ignore is not None:
+        bad &= ~ignore
+        error = np.where(ignore, 0.0, error)
+    largest = float(np.max(error, initial=0.0))
+    if not bad.any():
+        return Comparison(label, expected.size, largest, tolerance, scale)
+    index = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    where = name + "".join(f"[{int(i)}]" for i in index) + suffix
+    mismatch = Mismatch(where, _shown(expected[index]), _shown(actual[index]), int(bad.sum()))
+    return Comparison(label, expected.size, largest, tolerance, scale, mismatch)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.17g}" if np.dtype(type(value)).kind == "f" else str(value)
+
+
+def differences(expected: Data, actual: Data) -> tuple[Data, float]:
+    """|expected - actual| in the wider type (infinite where only one is finite), and the largest finite |expected|."""
+    wide = np.longdouble if expected.dtype.kind == "f" else np.float64
+    left, right = np.asarray(expected, wide), np.asarray(actual, wide)
+    with np.errstate(invalid="ignore", over="ignore"):
+        error = np.asarray(np.abs(left - right))
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    error = np.where(same, 0, np.where(np.isnan(error), np.inf, error))
+    finite = np.abs(left[np.isfinite(left)])
+    return error, float(np.max(finite, initial=0.0))
+
+
+def raw_bits(data: Data) -> Data:
+    """The bits of each element of a scalar type, as something that compares by bits."""
+    size = data.dtype.itemsize
+    raw = np.ascontiguousarray(data).reshape(-1)
+    return raw.view(f"u{size}" if size <= 8 else np.dtype((np.void, size))).reshape(data.shape)
+
+
+def different_bits(expected: Data, actual: Data) -> Data:
+    """Where two arrays of one scalar type differ in any bit; NaNs count as equal."""
+    unequal = np.asarray(raw_bits(expected) != raw_bits(actual))
+    if expected.dtype.kind == "f":
+        unequal = unequal & ~(np.isnan(expected) & np.isnan(actual))
+    return np.asarray(unequal)
+
+
+def finite(data: Data) -> bool:
+    """Whether no floating value in `data` is infinite or NaN."""
+    return all(values.dtype.kind != "f" or bool(np.isfinite(values).all()) for _, _, values in leaves("", data))

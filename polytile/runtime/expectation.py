@@ -1,0 +1,169 @@
+"""What the sequential C computes for one set of inputs, and how far from it rounding alone may lead.
+
+The tolerance comes from the sequential program's own rounding error, measured by running it in `long double` too: a
+correct program that adds in another order is about as far from the exact result as the sequential one is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from polytile.ir.scop import Scop
+from polytile.runtime.compare import Comparison, compare, differences, finite, leaves
+from polytile.runtime.inputs import Style, random_memory, untouched
+from polytile.runtime.layout import Layout, layouts, point
+from polytile.runtime.native import Memory
+from polytile.runtime.reference import Reference, reference, wide_dtype, wide_reference
+
+OWN_ERRORS = 8.0  # how many times the sequential program's rounding error is allowed
+FLOOR = 4.0  # units of rounding that are always allowed, times the square root of the steps of a chain
+FLOOR_UNMEASURED = 64.0  # the same where the rounding error could not be measured
+WIDE_SECONDS = 20.0  # a reference slower than this is not run again in long double
+
+Data = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Inputs (`before`), the sequential result (`after`) and the tolerance of each array, for one set of parameters."""
+
+    scop: Scop
+    values: Mapping[str, int]
+    seed: int
+    style: Style
+    layouts: Mapping[str, Layout]
+    before: Memory
+    after: Memory
+    tolerances: Mapping[str, float]
+
+    def inputs(self) -> dict[str, Data]:
+        """A fresh copy of the inputs, for one run of generated code."""
+        return {name: data.copy() for name, data in self.before.items()}
+
+    def check(self, memory: Memory, *, bitwise: bool) -> tuple[Comparison, ...]:
+        """Compare all of the memory that the SCoP can leave behind, and what it must not touch."""
+        return tuple(
+            compare(
+                name,
+                self.after[name],
+                memory[name],
+                tolerance=0.0 if bitwise else self.tolerances[name],
+                ignore=None if layout.array.live_in else untouched(self.after[name]),
+            )
+            for name, layout in self.layouts.items()
+            if layout.array.live_out and not self.scop.by_value(layout.array)
+        )
+
+
+def expect(scop: Scop, text: str, values: Mapping[str, int], seed: int) -> Expectation:
+    """Run the sequential program `text` on random inputs for which, if possible, its result is finite."""
+    run = reference(scop, text)
+    shapes = layouts(scop, values)
+    attempts = (_attempt(run, shapes, values, seed, style) for style in Style)
+    found = next((a for a in attempts if all(finite(d) for d in _results(scop, a.after))), None)
+    attempt = found or _attempt(run, shapes, values, seed, Style.SIGNED)
+    errors = _own_errors(scop, text, shapes, values, attempt)
+    tolerances = {
+        name: _tolerance(scop, values, data, None if errors is None else errors[name])
+        for name, data in attempt.after.items()
+    }
+    return Expectation(scop, values, seed, attempt.style, shapes, attempt.before, attempt.after, tolerances)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    style: Style
+    before: dict[str, Data]
+    after: dict[str, Data]
+    seconds: float
+
+
+def _attempt(
+    run: Reference, shapes: Mapping[str, Layout], values: Mapping[str, int], seed: int, style: Style
+) -> _Attempt:
+    before = random_memory(run.scop, shapes, seed, style)
+    after = {name: data.copy() for name, data in before.items()}
+    start = time.perf_counter()
+    run(shapes, values, after)
+    return _Attempt(style, before, after, time.perf_counter() - start)
+
+
+def _results(scop: Scop, memory: Memory) -> list[Data]:
+    return [
+        memory[a.name][~untouched(memory[a.name])] if not a.live_in else memory[a.name]
+        for a in scop.external_arrays
+    ]
+
+
+def _own_errors(
+    scop: Scop, text: str, shapes: Mapping[str, Layout], values: Mapping[str, int], attempt: _Attempt
+) -> dict[str, float] | None:
+    """The rounding error of the sequential program in each array: its largest distance from a `long double` run."""
+    wide = wide_reference(scop, text) if attempt.seconds < WIDE_SECONDS else None
+    if wide is None:
+        return None
+    exact = {name: data.astype(wide_dtype(data.dtype)) for name, data in attempt.before.items()}
+    wide(shapes, values, exact)
+    return {name: _distance(name, data, exact[name], shapes[name].array.live_in) for name, data in attempt.after.items()}
+
+
+def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:
+    ignore = np.zeros(data.shape, np.bool_) if live_in else untouched(data)
+    worst = 0.0
+    for (_, _, values), (_, _, other) in zip(leaves(name, data), leaves(name, exact), strict=True):
+        if values.dtype.kind == "f":
+            error = differences(values, other)[0]
+            worst = max(worst, float(np.max(error[np.isfinite(error) & ~ignore], initial=0.0)))
+    return worst
+
+
+def _tolerance(scop: Scop, values: Mapping[str, int], data: Data, own: float | None) -> float:
+    scale = max((differences(v, v)[1] for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
+    unit = _coarsest_unit(scop) * scale * chain_length(scop, values) ** 0.5
+    return FLOOR_UNMEASURED * unit if own is None else OWN_ERRORS * own + FLOOR * unit
+
+
+def _coarsest_unit(scop: Scop) -> float:
+    """The unit of rounding of the narrowest floating type that the SCoP stores."""
+    types = [t for a in scop.arrays for t in ([t for _, t in a.fields] or [a.element])]
+    narrow = any(t.kind == "float" and t.size == 4 for t in types)
+    return float(np.finfo(np.float32 if narrow else np.float64).eps)
+
+
+def chain_length(scop: Scop, values: Mapping[str, int]) -> float:
+    """How many instances, about, follow one another in computing one element: the longest sum, the time steps."""
+    here = point(values)
+    longest = 1.0
+    for statement in scop.statements:
+        instances = _box(statement.domain.intersect_params(here))
+        for access in statement.accesses:
+            if access.writes and instances:
+                written = access.relation.intersect_domain(statement.domain).intersect_params(here).range()
+                longest = max(longest, instances / max(1.0, _box(written)))
+    return longest
+
+
+def _box(points: isl.Set) -> float:
+    """The volume of the bounding box of a set without free parameters."""
+    volume = 1.0
+    if points.is_empty():
+        return 0.0
+    for position in range(points.dim(isl.dim_type.set)):
+        low, high = points.dim_min_val(position), points.dim_max_val(position)
+        if low.is_int() and high.is_int():
+            volume *= float(high.to_python() - low.to_python() + 1)
+    return volume
+
+
+def describe(expectation: Expectation) -> str:
+    """`N=13 T=17, seed 12345`."""
+    sizes = " ".join(f"{name}={value}" for name, value in expectation.values.items()) or "no parameters"
+    return f"{sizes}, seed {expectation.seed}"
+
+

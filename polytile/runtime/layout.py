@@ -1,0 +1,126 @@
+"""How the arrays of a Scop lie in memory for given parameters: shapes, NumPy types, and what is indexed below zero."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from polytile.diagnostics import InternalError, UserError
+from polytile.ir.expr import CType
+from polytile.ir.scop import Array, Scop
+from polytile.runtime.interpret import evaluate
+
+_FLOATS: dict[int, Any] = {2: np.float16, 4: np.float32, 8: np.float64}
+LARGEST = (1 << 63) - 1
+
+
+def scalar_dtype(ctype: CType) -> np.dtype[Any]:
+    """The NumPy type of a C scalar type."""
+    if ctype.name == "_Bool":
+        return np.dtype(np.bool_)
+    if ctype.kind == "float":
+        return np.dtype(_FLOATS[ctype.size])
+    return np.dtype(f"{'i' if ctype.signed else 'u'}{ctype.size}")
+
+
+def element_dtype(array: Array) -> np.dtype[Any]:
+    """The NumPy type of an element; a struct becomes a structured type laid out as C does."""
+    if array.element.kind != "struct":
+        return scalar_dtype(array.element)
+    dtype = np.dtype([(name, scalar_dtype(t)) for name, t in array.fields], align=True)
+    if dtype.itemsize != array.element.size:
+        raise UserError(
+            f"{array.name}: {array.element} has members besides numbers, so polytile cannot fill or compare it",
+            location=array.location,
+        )
+    return dtype
+
+
+def c_type(dtype: np.dtype[Any]) -> Any:
+    """The ctypes type of a NumPy type (for arguments passed by value)."""
+    if dtype.names is not None:
+        fields = [(name, c_type(dtype[name])) for name in dtype.names]
+        return type("struct", (ctypes.Structure,), {"_fields_": fields})
+    if dtype == np.dtype(np.longdouble):
+        return ctypes.c_longdouble
+    return np.ctypeslib.as_ctypes_type(dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One array in memory: `shape` elements of `dtype`, of which `lead` come before the element that C calls 0."""
+
+    array: Array
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    lead: int = 0
+
+    @property
+    def elements(self) -> int:
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+
+def point(values: Mapping[str, int]) -> isl.Set:
+    """`[N] -> { : N = 13 }`: the parameters with these values."""
+    names, equations = ", ".join(values), " and ".join(f"{n} = {v}" for n, v in values.items())
+    return isl.Set(f"[{names}] -> {{ : {equations} }}" if values else "{ : }")
+
+
+def layouts(scop: Scop, values: Mapping[str, int]) -> dict[str, Layout]:
+    """The layout of every external array, in the order of the entry point."""
+    return {a.name: _layout(scop, a, values) for a in scop.external_arrays}
+
+
+def _layout(scop: Scop, array: Array, values: Mapping[str, int]) -> Layout:
+    dtype = element_dtype(array)
+    if array.rank == 0:
+        return Layout(array, dtype, ())
+    inner = tuple(max(0, evaluate(e, values)) for e in array.extents[1:] if e is not None)
+    if len(inner) != array.rank - 1:
+        raise InternalError(f"{array.name} has an unknown inner extent")
+    low, high = index_range(scop, array.name, values)
+    stated = array.extents[0]
+    rows = high + 1 if stated is None else max(0, high + 1, evaluate(stated, values))
+    lead_rows = max(0, -low)
+    pitch = int(np.prod(inner, dtype=object)) if inner else 1
+    _check_size(array, (rows + lead_rows) * pitch * dtype.itemsize)
+    return Layout(array, dtype, (rows + lead_rows, *inner), lead_rows * pitch)
+
+
+def _check_size(array: Array, size: int) -> None:
+    if size > LARGEST:
+        raise UserError(
+            f"the size of {array.name} overflows: {size} bytes",
+            location=array.location,
+            hint="give smaller sizes with --param",
+        )
+
+
+def index_range(scop: Scop, array: str, values: Mapping[str, int]) -> tuple[int, int]:
+    """The least and the largest outermost index with which `array` is accessed; (0, -1) when it is not."""
+    low, high = 0, -1
+    here = point(values)
+    for statement in scop.statements:
+        for access in statement.accesses:
+            if access.array != array:
+                continue
+            touched = access.relation.intersect_domain(statement.domain).intersect_params(here).range()
+            if touched.is_empty():
+                continue
+            low = min(low, _bound(scop, array, touched.dim_min_val(0)))
+            high = max(high, _bound(scop, array, touched.dim_max_val(0)))
+    return low, high
+
+
+def _bound(scop: Scop, array: str, value: isl.Val) -> int:
+    if not value.is_int():
+        raise UserError(f"the indices of {array} in {scop.name} have no bound", location=scop.array(array).location)
+    return int(value.to_python())

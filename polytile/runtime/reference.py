@@ -1,0 +1,98 @@
+"""The sequential reference: the SCoP's own C, compiled by the host compiler and called on NumPy arrays.
+
+It is compiled without contraction and without value-changing optimisation, so it is what C says the program computes.
+A second build with every floating type replaced by `long double` tells how large the reference's rounding error is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polytile.diagnostics import DeviceError
+from polytile.ir.scop import Scop
+from polytile.runtime.command import c_compiler, check_command
+from polytile.runtime.layout import Layout
+from polytile.runtime.native import Memory, arguments, function, load
+
+FLAGS = ("-std=gnu99", "-O2", "-fwrapv", "-ffp-contract=off", "-fno-fast-math", "-fno-strict-aliasing", "-w", "-fPIC", "-shared")
+_MATH = (
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax "
+    "fmin fmod hypot ldexp lgamma log log10 log1p log2 lrint lround llrint llround nearbyint pow remainder rint round sin "
+    "sinh sqrt tan tanh tgamma trunc"
+)
+_FLOATING = re.compile(r"\blong\s+double\b|\bdouble\b|\bfloat\b")
+_CALL = re.compile(rf"\b({'|'.join(_MATH.split())})f?(?=\s*\()")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A compiled sequential program; calling it runs the SCoP on `memory`, in place."""
+
+    scop: Scop
+    entry: Any
+
+    def __call__(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Memory) -> None:
+        self.entry(*arguments(self.scop, layouts, values, memory))
+
+
+@cache
+def workspace() -> Path:
+    """A private folder for compiled code, removed when Python ends."""
+    holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)
+    _HOLDERS.append(holder)
+    return Path(holder.name)
+
+
+_HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@cache
+def _compile(text: str) -> Path:
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
+    source = workspace() / f"reference_{key}.c"
+    library = source.with_suffix(".so")
+    source.write_text(text)
+    command = [*c_compiler(), *FLAGS, str(source), "-o", str(library), "-lm"]
+    check_command(command, "compiling the sequential reference")
+    return library
+
+
+def reference(scop: Scop, text: str) -> Reference:
+    """Compile `text`, C99 with the function `<name>_reference`; raises DeviceError without a C compiler."""
+    return Reference(scop, function(load(_compile(text)), f"{scop.name}_reference", None))
+
+
+def widen(text: str) -> str:
+    """The reference with more precision: before: `double x = sqrtf(y);`, after: `long double x = sqrtl(y);`."""
+    lines = (line if line.lstrip().startswith("#") else _widen_line(line) for line in text.splitlines())
+    return "\n".join(lines) + "\n"
+
+
+def _widen_line(line: str) -> str:
+    return _CALL.sub(r"\1l", _FLOATING.sub("long double", line))
+
+
+def wide_reference(scop: Scop, text: str) -> Reference | None:
+    """The reference in `long double`, or None where the host has no wider type or the widened text does not compile."""
+    if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
+        return None
+    try:
+        return reference(scop, widen(text))
+    except DeviceError:
+        return None
+
+
+def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """`dtype` with every floating type replaced by `long double`."""
+    if dtype.names is not None:
+        return np.dtype([(name, wide_dtype(dtype[name])) for name in dtype.names], align=True)
+    return np.dtype(np.longdouble) if dtype.kind == "f" else dtype
