@@ -1,0 +1,135 @@
+"""CUDA text: the kernels of host programs, and the whole `NAME_kernel.cu`.
+
+before: a `Kernel` whose accesses name arrays of the Scop, with `storage` saying where each of them lives
+after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__restrict__ A) { ... }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+from polytile.codegen.entry import print_entry
+from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
+from polytile.codegen.spelling import identifier, to_cpp
+from polytile.codegen.shared import brackets, shared_declarations
+from polytile.codegen.statements import StatementPrinter, comment, indented, reads, wrapped
+from polytile.codegen.templating import render
+from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel, KernelParameter
+from polytile.ir.memory import Space, Storage
+
+
+def print_kernels(program: HostProgram) -> str:
+    """Device code alone, without any header: what the run-time compiler takes."""
+    return render("kernels.cu.j2", helpers=_helpers([program]), program=_device_part(program))
+
+
+def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> str:
+    """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
+
+    `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
+    """
+    return render(
+        "unit.cu.j2",
+        title=[line for text in title for line in comment(text)],
+        header=header,
+        helpers=_helpers(programs),
+        programs=[{**_device_part(p), "entry": print_entry(p)} for p in programs],
+    )
+
+
+def _device_part(program: HostProgram) -> dict[str, Any]:
+    """Own types live in a namespace: CUDA has a `double2` of its own, and two SCoPs may differ in theirs."""
+    return {
+        "namespace": f"{program.name}_types" if program.definitions.strip() else "",
+        "definitions": to_cpp(program.definitions.strip()),
+        "kernels": [print_kernel(k) for k in program.kernels],
+    }
+
+
+def _helpers(programs: Iterable[HostProgram]) -> list[str]:
+    return sorted(used_helpers(node for p in programs for node in _roots(p)))
+
+
+def _roots(program: HostProgram) -> Iterator[Node]:
+    yield from program.body
+    for buffer in program.buffers:
+        yield from (buffer.first, buffer.elements)
+    for kernel in program.kernels:
+        yield from kernel.body
+        yield from (e for s in kernel.storage for e in s.extents if e is not None)
+
+
+def print_kernel(kernel: Kernel) -> str:
+    """One kernel with its comment; coordinates and arrays that the body does not use are left out."""
+    used = frozenset(_mentioned(kernel))
+    read = frozenset(name for stmt in kernel.body for name in reads(stmt))
+    declared = frozenset(n.name for s in kernel.body for n in walk(s) if isinstance(n, Declare))
+    printer = StatementPrinter(
+        Printer(lambda access, printer: element(kernel.home(access.array), access, printer)),
+        kernel.index_type,
+        unread=declared - read,
+    )
+    body = [
+        *(f"const {kernel.index_type} {c.name} = {c.source};" for c in kernel.coordinates if c.name in used),
+        *shared_declarations(kernel),
+        *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
+    ]
+    lines = printer.lines(kernel.body)
+    start = f'extern "C" __global__ void __launch_bounds__({prod(kernel.block)}) {kernel.name}('
+    return "\n".join(
+        [
+            *(line for text in kernel.summary for line in comment(text)),
+            *wrapped(start, [parameter(p) for p in kernel.parameters], ")"),
+            "{",
+            *indented([*body, "", *lines] if body else lines),
+            "}",
+        ]
+    )
+
+
+def _mentioned(kernel: Kernel) -> Iterator[str]:
+    """Every name that occurs in the body, written or read, or in the layout of an array."""
+    extents = (e for s in kernel.storage for e in s.extents if e is not None)
+    for root in (*kernel.body, *extents):
+        for node in walk(root):
+            match node:
+                case Access(array=name) | Name(name=name):
+                    yield name
+
+
+def parameter(p: KernelParameter) -> str:
+    """`const double *__restrict__ A`, or `int n`."""
+    if p.buffer is None:
+        return f"{type_name(p.type)} {identifier(p.name)}"
+    const, restrict = "const " if p.const else "", "__restrict__ " if p.restrict else ""
+    return f"{const}{type_name(p.type)} *{restrict}{identifier(p.name)}"
+
+
+def private_declaration(storage: Storage, read: frozenset[str]) -> str:
+    """`double t[4];` for a thread's own copy of an array."""
+    unread = "" if storage.array in read else "[[maybe_unused]] "
+    return f"{unread}{type_name(storage.element)} {identifier(storage.name)}{brackets(storage)};"
+
+
+def element(home: Storage, access: Access, printer: Printer) -> str:
+    """The element that `access` names, where `home` says that the array lives.
+
+    before: A[i][j] at home in a global buffer of extents (n, m)
+    after:  A[(long long)i * m + j]
+    """
+    subscripts = access.subscripts if home.keeps is None else tuple(access.subscripts[k] for k in home.keeps)
+    field = f".{printer.name(access.field)}" if access.field else ""
+    return f"{printer.name(home.name)}{_subscripts(home, subscripts, printer)}{field}"
+
+
+def _subscripts(home: Storage, subscripts: tuple[Expr, ...], printer: Printer) -> str:
+    match home.space:
+        case Space.VALUE:
+            return ""
+        case Space.GLOBAL:
+            return f"[{printer(linear_index(subscripts, home.extents))}]"
+    return "".join(f"[{printer(s)}]" for s in subscripts)

@@ -1,0 +1,57 @@
+"""`NAME_kernel.h`: the entry points as C and C++ see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytile.codegen.entry import Argument, arguments, prototype
+from polytile.codegen.expressions import Printer
+from polytile.codegen.statements import one_line, wrapped
+from polytile.codegen.templating import render
+from polytile.ir.expr import BOOL, Access
+from polytile.ir.host import HostProgram
+
+_CONTRACT = "Returns 0, or another number after one line on stderr."
+
+
+def print_header(programs: Sequence[HostProgram], *, guard_name: str) -> str:
+    """A header for C and C++ that declares and describes the entry point of each program."""
+    return render(
+        "header.h.j2",
+        guard=guard_name,
+        booleans=any(x.type_text(cpp=False) == "_Bool" or x.array.element == BOOL for p in programs for x in arguments(p)),
+        declarations=[_declaration(p) for p in programs],
+    )
+
+
+def _declaration(program: HostProgram) -> str:
+    start, parts = prototype(program, cpp=True)
+    described = [_description(program, a) for a in arguments(program)]
+    texts = [*program.summary, *described, _CONTRACT]
+    body = "\n".join(f"   {_safe(text)}".rstrip() for text in texts).lstrip()
+    return "\n".join([f"/* {body} */", *wrapped(start, parts, ");")])
+
+
+def _description(program: HostProgram, argument: Argument) -> str:
+    array = argument.array
+    buffer = program.buffer(array.name)
+    if argument.value:
+        return f"{array.name}: read{', a pointer to one struct' if argument.opaque else ''}."
+    uses = [text for text, on in (("read", _is_read(program, argument)), ("written", not argument.const)) if on]
+    printer = Printer(_no_element, cpp=False)
+    shape = "".join("[]" if e is None else f"[{printer(e)}]" for e in array.extents)
+    kind = f"{array.element}{shape or ', one element'}"
+    return f"{array.name}: {kind}, {' and '.join(uses)}{'' if buffer else ', unused'}."
+
+
+def _is_read(program: HostProgram, argument: Argument) -> bool:
+    buffer = program.buffer(argument.array.name)
+    return argument.const or (buffer is not None and buffer.copy_in)
+
+
+def _no_element(access: Access, _: Printer) -> str:
+    return access.array
+
+
+def _safe(text: str) -> str:
+    return one_line(text).replace("*/", "* /").replace("/*", "/ *")

@@ -1,0 +1,70 @@
+"""Shared memory of a kernel: static arrays, or one dynamic block above the static limit."""
+
+from __future__ import annotations
+
+from math import prod
+
+from polytile.codegen.expressions import type_name
+from polytile.codegen.spelling import identifier
+from polytile.diagnostics import InternalError
+from polytile.gpu import Gpu
+from polytile.ir.expr import Literal
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import Storage
+
+BLOCK = "polytile_shared"
+ALIGNMENT = 16
+_STATIC_LIMIT = Gpu.__dataclass_fields__["static_shared_per_block"].default
+
+
+def constant_extents(storage: Storage) -> tuple[int, ...]:
+    """The extents of a shared or private array."""
+    sizes = tuple(int(e.text) for e in storage.extents if isinstance(e, Literal))
+    if len(sizes) != len(storage.extents):
+        raise InternalError(f"{storage.name} is no global array but has an extent that is not constant")
+    return sizes
+
+
+def brackets(storage: Storage) -> str:
+    """`[32][33]`."""
+    return "".join(f"[{size}]" for size in constant_extents(storage))
+
+
+def shared_bytes(kernel: Kernel) -> int:
+    """Shared memory of one block."""
+    return sum(_bytes(s) for s in kernel.shared)
+
+
+def dynamic_shared_bytes(kernel: Kernel) -> int:
+    """What a launch has to ask for: 0 while the arrays fit in static shared memory."""
+    size = shared_bytes(kernel)
+    return size if size > _STATIC_LIMIT else 0
+
+
+def shared_declarations(kernel: Kernel) -> list[str]:
+    """The declarations at the top of the kernel.
+
+    static:   __shared__ double s_A[32][33];
+    dynamic:  extern __shared__ __align__(16) unsigned char polytile_shared[];
+              double (&s_A)[32][33] = *(double (*)[32][33])(polytile_shared + 0);
+    """
+    if not dynamic_shared_bytes(kernel):
+        return [f"__shared__ {type_name(s.element)} {identifier(s.name)}{brackets(s)};" for s in kernel.shared]
+    lines = [f"extern __shared__ __align__({ALIGNMENT}) unsigned char {BLOCK}[];"]
+    offset = 0
+    for s in kernel.shared:
+        lines.append(_carved(s, offset))
+        offset += _bytes(s)
+    return lines
+
+
+def _carved(storage: Storage, offset: int) -> str:
+    element, sizes = type_name(storage.element), brackets(storage)
+    name = f"(&{identifier(storage.name)}){sizes}" if sizes else f"&{identifier(storage.name)}"
+    pointer = f"{element} (*){sizes}" if sizes else f"{element} *"
+    return f"{element} {name} = *({pointer})({BLOCK} + {offset});"
+
+
+def _bytes(storage: Storage) -> int:
+    size = prod(constant_extents(storage)) * storage.element.size
+    return -(-size // ALIGNMENT) * ALIGNMENT

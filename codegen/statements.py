@@ -1,0 +1,181 @@
+"""Statement trees as lines of C or CUDA C++; kernels, host bodies and the sequential reference share this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from polytile.codegen.expressions import MAX_INT, Printer, type_name
+from polytile.diagnostics import NOWHERE, InternalError, Location
+from polytile.ir.expr import (
+    INT,
+    Access,
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Node,
+    Scope,
+    Stmt,
+    children,
+)
+from polytile.ir.kernel import Barrier, Comment, Launch
+
+INDENT = "    "
+WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPrinter:
+    """Prints statement trees; `launch` spells kernel launches, which only a host body has."""
+
+    expression: Printer
+    index_type: str = "int"
+    launch: Callable[[Launch], list[str]] | None = None
+    unread: frozenset[str] = frozenset()  # locals that are never read: compilers must not wonder
+
+    def lines(self, body: Iterable[Stmt]) -> list[str]:
+        """The lines of a block, without the indentation of what surrounds it."""
+        out: list[str] = []
+        shown: Location = NOWHERE
+        for stmt in body:
+            text = self._statement(stmt)
+            if isinstance(stmt, Assign | Declare) and stmt.location.line and stmt.location.line != shown.line:
+                shown = stmt.location
+                text[-1] += f"  // {one_line(shown.short)}"
+            out += text
+        return out
+
+    def _statement(self, stmt: Stmt) -> list[str]:
+        match stmt:
+            case Assign(target=target, op=op, value=value):
+                return [f"{self.expression(target)} {op}= {self.expression(value)};"]
+            case Declare():
+                return [self._declaration(stmt)]
+            case If():
+                return self._branch(stmt)
+            case For():
+                return [f"{self._loop_header(stmt)} {{", *indented(self.lines(stmt.body)), "}"]
+            case Scope(body=body):
+                return ["{", *indented(self.lines(body)), "}"]
+            case Barrier(reason=reason):
+                return [f"__syncthreads();  // {one_line(reason)}"]
+            case Comment(text=text):
+                return comment(text)
+            case Launch() if self.launch is not None:
+                return self.launch(stmt)
+        raise InternalError(f"no text for the statement {stmt!r}")
+
+    def _declaration(self, stmt: Declare) -> str:
+        start = "" if stmt.name not in self.unread else "[[maybe_unused]] " if self.expression.cpp else ""
+        value = "" if stmt.value is None else f" = {self.expression(stmt.value)}"
+        ctype = type_name(stmt.type, cpp=self.expression.cpp)
+        return f"{start}{ctype} {self.expression.name(stmt.name)}{value};"
+
+    def _branch(self, stmt: If) -> list[str]:
+        out = [f"if ({self.expression.truth(stmt.condition)}) {{", *indented(self.lines(stmt.then))]
+        match stmt.otherwise:
+            case ():
+                return [*out, "}"]
+            case (If() as chained,):
+                first, *rest = self._branch(chained)
+                return [*out, f"}} else {first}", *rest]
+        return [*out, "} else {", *indented(self.lines(stmt.otherwise)), "}"]
+
+    def _loop_header(self, stmt: For) -> str:
+        iterator = self.expression.name(stmt.iterator)
+        ctype = self.index_type if stmt.type == INT else type_name(stmt.type, cpp=self.expression.cpp)
+        start = f"{ctype} {iterator} = {self.expression(stmt.lower)}"
+        condition = self.expression.truth(strict_bound(stmt.condition, stmt.iterator))
+        return f"for ({start}; {condition}; {_advance(iterator, stmt.step)})"
+
+
+def _advance(iterator: str, step: int) -> str:
+    if abs(step) == 1:
+        return f"{'++' if step > 0 else '--'}{iterator}"
+    return f"{iterator} {'+' if step > 0 else '-'}= {abs(step)}"
+
+
+def strict_bound(condition: Expr, iterator: str) -> Expr:
+    """A loop condition the way people write it.
+
+    before: c0 <= n - 1 && c0 <= 31
+    after:  c0 < n && c0 < 32
+    """
+    match condition:
+        case Binary(op="&&", left=left, right=right, type=ctype):
+            return Binary("&&", strict_bound(left, iterator), strict_bound(right, iterator), ctype)
+        case Binary(op="<=", left=Name(name=name) as left, right=right, type=ctype) if name == iterator:
+            bound = _plus_one(right)
+            return condition if bound is None else Binary("<", left, bound, ctype)
+    return condition
+
+
+def _plus_one(expr: Expr) -> Expr | None:
+    """`expr + 1` where that is shorter to write, else None."""
+    match expr:
+        case Literal():
+            value = _integer(expr)
+            return None if value is None else Literal(str(value + 1), expr.type)
+        case Binary(op="+" | "-" as op, left=left, right=Literal() as right, type=ctype):
+            value = _integer(right)
+            if value is None:
+                return None
+            offset = (value if op == "+" else -value) + 1
+            if offset == 0:
+                return left
+            return Binary("+" if offset > 0 else "-", left, Literal(str(abs(offset)), right.type), ctype)
+        case Call(function="min" | "max", arguments=arguments):
+            bounds = [bound for a in arguments if (bound := _plus_one(a)) is not None]
+            return Call(expr.function, tuple(bounds), expr.type) if len(bounds) == len(arguments) else None
+    return None
+
+
+def _integer(literal: Literal) -> int | None:
+    digits = literal.text.removeprefix("-")
+    value = int(literal.text) if digits.isdigit() and (digits == "0" or digits[0] != "0") else None
+    return value if value is not None and -MAX_INT < value < MAX_INT else None
+
+
+def reads(node: Node) -> Iterator[str]:
+    """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
+    below = children(node)
+    match node:
+        case Assign(target=target, op="", value=value):
+            below = (*children(target), value)
+        case Access(array=name) | Name(name=name):
+            yield name
+    for child in below:
+        yield from reads(child)
+
+
+def one_line(text: str) -> str:
+    """Text that is safe after `//`."""
+    return " ".join(text.split()).rstrip("\\").rstrip()
+
+
+def comment(text: str) -> list[str]:
+    return [f"// {one_line(line)}".rstrip() for line in text.splitlines()]
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [INDENT + line if line else line for line in lines]
+
+
+def wrapped(start: str, parts: Iterable[str], end: str) -> list[str]:
+    """`start` + comma-separated parts + `end`, broken into lines that hang below the opening parenthesis' line."""
+    lines, line = [], start
+    texts = list(parts)
+    for position, part in enumerate(texts):
+        piece = part + ("," if position + 1 < len(texts) else end)
+        glue = "" if line.endswith("(") or line == INDENT * 2 else " "
+        if len(line) + len(glue) + len(piece) > WIDTH and line.strip():
+            lines.append(line)
+            line, glue = INDENT * 2, ""
+        line += glue + piece
+    return [*lines, line if texts else start + end]
