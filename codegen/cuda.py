@@ -18,7 +18,7 @@ from polytile.codegen.statements import StatementPrinter, comment, indented, rea
 from polytile.codegen.templating import render
 from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Kernel, KernelParameter
+from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 
 
@@ -37,6 +37,7 @@ def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[
         title=[line for text in title for line in comment(text)],
         header=header,
         helpers=_helpers(programs),
+        support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p), "entry": print_entry(p)} for p in programs],
     )
 
@@ -56,6 +57,7 @@ def _helpers(programs: Iterable[HostProgram]) -> list[str]:
 
 def _roots(program: HostProgram) -> Iterator[Node]:
     yield from program.body
+    yield from (size for s in program.body for n in walk(s) if isinstance(n, Launch) for size in n.grid)
     for buffer in program.buffers:
         yield from (buffer.first, buffer.elements)
     for kernel in program.kernels:
