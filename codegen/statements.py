@@ -95,7 +95,9 @@ class StatementPrinter:
         return f"for ({start}; {condition}; {_advance(iterator, stmt.step)})"
 
 
-def _advance(iterator: str, step: int) -> str:
+def _advance(iterator: str, step: int | Name) -> str:
+    if isinstance(step, Name):  # a grid stride
+        return f"{iterator} += {step.name}"
     if abs(step) == 1:
         return f"{'++' if step > 0 else '--'}{iterator}"
     return f"{iterator} {'+' if step > 0 else '-'}= {abs(step)}"

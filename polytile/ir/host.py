@@ -5,12 +5,24 @@ The same program is printed as C++ (the entry point in the .cu) and executed fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import islpy as isl
 
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import CType, Expr, Stmt
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Origin, Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What must happen to one array around the SCoP. `touched` are the elements it accesses, None for none."""
+
+    array: Array
+    touched: isl.Set | None = field(compare=False)
+    copy_in: bool
+    copy_out: bool
 
 
 @dataclass(frozen=True, slots=True)

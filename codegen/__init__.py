@@ -1,0 +1,1 @@
+"""Mapped schedules in, kernels and text out."""

@@ -1,0 +1,223 @@
+"""From a mapped tree to a tree that isl can generate: coordinates become parameters, barriers become statements.
+
+before: kernel { block band [i/8] { thread[8] band [i mod 8] } }
+after:  kernel:0 { context [bi, ti] : 0 <= ti < 8 {
+            filter { S[i] : floor(i/8) = bi } { band [i/8] { filter { S[i] : i mod 8 = ti } { band [i mod 8] } } } } }
+
+A `sync` mark adds an instance sync0[] at the end of each iteration of its band, or behind all but the last child of its
+sequence. Its domain does not mention threads, so every thread of the block reaches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.codegen.names import Names
+from polytile.ir.isl_util import band_members, mark_name, transform_node
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, path_of, thread_sizes
+from polytile.ir.scop import Scop
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCoordinate:
+    """A grid dimension: its name in the kernel and the range of its values for each iteration of the host's loops."""
+
+    name: str
+    axis: str
+    first: isl.PwAff = field(compare=False)
+    last: isl.PwAff = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShape:
+    """What annotation found out about one kernel."""
+
+    number: int
+    blocks: tuple[BlockCoordinate, ...]
+    threads: tuple[tuple[str, str], ...]  # (name, axis), outermost first
+    block: tuple[int, int, int]  # threads along x, y, z
+    statements: tuple[str, ...]
+
+
+@dataclass
+class Annotation:
+    """An annotated tree under construction: `syncs` maps the name of each barrier instance to its mark's path."""
+
+    scop: Scop
+    names: Names
+    kernels: list[KernelShape] = field(default_factory=list)
+    syncs: dict[str, Path] = field(default_factory=dict)
+
+    def tree(self, tree: isl.Schedule) -> isl.Schedule:
+        return self._host(tree.get_root()).get_schedule()
+
+    def _host(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if mark_name(node) == KERNEL:
+            return self._kernel(node)
+        return transform_node(node, self._host)
+
+    def _kernel(self, mark: isl.ScheduleNode) -> isl.ScheduleNode:
+        number = len(self.kernels)
+        below = [n for n in descendants(mark) if n.get_type() == isl.schedule_node_type.mark]
+        block_mark = next((n for n in below if mark_name(n) == BLOCK), None)
+        thread_marks = [n for n in below if thread_sizes(n)]
+        blocks = self._block_coordinates(block_mark)
+        sizes = (thread_sizes(thread_marks[0]) or ()) if thread_marks else ()
+        threads = self._thread_coordinates(thread_marks, sizes)
+        x, y, z = (*reversed(sizes), 1, 1, 1)[:3]
+        statements = tuple(sorted(s.get_tuple_name() for s in _sets(mark.get_domain())))
+        self.kernels.append(KernelShape(number, blocks, threads, (x, y, z), statements))
+        context = _context(mark, blocks, block_mark, threads, sizes)
+        inside = _Inside(self, blocks, threads, sizes)
+        node = inside.visit(mark.child(0)).parent()
+        node = node.child(0).insert_context(context).parent()
+        return node.delete().insert_mark(isl.Id(f"{KERNEL}:{number}"))
+
+    def _block_coordinates(self, mark: isl.ScheduleNode | None) -> tuple[BlockCoordinate, ...]:
+        if mark is None:
+            return ()
+        members = band_members(mark.child(0))
+        coordinates = []
+        for i, member in enumerate(members):
+            ranges = _range_of(mark, member)
+            name = self.names.shared(f"b{_iterator(self.scop, member, str(i))}")
+            axis = AXES[len(members) - 1 - i]
+            coordinates.append(BlockCoordinate(name, axis, ranges.dim_min(0), ranges.dim_max(0)))
+        return tuple(coordinates)
+
+    def _thread_coordinates(
+        self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]
+    ) -> tuple[tuple[str, str], ...]:
+        found = []
+        for i in range(len(sizes)):
+            hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in marks}
+            name = self.names.shared(f"t{hints.pop() if len(hints) == 1 else i}")
+            found.append((name, AXES[len(sizes) - 1 - i]))
+        return tuple(found)
+
+
+@dataclass
+class _Inside:
+    """The rewriting of one kernel's subtree."""
+
+    owner: Annotation
+    blocks: tuple[BlockCoordinate, ...]
+    threads: tuple[tuple[str, str], ...]
+    sizes: tuple[int, ...]
+
+    def visit(self, node: isl.ScheduleNode, threaded: bool = False) -> isl.ScheduleNode:
+        """Rewrite the subtree at `node`; returns the node at the same position."""
+        name = mark_name(node)
+        if name == BLOCK:
+            node = self.visit(node.child(0), threaded)
+            return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
+        if thread_sizes(node):
+            node = self.visit(node.child(0), True)
+            names = [t for t, _ in self.threads]
+            return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
+        if name == SYNC:
+            return self._sync(node, threaded)
+        if node.get_type() == isl.schedule_node_type.leaf:
+            return node if threaded or not self.sizes else node.insert_filter(self._first_thread(node))
+        return transform_node(node, lambda child: self.visit(child, threaded))
+
+    def _first_thread(self, leaf: isl.ScheduleNode) -> isl.UnionSet:
+        names = ", ".join(t for t, _ in self.threads)
+        zero = isl.Set(f"[{names}] -> {{ : {' and '.join(f'{t} = 0' for t, _ in self.threads)} }}")
+        return leaf.get_domain().intersect_params(zero)
+
+    def _sync(self, mark: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
+        path = path_of(mark)
+        node = self.visit(mark.child(0), threaded)
+        if node.get_type() == isl.schedule_node_type.band:
+            node = self._barrier_behind(node.child(0), path).parent()
+        else:
+            for i in range(node.n_children() - 1):
+                node = self._barrier_behind(node.child(i).child(0), path).parent().parent()
+        return node.parent().delete()
+
+    def _barrier_behind(self, node: isl.ScheduleNode, path: Path) -> isl.ScheduleNode:
+        name = self.owner.names.fresh(f"sync{len(self.owner.syncs)}")
+        self.owner.syncs[name] = path
+        when = _prefix_range(node)
+        instance = isl.Set(f"{{ {name}[] }}").align_params(when.get_space())
+        extension = isl.UnionMap.from_map(isl.Map.from_domain_and_range(when, instance))
+        position = node.get_tree_depth()
+        node = node.graft_after(isl.ScheduleNode.from_extension(extension))
+        while node.get_tree_depth() > position:
+            node = node.parent()
+        return node
+
+
+def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
+    """The node and all below it, parents first."""
+    found = [node]
+    for i in range(node.n_children()):
+        found += descendants(node.child(i))
+    return found
+
+
+def _sets(union: isl.UnionSet) -> list[isl.Set]:
+    found: list[isl.Set] = []
+    union.foreach_set(found.append)
+    return found
+
+
+def _prefix_range(node: isl.ScheduleNode) -> isl.Set:
+    """The iterations of the bands above `node`, as a set over the schedule dimensions."""
+    prefix = node.get_prefix_schedule_union_map().intersect_domain(node.get_domain())
+    return isl.Set.from_union_set(prefix.range())
+
+
+def _range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
+    """The values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
+    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    values = isl.UnionMap.from_union_pw_aff(member)
+    return isl.Map.from_union_map(prefix.reverse().apply_range(values))
+
+
+def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
+    """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
+    dims = [f"p{i}" for i in range(len(names))]
+    terms = [f"{d} = {n}" if sizes is None else f"{d} mod {s} = {n}" for d, n, s in zip(dims, names, sizes or names)]
+    where = isl.UnionSet(f"[{', '.join(names)}] -> {{ [{', '.join(dims)}] : {' and '.join(terms)} }}")
+    values = isl.UnionMap.from_multi_union_pw_aff(node.band_get_partial_schedule())
+    return values.intersect_range(where).domain()
+
+
+def _context(
+    mark: isl.ScheduleNode,
+    blocks: tuple[BlockCoordinate, ...],
+    block_mark: isl.ScheduleNode | None,
+    threads: tuple[tuple[str, str], ...],
+    sizes: tuple[int, ...],
+) -> isl.Set:
+    """What holds of the coordinates wherever the kernel runs: a convex set, as every block of the grid is launched."""
+    context = isl.Set.universe(_prefix_range(mark).get_space())
+    members = band_members(block_mark.child(0)) if block_mark is not None else []
+    for coordinate, member in zip(blocks, members, strict=True):
+        hull = isl.Map.from_basic_map(_range_of(block_mark, member).simple_hull().remove_divs())
+        hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
+        hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)
+        context = context.intersect(hull.domain().align_params(context.get_space()))
+    for (name, _), size in zip(threads, sizes, strict=True):
+        context = context.intersect_params(isl.Set(f"[{name}] -> {{ : 0 <= {name} < {size} }}"))
+    return context
+
+
+def _iterator(scop: Scop, member: isl.UnionPwAff, fallback: str) -> str:
+    """The source iterator that a band member is made of, when it is the same one for every statement."""
+    found: set[str] = set()
+
+    def piece(values: isl.PwAff) -> None:
+        statement = scop.statement(values.get_domain_space().get_tuple_name(isl.dim_type.set))
+        found.update(
+            name for i, name in enumerate(statement.iterators) if values.involves_dims(isl.dim_type.in_, i, 1)
+        )
+
+    member.foreach_pw_aff(piece)
+    return found.pop() if len(found) == 1 else fallback

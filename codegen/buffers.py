@@ -1,0 +1,95 @@
+"""How much of each array goes to the device."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polytile.codegen.ast_build import parameter_expression
+from polytile.diagnostics import UserError
+from polytile.ir.expr import LLONG, Binary, Expr, Literal
+from polytile.ir.host import Buffer, Transfer
+from polytile.ir.scop import Array, Origin, Scop
+
+ZERO = Literal("0", LLONG)
+ONE = Literal("1", LLONG)
+
+
+def buffers(scop: Scop, transfers: tuple[Transfer, ...], inside_kernels: frozenset[str]) -> tuple[Buffer, ...]:
+    """A buffer for every array that lives in device memory: all but read-only scalars, arrays that are never touched,
+    and those that live `inside_kernels` (in registers or shared memory)."""
+    return tuple(
+        _buffer(scop, t)
+        for t in transfers
+        if t.touched is not None and not scop.by_value(t.array) and t.array.name not in inside_kernels
+    )
+
+
+def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
+    array = transfer.array
+    assert transfer.touched is not None
+    if array.rank == 0:
+        return Buffer(array, ZERO, ONE, transfer.copy_in, transfer.copy_out)
+    if array.origin is not Origin.EXTERNAL:
+        return Buffer(array, ZERO, _product([e for e in array.extents if e is not None]), False, False)
+    try:
+        first, elements = _window(scop, array, transfer.touched)
+    except isl.Error:
+        raise UserError(
+            f"the part of {array.name} that the SCoP touches has no bound", location=array.location or scop.location
+        ) from None
+    return Buffer(array, first, elements, transfer.copy_in, transfer.copy_out)
+
+
+def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:
+    """The linear index of the first element to copy, and their number.
+
+    An array of known extents is copied from its start to the end of its last touched row. Where C leaves the outermost
+    extent open, memory is only known to exist where the SCoP touches it: from the first corner of the accesses' box to
+    its last.
+    """
+    touched = touched.intersect_params(scop.context)
+    pitches = _pitches(array)
+    last = _corner(scop, array, touched, largest=True)
+    if array.extents[0] is not None:
+        rows = Binary("+", last[0], ONE, LLONG)
+        return ZERO, Binary("*", rows, pitches[0], LLONG) if array.rank > 1 else rows
+    first = _corner(scop, array, touched, largest=False)
+    start = _linear(first, pitches)
+    return start, Binary("+", Binary("-", _linear(last, pitches), start, LLONG), ONE, LLONG)
+
+
+def _corner(scop: Scop, array: Array, touched: isl.Set, *, largest: bool) -> list[Expr]:
+    """The least or the largest index of every dimension; where nothing is touched, one that makes the window empty."""
+    corner = []
+    for i in range(array.rank):
+        bound = touched.dim_max(i) if largest else touched.dim_min(i)
+        space = isl.LocalSpace.from_space(bound.get_domain_space())
+        nothing = isl.PwAff.from_aff(isl.Aff.zero_on_domain(space).set_constant_val(isl.Val(-1 if largest else 0)))
+        bound = bound.union_add(_elsewhere(nothing, bound)) if not _covers(scop, bound) else bound
+        corner.append(parameter_expression(bound.coalesce(), scop.context, LLONG))
+    return corner
+
+
+def _covers(scop: Scop, bound: isl.PwAff) -> bool:
+    return bool(scop.context.is_subset(bound.domain().params()))
+
+
+def _elsewhere(value: isl.PwAff, bound: isl.PwAff) -> isl.PwAff:
+    """`value` where `bound` is undefined."""
+    return value.intersect_params(bound.domain().params().complement())
+
+
+def _pitches(array: Array) -> list[Expr]:
+    """Elements from one index to the next, for every dimension."""
+    return [_product([e for e in array.extents[i + 1 :] if e is not None]) for i in range(array.rank)]
+
+
+def _product(factors: list[Expr]) -> Expr:
+    return reduce(lambda a, b: Binary("*", a, b, LLONG), factors) if factors else ONE
+
+
+def _linear(index: list[Expr], pitches: list[Expr]) -> Expr:
+    terms = [Binary("*", i, p, LLONG) for i, p in zip(index, pitches, strict=True)]
+    return reduce(lambda a, b: Binary("+", a, b, LLONG), terms)

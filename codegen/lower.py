@@ -1,0 +1,304 @@
+"""From a mapped schedule to the program that runs it: kernels and the host's loops around their launches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytile.codegen.annotate import Annotation, KernelShape
+from polytile.codegen.ast_build import GeneratedTree, GridRange, generate
+from polytile.codegen.buffers import buffers
+from polytile.codegen.isl_ast import Instance, Marked
+from polytile.codegen.names import Names
+from polytile.codegen.rename import instances, rename_loops, simple
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import INT, LLONG, LONG, Access, Binary, CType, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr import rewrite, walk
+from polytile.ir.host import HostProgram, Transfer
+from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
+from polytile.ir.memory import Space, Storage
+from polytile.ir.schedule import KERNEL, MappedSchedule, Path
+from polytile.ir.scop import Scop, Statement
+
+GRID_LIMIT = 65535  # of dimensions y and z
+
+
+@dataclass(frozen=True, slots=True)
+class LoweringInput:
+    """What lowering needs to know besides the Scop and its schedule.
+
+    `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
+    not live in device memory (by kernel number, then array).
+    """
+
+    transfers: tuple[Transfer, ...]
+    barriers: Mapping[Path, str]
+    storage: Mapping[int, Mapping[str, Storage]]
+
+
+def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
+    """Generate the host program of a mapped schedule."""
+    names = Names.of(scop)
+    annotation = Annotation(scop, names)
+    tree = annotation.tree(schedule.tree)
+    integer = index_type(scop)
+    generated = generate(annotation, tree, scop.context, names.prefix("c"), integer)
+    return _Lowering(scop, schedule, given, annotation, generated, names, integer).program()
+
+
+def index_type(scop: Scop) -> CType:
+    """`int`, or the 64-bit type that some parameter has."""
+    return LONG if any(p.type.size > INT.size for p in scop.parameters) else INT
+
+
+@dataclass(frozen=True, slots=True)
+class _Lowering:
+    scop: Scop
+    schedule: MappedSchedule
+    given: LoweringInput
+    annotation: Annotation
+    generated: GeneratedTree
+    names: Names
+    integer: CType
+
+    def program(self) -> HostProgram:
+        kernels: list[Kernel] = []
+        taken = frozenset(p.name for p in self.scop.parameters)
+        body = rename_loops(self.generated.body, self.scop, taken)
+        host = self._host(body, kernels, taken)
+        inside = frozenset(a for homes in self.given.storage.values() for a in homes)
+        return HostProgram(
+            name=f"polytile_{self.scop.name}",
+            parameters=self.scop.parameters,
+            arguments=self.scop.external_arrays,
+            by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
+            buffers=buffers(self.scop, self.given.transfers, inside),
+            kernels=tuple(kernels),
+            body=host,
+            definitions=self.scop.definitions,
+            summary=(f"{self.schedule.strategy} schedule",),
+            location=self.scop.location.short if self.scop.location.line else "",
+        )
+
+    def _host(self, body: Sequence[Stmt], kernels: list[Kernel], scope: frozenset[str]) -> tuple[Stmt, ...]:
+        """The host's part of the tree; each kernel mark becomes a launch, and its subtree a kernel."""
+        found: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case For():
+                    inner = self._host(stmt.body, kernels, scope | {stmt.iterator})
+                    lower, condition = wide(stmt.lower), wide(stmt.condition)
+                    found.append(For(stmt.iterator, lower, condition, stmt.step, inner, LLONG, stmt.location))
+                case If():
+                    then, otherwise = (self._host(b, kernels, scope) for b in (stmt.then, stmt.otherwise))
+                    found.append(If(wide(stmt.condition), then, otherwise, stmt.location))
+                case Marked(name=name) if name.startswith(f"{KERNEL}:"):
+                    found.append(self._launch(stmt, kernels, scope))
+                case _:
+                    raise InternalError(f"a statement outside every kernel: {stmt}")
+        return tuple(found)
+
+    def _launch(self, mark: Marked, kernels: list[Kernel], scope: frozenset[str]) -> Launch:
+        shape = self.annotation.kernels[int(mark.name.partition(":")[2])]
+        ranges = self.generated.grids[mark.annotation]
+        kernel = _KernelBuilder(self, shape, ranges, scope, len(kernels)).build(mark.body)
+        kernels.append(kernel)
+        extents: dict[str, Expr] = {"x": Literal("1"), "y": Literal("1"), "z": Literal("1")}
+        for block, grid in zip(shape.blocks, ranges, strict=True):
+            extents[block.axis] = wide(plus(minus(grid.last, grid.first, self.integer), Literal("1"), self.integer))
+        return Launch(kernel.name, (extents["x"], extents["y"], extents["z"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _KernelBuilder:
+    owner: _Lowering
+    shape: KernelShape
+    ranges: tuple[GridRange, ...]
+    scope: frozenset[str]  # names in scope on the host
+    number: int  # in the order of the launches in the text
+
+    def build(self, body: tuple[Stmt, ...]) -> Kernel:
+        lowered = self._body(body)
+        axes = {c: axis for c, axis in self.shape.threads}
+        coordinates = [Coordinate(n, f"threadIdx.{axis}") for n, axis in axes.items()]
+        for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
+            if block.axis == "x":
+                coordinates.append(Coordinate(block.name, "blockIdx.x"))
+                lowered = _shifted(lowered, block.name, grid.first, self.owner.integer)
+            else:
+                lowered = (self._strided(lowered, block.name, block.axis, grid),)
+        used = _names(lowered)
+        return Kernel(
+            name=f"{self.owner.scop.name}_k{self.number}",
+            parameters=self._parameters(lowered, used),
+            block=self.shape.block,
+            coordinates=tuple(c for c in reversed(coordinates) if c.name in used),
+            storage=self._storage(lowered),
+            body=lowered,
+            summary=self._summary(),
+            index_type=self.owner.integer.name,
+        )
+
+    def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
+        """Grid dimensions y and z are limited, so blocks stride over what does not fit."""
+        if any(s.space is Space.SHARED for s in self._storage(body)) or _has_barrier(body):
+            body = (*body, Barrier("the block's next tile may touch what this one used"))
+        integer = self.owner.integer
+        first = plus(grid.first, Name(f"blockIdx.{axis}", integer), integer)
+        condition = Binary("<=", Name(name, integer), grid.last)
+        return For(name, first, condition, Name(f"gridDim.{axis}", integer), body, integer)
+
+    def _body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+        found: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case For():
+                    inner = self._body(stmt.body)
+                    found.append(For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type))
+                case If():
+                    found.append(If(stmt.condition, self._body(stmt.then), self._body(stmt.otherwise)))
+                case Marked():
+                    found.extend(self._body(stmt.body))
+                case Instance() if stmt.statement in self.owner.annotation.syncs:
+                    path = self.owner.annotation.syncs[stmt.statement]
+                    found.append(Barrier(self.owner.given.barriers.get(path, "asked for by the schedule")))
+                case Instance():
+                    found.extend(self._instance(stmt))
+                case _:
+                    raise InternalError(f"unexpected in a kernel: {stmt}")
+        return tuple(found)
+
+    def _instance(self, instance: Instance) -> tuple[Stmt, ...]:
+        """The body of a statement, with its iterators bound to their values."""
+        return bind(self.owner.scop.statement(instance.statement), instance.values, self.owner.integer)
+
+    def _arrays(self, body: tuple[Stmt, ...]) -> list[str]:
+        found = {n.array for s in body for n in walk(s) if isinstance(n, Access)}
+        return [a.name for a in self.owner.scop.arrays if a.name in found]
+
+    def _storage(self, body: tuple[Stmt, ...]) -> tuple[Storage, ...]:
+        scop = self.owner.scop
+        special = self.owner.given.storage.get(self.shape.number, {})
+        homes = []
+        for name in self._arrays(body):
+            array = scop.array(name)
+            space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
+            plain = Storage(name, space, array.element, array.extents, name, read_only=not _writes(body, name))
+            homes.append(special.get(name, plain))
+        return tuple(homes)
+
+    def _parameters(self, body: tuple[Stmt, ...], used: set[str]) -> tuple[KernelParameter, ...]:
+        scop = self.owner.scop
+        homes = self._storage(body)
+        layout = {n.name for h in homes for e in h.extents[1:] if e is not None for n in walk(e) if isinstance(n, Name)}
+        needed = used | layout
+        found = [KernelParameter(p.name, p.type) for p in scop.parameters if p.name in needed]
+        host = sorted(n for n in needed & self.scope if not any(p.name == n for p in scop.parameters))
+        found += [KernelParameter(n, self.owner.integer) for n in host]
+        for home in homes:
+            if home.space is Space.VALUE:
+                found.append(KernelParameter(home.name, home.element, const=True))
+            elif home.space is Space.GLOBAL:
+                found.append(KernelParameter(home.name, home.element, home.array, const=home.read_only))
+        return tuple(found)
+
+    def _summary(self) -> tuple[str, ...]:
+        scop = self.owner.scop
+        lines = [f"{s.location.short}: {s.text}" if s.location.line else f"{s.name}: {s.text}" for s in self._statements()]
+        blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
+        x, y, z = self.shape.block
+        shape = "x".join(str(n) for n in (x, y, z)[: 1 + max(i for i, n in enumerate((x, 1 + y, 1 + z)) if n > 1 or not i)])
+        del scop, shape
+        return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
+
+    def _statements(self) -> list[Statement]:
+        return [self.owner.scop.statement(n) for n in self.shape.statements]
+
+
+def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
+    """A statement's body for one instance.
+
+    before: S0(8*bi + ti, k) with body A[i][j] = 0
+    after:  { const int i = 8*bi + ti; A[i][k] = 0; }, or without braces when every value is a name already
+    """
+    declared: list[Stmt] = []
+    inline: dict[str, Expr] = {}
+    body_names = {n.name for s in statement.body for n in walk(s) if isinstance(n, Name)}
+    for iterator, value in zip(statement.iterators, values, strict=True):
+        if isinstance(value, Name) and value.name == iterator:
+            continue
+        if iterator not in body_names:
+            continue
+        if simple(value):
+            inline[iterator] = value
+        else:
+            declared.append(Declare(iterator, integer, value, statement.location))
+
+    def change(node: Expr) -> Expr:
+        return inline.get(node.name, node) if isinstance(node, Name) else node
+
+    body = tuple(rewrite(s, change) for s in statement.body)
+    return (Scope((*declared, *body)),) if declared else body
+
+
+def _names(body: tuple[Stmt, ...]) -> set[str]:
+    return {n.name for s in body for n in walk(s) if isinstance(n, Name)}
+
+
+def _has_barrier(body: tuple[Stmt, ...]) -> bool:
+    return any(isinstance(n, Barrier) for s in body for n in walk(s))
+
+
+def _writes(body: tuple[Stmt, ...], array: str) -> bool:
+    from polytile.ir.expr import Assign
+
+    targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
+    return any(isinstance(t, Access) and t.array == array for t in targets)
+
+
+def _shifted(body: tuple[Stmt, ...], name: str, first: Expr, integer: CType) -> tuple[Stmt, ...]:
+    """Count a block coordinate from the first one that has work."""
+    if isinstance(first, Literal) and first.text == "0":
+        return body
+    shifted = plus(first, Name(name, integer), integer)
+
+    def change(node: Expr) -> Expr:
+        return shifted if isinstance(node, Name) and node.name == name else node
+
+    return tuple(rewrite(s, change) for s in body)
+
+
+def plus(a: Expr, b: Expr, integer: CType) -> Expr:
+    """a + b, folded where both or one is a literal."""
+    if isinstance(a, Literal) and isinstance(b, Literal):
+        return Literal(str(int(a.text) + int(b.text)), integer)
+    if isinstance(a, Literal) and a.text == "0":
+        return b
+    if isinstance(b, Literal) and b.text == "0":
+        return a
+    return Binary("+", a, b, integer)
+
+
+def minus(a: Expr, b: Expr, integer: CType) -> Expr:
+    return a if isinstance(b, Literal) and b.text == "0" else Binary("-", a, b, integer)
+
+
+def wide(expr: Expr) -> Expr:
+    """The same expression for the host, whose integers have 64 bits."""
+
+    def change(node: Expr) -> Expr:
+        match node:
+            case Name(name=name):
+                return Name(name, LLONG)
+            case Literal(text=text):
+                return Literal(text, LLONG)
+        return node
+
+    return rewrite(expr, change)  # type: ignore[no-any-return]
+
+
+def restrict_to_context(scop: Scop) -> isl.Schedule:
+    """The original schedule over the instances that the context allows."""
+    return scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
