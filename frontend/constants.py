@@ -62,6 +62,12 @@ def constant_node(constant: Constant, coord: object) -> c_ast.Node:
     return c_ast.UnaryOp("-", node, coord) if promoted.value < 0 else node
 
 
+def constant_type(node: c_ast.Constant) -> CType | None:
+    """The type of an integer or character constant."""
+    constant = _literal(node)
+    return None if constant is None else constant.type
+
+
 def evaluate(node: c_ast.Node, meanings: Meanings) -> Constant | None:
     """The value of an integer constant expression, or None when it is not one, overflows or is undefined."""
     match node:

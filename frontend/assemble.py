@@ -1,0 +1,105 @@
+"""From a place in the file to a `Region`: types spelt out, calls inlined, symbols and assumptions collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polytile.diagnostics import UserError
+from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.directives import check_directives
+from polytile.frontend.inline import Inlined, inlined
+from polytile.frontend.liveness import Liveness
+from polytile.frontend.normalise import normalised
+from polytile.frontend.parse import ParsedFile, location_of, nodes_below
+from polytile.frontend.region import Region, Symbol
+from polytile.frontend.regions import Place, functions
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.structs import struct_definitions, structs_of
+from polytile.frontend.symbols import scalar_fields, symbols_of
+from polytile.frontend.trees import variables_in
+from polytile.ir.expr import CType
+
+
+@dataclass(frozen=True, slots=True)
+class FileContext:
+    """A parsed file and its functions, each with the scope of its body's surroundings."""
+
+    file: ParsedFile
+    functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
+
+    @classmethod
+    def of(cls, file: ParsedFile) -> FileContext:
+        return cls(file, {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file)})
+
+
+def assemble(context: FileContext, place: Place, name: str) -> Region:
+    """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
+    check_directives(context.file.source.raw, place.span, context.file.source.path)
+    _check_declarations_after(place)
+    assumptions = assumptions_of(context.file, place)
+    body = _without_assumptions(normalised(place.items, place.scope))
+    result: Inlined = inlined(body, place.scope, context.functions)
+    used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
+    symbols = symbols_of(place, used, Liveness.around(place))
+    shapes = _shapes(result, symbols, place.scope)
+    structs = structs_of(shapes)
+    return Region(
+        name,
+        place.function_name,
+        result.body,
+        place.span,
+        symbols,
+        place.location,
+        assumptions,
+        struct_definitions(structs),
+        functions=result.functions,
+        types=_type_names(structs),
+        fields={s.name: scalar_fields(shape) for s, shape in structs},
+    )
+
+
+def _type_names(structs: list[tuple[object, Shape]]) -> dict[str, CType]:
+    return {shape.base.name: shape.base for _, shape in structs if shape.base is not None}
+
+
+def _without_assumptions(body: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]:
+    return tuple(_stripped(node) for node in body if not is_assumption(node))
+
+
+def _stripped(node: c_ast.Node) -> c_ast.Node:
+    """Drop `__builtin_assume(...)` and pragmas below a node, in place."""
+    for inner in nodes_below(node):
+        if isinstance(inner, c_ast.Compound):
+            inner.block_items = [i for i in inner.block_items or [] if not is_assumption(i)]
+    return node
+
+
+def _outer_uses(node: c_ast.Node, scope: Scope) -> Iterator[c_ast.ID]:
+    """The identifiers that may stand for a variable declared outside the SCoP."""
+    return (use for use in variables_in(node) if scope.lookup(use.name) is not None)
+
+
+def _shapes(result: Inlined, symbols: Mapping[str, Symbol], scope: Scope) -> list[Shape]:
+    """The types that the SCoP mentions: of its symbols, its declarations and its casts."""
+    shapes = [b.shape for n in symbols if (b := scope.lookup(n)) is not None]
+    for node in (*result.body, *result.functions.values()):
+        for inner in nodes_below(node):
+            if isinstance(inner, c_ast.Decl | c_ast.Typename) and not isinstance(inner.type, c_ast.FuncDecl):
+                shapes.append(scope.shape(inner.type))
+    return shapes
+
+
+def _check_declarations_after(place: Place) -> None:
+    """Refuse a SCoP whose own variables are used after it: the call that replaces it declares nothing."""
+    declared = {str(i.name): i for i in place.items if isinstance(i, c_ast.Decl | c_ast.Typedef) and i.name}
+    for node in place.following:
+        for use in variables_in(node):
+            if use.name in declared:
+                raise UserError(
+                    f"'{use.name}' is declared inside the SCoP and used after it, at line {location_of(use).line}",
+                    location=location_of(declared[use.name]),
+                    hint=f"declare '{use.name}' before '#pragma scop'",
+                )

@@ -1,0 +1,106 @@
+"""What the user promises: `#pragma polytile assume(n >= 4)` and `__builtin_assume(n >= 4)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from copy import copy
+
+from pycparser import CParser, c_ast
+from pycparser.c_parser import ParseError
+
+from polytile.diagnostics import UserError
+from polytile.frontend.normalise import normalised
+from polytile.frontend.parse import ParsedFile, location_of, nodes_below
+from polytile.frontend.regions import Place, polytile_pragma
+from polytile.frontend.scope import Scope
+from polytile.frontend.trees import address_taken, block_items, variables_in, written_name
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+
+
+def is_assumption(node: c_ast.Node) -> bool:
+    """Whether a statement only promises something (pragmas of polytile included)."""
+    if isinstance(node, c_ast.Pragma):
+        return True
+    return isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "__builtin_assume"
+
+
+def assumptions_of(file: ParsedFile, place: Place) -> tuple[c_ast.Node, ...]:
+    """The conditions that hold throughout a SCoP.
+
+    They stand at the top of the SCoP, before it in one of the blocks around it, or in a pragma outside functions;
+    one that names a variable which changes on the way, or an iterator, is left out.
+    """
+    found: list[c_ast.Node] = []
+    for item in file.tree.ext:
+        condition = _condition(item)
+        if condition is not None and _known(condition, place.scope):
+            found += normalised((condition,), place.scope)
+    body = list(nodes_below(place.function.body))
+    order = {id(n): k for k, n in enumerate(body)}
+    for item in _dominating(place):
+        condition = _condition(item)
+        if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
+            found += normalised((condition,), place.scope)
+    return tuple(found)
+
+
+def _condition(node: c_ast.Node) -> c_ast.Node | None:
+    if isinstance(node, c_ast.Pragma):
+        return _parsed_condition(node)
+    if is_assumption(node) and isinstance(node, c_ast.FuncCall) and node.args is not None:
+        return node.args.exprs[0]
+    return None
+
+
+def _parsed_condition(pragma: c_ast.Pragma) -> c_ast.Node | None:
+    text = polytile_pragma(pragma)
+    found = re.fullmatch(r"assume\s*\((.*)\)", text or "", re.DOTALL)
+    if found is None:
+        return None
+    try:
+        tree = CParser().parse(f"int f(void) {{ return ({found[1]}); }}")
+    except ParseError:
+        raise UserError(
+            "the condition of this assumption is not a C expression",
+            location=location_of(pragma),
+            hint="write, for instance, '#pragma polytile assume(n >= 4 && m >= n)'",
+        ) from None
+    condition = tree.ext[0].body.block_items[0].expr
+    for node in nodes_below(condition):
+        node.coord = copy(pragma.coord)
+    return condition
+
+
+def _known(condition: c_ast.Node, scope: Scope) -> bool:
+    return all(scope.lookup(use.name) is not None for use in variables_in(condition))
+
+
+def _dominating(place: Place) -> Iterator[c_ast.Node]:
+    """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it, and its own."""
+    inner_starts = [*place.path[1:], place.items[0]]
+    for block, inner in zip(place.path, inner_starts, strict=True):
+        for item in block_items(block) if isinstance(block, c_ast.Compound) else ():
+            if item is inner:
+                break
+            yield item
+    yield from place.items
+
+
+def _stable(
+    condition: c_ast.Node, item: c_ast.Node, place: Place, body: list[c_ast.Node], order: dict[int, int]
+) -> bool:
+    """Whether the condition's variables keep their values from `item` to the end of the SCoP."""
+    names = {str(u.name) for u in variables_in(condition)}
+    start = order[id(item)]
+    end = max(order[id(n)] for n in nodes_below(place.items[-1]))
+    spans = [(start, end)]
+    for loop in place.path:
+        if isinstance(loop, _LOOPS) and order[id(loop)] > start:
+            spans.append((order[id(loop)], max(order[id(n)] for n in nodes_below(loop))))
+    return not any(
+        (written_name(n) or address_taken(n)) in names
+        for low, high in spans
+        for n in body[low : high + 1]
+    )

@@ -1,0 +1,176 @@
+"""Whether a local variable may hold a value before a SCoP, and whether one may be read after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.regions import Place
+from polytile.frontend.scope import Binding
+from polytile.frontend.trees import address_taken, block_items, variables_in
+
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+_Live = frozenset[str]
+_NONE: _Live = frozenset()
+
+
+@dataclass(slots=True)
+class Liveness:
+    """Liveness around one SCoP.
+
+    The analysis follows C's structured control flow backwards and is by name: an inner variable of the same name
+    can only make more live. A function with `goto`, labels or `switch` counts every mention as a read.
+    """
+
+    place: Place
+    _after: _Live = _NONE
+    _opaque: bool = False
+    _address_taken: _Live = _NONE
+    _order: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def around(cls, place: Place) -> Liveness:
+        body = place.function.body
+        found = cls(place)
+        found._order = {id(n): k for k, n in enumerate(nodes_below(body))}
+        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Label | c_ast.Switch) for n in nodes_below(body))
+        found._address_taken = frozenset(filter(None, map(address_taken, nodes_below(body))))
+        if not found._opaque:
+            found._after = _Backward(place.items[-1]).after_target(body)
+        return found
+
+    def of(self, binding: Binding) -> tuple[bool, bool]:
+        """(live before, live after) of a parameter or an automatic variable."""
+        name = binding.name
+        if name in self._address_taken:
+            return True, True
+        return self._may_be_set(binding), self._opaque or name in self._after
+
+    def _may_be_set(self, binding: Binding) -> bool:
+        if binding.kind == "parameter" or self._opaque:
+            return True
+        if isinstance(binding.node, c_ast.Decl) and binding.node.init is not None:
+            return True
+        order = self._order
+        declared, start = order.get(id(binding.node), -1), order[id(self.place.items[0])]
+        for loop in self.place.path:
+            if isinstance(loop, _LOOPS) and order[id(loop)] > declared and _mentions(loop, binding.name):
+                return True
+        between = (n for n in nodes_below(self.place.function.body) if declared < order[id(n)] < start)
+        return any(isinstance(n, c_ast.ID) and n.name == binding.name for n in between)
+
+
+def _mentions(node: c_ast.Node, name: str) -> bool:
+    return any(i.name == name for i in variables_in(node))
+
+
+@dataclass(slots=True)
+class _Jumps:
+    """What is live where `break`, `continue` and `return` go."""
+
+    on_break: _Live = _NONE
+    on_continue: _Live = _NONE
+
+
+@dataclass(slots=True)
+class _Backward:
+    """Backward liveness over a function body that remembers what is live after the statement `target`."""
+
+    target: c_ast.Node
+    found: _Live = _NONE
+    jumps: _Jumps = field(default_factory=_Jumps)
+
+    def after_target(self, body: c_ast.Node) -> _Live:
+        self.statement(body, _NONE)
+        return self.found
+
+    def statement(self, node: c_ast.Node | None, live: _Live) -> _Live:
+        """What is live before `node`, given what is live after it."""
+        if node is self.target:
+            self.found |= live
+        match node:
+            case None | c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Typedef():
+                return live
+            case c_ast.Compound():
+                return self._block(block_items(node), live)
+            case c_ast.Decl():
+                return self._declaration(node, live)
+            case c_ast.DeclList(decls=decls):
+                return self._sequence(decls, live)
+            case c_ast.If(cond=condition, iftrue=first, iffalse=second):
+                return self.expression(condition, self.statement(first, live) | self.statement(second, live))
+            case c_ast.For():
+                return self._for(node, live)
+            case c_ast.While(cond=condition, stmt=stmt):
+                return self._loop(lambda again: self.expression(condition, self.statement(stmt, again) | live), live)
+            case c_ast.DoWhile(cond=condition, stmt=stmt):
+                return self._do(condition, stmt, live)
+            case c_ast.Return(expr=value):
+                return self.expression(value, _NONE)
+            case c_ast.Break():
+                return self.jumps.on_break
+            case c_ast.Continue():
+                return self.jumps.on_continue
+        return self.expression(node, live)
+
+    def _sequence(self, nodes: list[c_ast.Node], live: _Live) -> _Live:
+        for node in reversed(nodes):
+            live = self.statement(node, live)
+        return live
+
+    def _block(self, nodes: list[c_ast.Node], live: _Live) -> _Live:
+        own = frozenset(str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name)
+        return (self._sequence(nodes, live - own) - own) | (live & own)
+
+    def _declaration(self, node: c_ast.Decl, live: _Live) -> _Live:
+        live = live - {str(node.name)}
+        live = live if node.init is None else self.expression(node.init, live)
+        return live | frozenset(str(i.name) for i in variables_in(node.type))
+
+    def _for(self, node: c_ast.For, live: _Live) -> _Live:
+        own = frozenset(str(d.name) for d in node.init.decls) if isinstance(node.init, c_ast.DeclList) else _NONE
+
+        def once(again: _Live) -> _Live:
+            before_step = self.expression(node.next, again)
+            self.jumps.on_continue = before_step
+            return self.expression(node.cond, self.statement(node.stmt, before_step) | (live - own))
+
+        inner = self._loop(once, live - own)
+        return (self.statement(node.init, inner) - own) | (live & own)
+
+    def _do(self, condition: c_ast.Node, stmt: c_ast.Node, live: _Live) -> _Live:
+        def once(again: _Live) -> _Live:
+            before_test = self.expression(condition, again | live)
+            self.jumps.on_continue = before_test
+            return self.statement(stmt, before_test)
+
+        return self._loop(once, live)
+
+    def _loop(self, once: Callable[[_Live], _Live], live: _Live) -> _Live:
+        """The fixed point of one round of a loop; `once` maps what is live at its start to the same a round earlier."""
+        outer, self.jumps = self.jumps, _Jumps(on_break=live)
+        start = _NONE
+        while True:
+            self.jumps.on_continue |= start
+            before = once(start) | start
+            if before == start:
+                break
+            start = before
+        self.jumps = outer
+        return start
+
+    def expression(self, node: c_ast.Node | None, live: _Live) -> _Live:
+        """What is live before an expression; only an assignment that surely happens kills."""
+        match node:
+            case None:
+                return live
+            case c_ast.ExprList(exprs=exprs):
+                for part in reversed(exprs):
+                    live = self.expression(part, live)
+                return live
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
+                return self.expression(value, live - {str(name)})
+        return live | frozenset(str(i.name) for i in variables_in(node))

@@ -1,0 +1,168 @@
+"""One SCoP with its types spelt out and its integer constants folded, so that it needs no declaration but variables'."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polytile.diagnostics import UserError
+from polytile.frontend.constants import constant_node
+from polytile.frontend.parse import location_of
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.trees import copied, map_children
+
+
+def normalised(nodes: tuple[c_ast.Node, ...], scope: Scope) -> tuple[c_ast.Node, ...]:
+    """Copies of statements or expressions that stand in `scope`, spelt with basic types and plain constants.
+
+    before: real t = (real) N * sizeof(real);    with typedef double real; enum { N = 4 };
+    after:  double t = (double) 4 * 8UL;
+    """
+    walk = _Normaliser(scope.child())
+    return tuple(walk.items([copied(n) for n in nodes]))
+
+
+@dataclass(slots=True)
+class _Normaliser:
+    scope: Scope
+
+    def items(self, nodes: list[c_ast.Node]) -> list[c_ast.Node]:
+        return [made for node in nodes if (made := self.visit(node)) is not None]
+
+    def visit(self, node: Any) -> Any:
+        match node:
+            case c_ast.Typedef():
+                self.scope.bind(node)
+                return None
+            case c_ast.Decl():
+                return self._declaration(node)
+            case c_ast.Compound():
+                return self._inside(lambda: self._compound(node))
+            case c_ast.For() | c_ast.If() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
+                return self._inside(lambda: map_children(node, self._statement))
+            case c_ast.Case() | c_ast.Default():
+                node.stmts = self.items(node.stmts or [])
+                return node
+            case c_ast.ID():
+                return self._identifier(node)
+            case c_ast.FuncCall(name=c_ast.ID()):
+                return self._call(node)
+            case c_ast.StructRef():
+                node.name = self.visit(node.name)
+                return node
+            case c_ast.UnaryOp(op="sizeof"):
+                return self._sizeof(node)
+            case c_ast.UnaryOp(op="&"):
+                return self._address(node)
+            case c_ast.Typename():
+                return self._typename(node)
+            case c_ast.NamedInitializer():
+                node.expr = self.visit(node.expr)
+                return node
+            case c_ast.Label():
+                node.stmt = self._statement(node.stmt)
+                return node
+            case c_ast.Goto() | c_ast.Pragma() | c_ast.Struct() | c_ast.Enum():
+                return node
+        return map_children(node, self.visit)
+
+    def _statement(self, node: Any) -> Any:
+        made = self.visit(node)
+        return c_ast.EmptyStatement(node.coord) if made is None else made
+
+    def _inside(self, work: Any) -> Any:
+        self.scope = self.scope.child()
+        result = work()
+        self.scope = self.scope.parent or self.scope
+        return result
+
+    def _compound(self, node: c_ast.Compound) -> c_ast.Compound:
+        node.block_items = self.items(node.block_items or [])
+        return node
+
+    def _declaration(self, node: c_ast.Decl) -> c_ast.Decl | None:
+        # `double x = x;` reads the new x, but no valid program does.
+        if node.init is not None:
+            node.init = self.visit(node.init)
+        node.type = self._extents(node.type)
+        self.scope.bind(node)
+        if node.name is None:
+            return None
+        shape = self.scope.names[node.name].shape
+        if not shape.function:
+            node.type = spelt(node.type, shape, node.name)
+        return node
+
+    def _extents(self, node: c_ast.Node) -> c_ast.Node:
+        """Fold the extents of a declarator and check the names in them."""
+        if isinstance(node, c_ast.ArrayDecl) and node.dim is not None:
+            node.dim = self.visit(node.dim)
+        if isinstance(node, c_ast.ArrayDecl | c_ast.PtrDecl):
+            node.type = self._extents(node.type)
+        return node
+
+    def _typename(self, node: c_ast.Typename) -> c_ast.Typename:
+        shape = self.scope.shape(node.type)
+        node.type = spelt(node.type, shape, None)
+        return node
+
+    def _identifier(self, node: c_ast.ID) -> c_ast.Node:
+        binding = self.scope.lookup(node.name)
+        if binding is None:
+            raise UserError(
+                f"'{node.name}' is used but not declared",
+                location=location_of(node),
+                hint=f"declare '{node.name}' before the SCoP, or include the header that does",
+            )
+        return node if binding.constant is None else constant_node(binding.constant, node.coord)
+
+    def _address(self, node: c_ast.UnaryOp) -> c_ast.UnaryOp:
+        if not isinstance(node.expr, c_ast.ID):
+            node.expr = self.visit(node.expr)
+        return node
+
+    def _call(self, node: c_ast.FuncCall) -> c_ast.FuncCall:
+        name = node.name.name
+        if self.scope.lookup(name) is None and not name.startswith("__builtin_"):
+            raise UserError(
+                f"the function '{name}' is called but not declared",
+                location=location_of(node.name),
+                hint="define it before this function, or include the header that declares it",
+            )
+        if node.args is not None:
+            node.args = self.visit(node.args)
+        return node
+
+    def _sizeof(self, node: c_ast.UnaryOp) -> c_ast.Node:
+        value = self.scope.constant(node)
+        return map_children(node, self.visit) if value is None else constant_node(value, node.coord)
+
+
+def spelt(node: c_ast.Node, shape: Shape, name: str | None) -> c_ast.Node:
+    """The declarator `node` again, with typedef names and enum types replaced by what they stand for."""
+    if shape.base is None:
+        return node
+    return _declarator(node, shape, name, 0)
+
+
+def _declarator(node: c_ast.Node, shape: Shape, name: str | None, depth: int) -> c_ast.Node:
+    coord = node.coord
+    if depth == len(shape.layers):
+        quals = ["const"] if shape.const else []
+        return c_ast.TypeDecl(name, quals, None, base_node(shape, coord), coord)
+    layer = shape.layers[depth]
+    inner = _declarator(node, shape, name, depth + 1)
+    if layer.pointer:
+        return c_ast.PtrDecl(["restrict"] if layer.restrict else [], inner, coord)
+    extent = None if layer.extent is None else copied(layer.extent)
+    return c_ast.ArrayDecl(inner, extent, [], coord)
+
+
+def base_node(shape: Shape, coord: Any) -> c_ast.Node:
+    """The type specifier of a resolved type."""
+    if shape.struct is not None and shape.struct.name.startswith("struct "):
+        return c_ast.Struct(shape.struct.name.removeprefix("struct "), None, copy.copy(coord))
+    return c_ast.IdentifierType(str(shape.base).split(" "), coord)

@@ -1,0 +1,81 @@
+"""A C file in, its SCoPs out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.assemble import FileContext, assemble
+from polytile.frontend.autodetect import detected
+from polytile.frontend.extract import extract
+from polytile.frontend.regions import Place
+from polytile.frontend.sequential import sequential_source
+from polytile.frontend.source import named, read_places
+from polytile.ir.scop import Scop, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A SCoP that stays the user's C, and why."""
+
+    error: UserError
+    name: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProgram:
+    """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte."""
+
+    path: str
+    text: str
+    scops: tuple[Scop, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def read_program(
+    path: str,
+    text: str | None = None,
+    *,
+    include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    autodetect: bool = False,
+    preprocessor: str = "auto",
+) -> SourceProgram:
+    """Read a C file (`-`: standard input) and extract its SCoPs.
+
+    A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
+    """
+    context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
+    source = context.file.source
+    scops: list[Scop] = []
+    refusals: list[Refusal] = []
+    for name, place in named(context, places):
+        try:
+            scops.append(scop_of(context, place, name))
+        except UserError as error:
+            refusals.append(Refusal(error, name, place.span))
+    if autodetect:
+        taken = {p.function_name for p in places}
+        found, refused = detected(context, taken, lambda place, name: scop_of(context, place, name))
+        scops += found
+        refusals += [Refusal(error, name, span) for error, name, span in refused]
+    if not scops and not refusals:
+        raise _nothing_found(source.path, autodetect)
+    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals))
+
+
+def scop_of(context: FileContext, place: Place, name: str) -> Scop:
+    """Region, Scop and sequential source of one place."""
+    region = assemble(context, place, name)
+    scop = extract(region)
+    return replace(scop, source=sequential_source(region, scop))
+
+
+def _nothing_found(path: str, autodetect: bool) -> UserError:
+    if autodetect:
+        hint = "no loop nest of the file can be compiled; mark one with '#pragma scop' and '#pragma endscop' to see why"
+    else:
+        hint = "put '#pragma scop' and '#pragma endscop' around the loops to compile, or give --autodetect"
+    return UserError("no SCoP in this file", location=Location(path, 1), hint=hint)

@@ -1,0 +1,52 @@
+"""A C file, parsed, with the places and the regions of its SCoPs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polytile.frontend.assemble import FileContext, assemble
+from polytile.frontend.parse import parse
+from polytile.frontend.preprocess import preprocess
+from polytile.frontend.region import Region
+from polytile.frontend.regions import Place, marked_places
+
+
+def read_regions(
+    path: str, text: str | None = None, *, include_dirs: Sequence[str] = (), defines: Sequence[str] = ()
+) -> tuple[Region, ...]:
+    """The regions that the pragmas of a file mark; the first refusal is raised."""
+    context, places = read_places(path, text, include_dirs=include_dirs, defines=defines)
+    return tuple(assemble(context, place, name) for name, place in named(context, places))
+
+
+def read_places(
+    path: str,
+    text: str | None = None,
+    *,
+    include_dirs: Sequence[str] = (),
+    defines: Sequence[str] = (),
+    preprocessor: str = "auto",
+) -> tuple[FileContext, list[Place]]:
+    """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
+    source = preprocess(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
+    file = parse(source)
+    return FileContext.of(file), marked_places(file)
+
+
+def named(context: FileContext, places: Sequence[Place]) -> Iterator[tuple[str, Place]]:
+    """Each place with a name that no identifier of the file has: `kernel_gemm_scop0`."""
+    counts: dict[str, int] = {}
+    for place in places:
+        function = place.function_name
+        name = fresh_scop_name(function, counts, context.file.names)
+        yield name, place
+
+
+def fresh_scop_name(function: str, counts: dict[str, int], taken: frozenset[str]) -> str:
+    """The next `FUNCTION_scopN` that is not taken."""
+    while True:
+        number = counts.get(function, 0)
+        counts[function] = number + 1
+        name = f"{function}_scop{number}"
+        if not any(t == name or t.startswith(f"{name}_") for t in taken):
+            return name

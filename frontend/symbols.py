@@ -1,0 +1,155 @@
+"""The variables of a SCoP that are declared outside it, as `Symbol`s with extents and types resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from pycparser import c_ast
+
+from polytile.diagnostics import UserError
+from polytile.frontend.liveness import Liveness
+from polytile.frontend.normalise import normalised
+from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.pointers import Ownership, ownership
+from polytile.frontend.region import Symbol
+from polytile.frontend.regions import Place
+from polytile.frontend.scope import Binding, Shape
+from polytile.frontend.trees import address_taken, variables_in, written_name
+from polytile.ir.expr import CType
+
+
+def symbols_of(place: Place, used: Iterable[c_ast.ID], liveness: Liveness) -> dict[str, Symbol]:
+    """A symbol for each name in `used`, and for each name in the extents of one."""
+    symbols: dict[str, Symbol] = {}
+    waiting = list(used)
+    while waiting:
+        use = waiting.pop(0)
+        name = str(use.name)
+        if name in symbols:
+            continue
+        binding = place.scope.lookup(name)
+        if binding is None:
+            continue
+        symbols[name] = _symbol(binding, use, place, liveness)
+        for extent in symbols[name].extents:
+            waiting.extend(variables_in(extent))
+    return _with_owners(symbols, place)
+
+
+def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
+    """Mark the pointers that cannot alias: those that own their memory.
+
+    One that was passed to a function may have been copied there, which matters only when the SCoP uses a pointer
+    whose origin is unknown.
+    """
+    owners = {name: ownership(b, place) for name in symbols if (b := place.scope.lookup(name)) is not None}
+    unknown = any(s.pointer and not s.restrict and owners[n] is Ownership.SHARED for n, s in symbols.items())
+    alone = {Ownership.OWNED} if unknown else {Ownership.OWNED, Ownership.PASSED}
+    return {
+        n: replace(s, restrict=True) if s.pointer and owners[n] in alone else s for n, s in symbols.items()
+    }
+
+
+def _symbol(binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness) -> Symbol:
+    shape = binding.shape
+    reason = unsupported(binding)
+    if reason:
+        raise UserError(
+            f"'{binding.name}' cannot be used in a SCoP: {reason}", location=location_of(use), hint=_advice(shape)
+        )
+    pointer = bool(shape.layers) and (shape.layers[0].pointer or binding.kind == "parameter")
+    live_before, live_after = (True, True) if pointer or binding.static else liveness.of(binding)
+    assert shape.base is not None
+    return Symbol(
+        binding.name,
+        shape.base,
+        _extents(binding, use, place),
+        scalar_fields(shape),
+        binding.level,
+        pointer,
+        restrict=pointer and shape.layers[0].restrict,
+        const=shape.const,
+        live_before=live_before,
+        live_after=live_after,
+        location=binding.location,
+    )
+
+
+def unsupported(binding: Binding) -> str:
+    """Why a variable has no place in a SCoP, or an empty string."""
+    shape = binding.shape
+    if binding.kind == "function" or shape.function:
+        return "it is a function"
+    if any(layer.pointer for layer in shape.layers[1:]):
+        first = "a pointer to a pointer" if shape.layers[0].pointer else "an array of pointers"
+        return f"it is {first}, so its rows may overlap"
+    return "" if shape.base is not None else shape.reason
+
+
+def _advice(shape: Shape) -> str:
+    if len(shape.layers) > 1:
+        return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
+    if shape.reason.startswith("its type is long double"):
+        return "use double: GPUs have no wider type"
+    return "use C's integer types, float, double, or a struct of these"
+
+
+def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
+    """The fields of a struct that a SCoP may use, in order."""
+    if shape.struct is None:
+        return ()
+    return tuple(
+        (m.name, m.shape.base)
+        for m in shape.struct.members
+        if m.name is not None and m.shape.base is not None and not m.shape.layers and m.shape.struct is None
+    )
+
+
+def _extents(binding: Binding, use: c_ast.ID, place: Place) -> tuple[c_ast.Node | None, ...]:
+    layers = binding.shape.layers
+    extents: list[c_ast.Node | None] = []
+    for k, layer in enumerate(layers):
+        changed = None if layer.extent is None else _changed_name(layer.extent, binding, place)
+        outermost_of_pointer = k == 0 and binding.kind == "parameter"
+        if changed is not None and not outermost_of_pointer:
+            raise UserError(
+                f"the size of '{binding.name}' depends on '{changed}', which changes after '{binding.name}' is declared",
+                location=location_of(use),
+                hint=f"declare '{binding.name}' with a variable that keeps its value",
+            )
+        keep = layer.extent is not None and changed is None
+        extents.append(normalised((layer.extent,), place.scope)[0] if keep else None)
+    return tuple(extents)
+
+
+def _changed_name(extent: c_ast.Node, binding: Binding, place: Place) -> str | None:
+    """A variable of the extent that does not have its old value in the SCoP, or is not the same variable there."""
+    names = {str(i.name) for i in variables_in(extent)}
+    if not names:
+        return None
+    for name in sorted(names):
+        known = place.scope.lookup(name)
+        if known is None or _declared_after(known, binding):
+            return name
+    for node in _from(binding.node, place):
+        changed = written_name(node) or address_taken(node)
+        if changed in names:
+            return changed
+    return None
+
+
+def _declared_after(inner: Binding, outer: Binding) -> bool:
+    order = {"global": 0, "parameter": 1, "local": 2}
+    if order[inner.level] != order[outer.level]:
+        return order[inner.level] > order[outer.level]
+    return inner.level == "local" and inner.location > outer.location
+
+
+def _from(declaration: c_ast.Node, place: Place) -> Iterator[c_ast.Node]:
+    """The nodes of the function from a declaration on; all of them for a parameter."""
+    inside = not any(n is declaration for n in nodes_below(place.function.body))
+    for node in nodes_below(place.function.body):
+        inside = inside or node is declaration
+        if inside:
+            yield node

@@ -1,0 +1,75 @@
+"""Copying and rewriting pycparser's trees."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pycparser import c_ast
+
+WRITING = ("++", "--", "p++", "p--")
+
+
+def copied(node: Any) -> Any:
+    """A copy in which no node is shared with the original or appears twice; coordinates are shared."""
+    return map_children(copy.copy(node), copied)
+
+
+def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Replace each direct child c of `node` by change(c), in place."""
+    for slot in node.__slots__:
+        value = getattr(node, slot, None)
+        if isinstance(value, c_ast.Node):
+            setattr(node, slot, change(value))
+        elif isinstance(value, list):
+            setattr(node, slot, [change(v) if isinstance(v, c_ast.Node) else v for v in value])
+    return node
+
+
+def block_items(statement: c_ast.Node | None) -> list[c_ast.Node]:
+    """The statements of a block, or the one statement itself."""
+    if isinstance(statement, c_ast.Compound):
+        return list(statement.block_items or [])
+    return [] if statement is None else [statement]
+
+
+def written_name(node: c_ast.Node) -> str | None:
+    """The variable that an assignment or an increment changes as a whole: x of `x = 1`, None for `a[0] = 1`."""
+    target = None
+    if isinstance(node, c_ast.Assignment):
+        target = node.lvalue
+    elif isinstance(node, c_ast.UnaryOp) and node.op in WRITING:
+        target = node.expr
+    return str(target.name) if isinstance(target, c_ast.ID) else None
+
+
+def address_taken(node: c_ast.Node) -> str | None:
+    """The variable whose address `&x`, `&x.f` or `&x[i]` takes."""
+    if not (isinstance(node, c_ast.UnaryOp) and node.op == "&"):
+        return None
+    inner = node.expr
+    while isinstance(inner, c_ast.ArrayRef) or (isinstance(inner, c_ast.StructRef) and inner.type == "."):
+        inner = inner.name
+    return str(inner.name) if isinstance(inner, c_ast.ID) else None
+
+
+def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
+    """The identifiers of an expression or statement that stand for values: no field, label or called function."""
+    if node is None:
+        return
+    match node:
+        case c_ast.ID():
+            yield node
+        case c_ast.StructRef():
+            yield from variables_in(node.name)
+        case c_ast.FuncCall():
+            if not isinstance(node.name, c_ast.ID):
+                yield from variables_in(node.name)
+            yield from variables_in(node.args)
+        case c_ast.NamedInitializer():
+            for part in [n for n in node.name if not isinstance(n, c_ast.ID)] + [node.expr]:
+                yield from variables_in(part)
+        case _:
+            for _, child in node.children():
+                yield from variables_in(child)
