@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import islpy as isl
-
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import GeneratedTree, GridRange, generate
 from polytile.codegen.buffers import buffers
 from polytile.codegen.isl_ast import Instance, Marked
 from polytile.codegen.names import Names
-from polytile.codegen.rename import instances, rename_loops, simple
+from polytile.codegen.rename import rename_loops, simple
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import INT, LLONG, LONG, Access, Binary, CType, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.expr import INT, LLONG, LONG, Access, Assign, Binary, CType, Declare, Expr, For, If, Literal, Name, Scope, Stmt
 from polytile.ir.expr import rewrite, walk
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
@@ -205,12 +203,9 @@ class _KernelBuilder:
         return tuple(found)
 
     def _summary(self) -> tuple[str, ...]:
-        scop = self.owner.scop
         lines = [f"{s.location.short}: {s.text}" if s.location.line else f"{s.name}: {s.text}" for s in self._statements()]
         blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
         x, y, z = self.shape.block
-        shape = "x".join(str(n) for n in (x, y, z)[: 1 + max(i for i, n in enumerate((x, 1 + y, 1 + z)) if n > 1 or not i)])
-        del scop, shape
         return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
 
     def _statements(self) -> list[Statement]:
@@ -252,8 +247,6 @@ def _has_barrier(body: tuple[Stmt, ...]) -> bool:
 
 
 def _writes(body: tuple[Stmt, ...], array: str) -> bool:
-    from polytile.ir.expr import Assign
-
     targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
     return any(isinstance(t, Access) and t.array == array for t in targets)
 
@@ -299,6 +292,28 @@ def wide(expr: Expr) -> Expr:
     return rewrite(expr, change)  # type: ignore[no-any-return]
 
 
-def restrict_to_context(scop: Scop) -> isl.Schedule:
-    """The original schedule over the instances that the context allows."""
-    return scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
+def lower_sequential(scop: Scop) -> tuple[Stmt, ...]:
+    """The statement tree that runs a Scop in its original order."""
+    names = Names.of(scop)
+    integer = index_type(scop)
+    tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
+    generated = generate(Annotation(scop, names), tree, scop.context, names.prefix("c"), integer)
+    body = rename_loops(generated.body, scop, frozenset(p.name for p in scop.parameters))
+    return _bound(body, scop, integer)
+
+
+def _bound(body: Sequence[Stmt], scop: Scop, integer: CType) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case For():
+                inner = _bound(stmt.body, scop, integer)
+                found.append(For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type))
+            case If():
+                then, otherwise = _bound(stmt.then, scop, integer), _bound(stmt.otherwise, scop, integer)
+                found.append(If(stmt.condition, then, otherwise))
+            case Instance():
+                found.extend(bind(scop.statement(stmt.statement), stmt.values, integer))
+            case _:
+                raise InternalError(f"unexpected in a sequential program: {stmt}")
+    return tuple(found)

@@ -1,0 +1,169 @@
+"""The compiler's story, stage after stage: what happens to one SCoP between the frontend and the text.
+
+Each stage takes the state so far and returns a new one; an observer, when there is one, sees the result of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polytile.codegen.lower import LoweringInput, lower, lower_sequential
+from polytile.codegen.sequential import print_sequential
+from polytile.diagnostics import Diagnostic, UserError
+from polytile.gpu import Gpu, gpu
+from polytile.ir.host import HostProgram
+from polytile.ir.schedule import MappedSchedule, Path, is_mapped
+from polytile.ir.scop import Scop
+from polytile.options import Options
+from polytile.scheduling.classic import band_schedule
+from polytile.scheduling.dependences import Dependences, analyse
+from polytile.scheduling.legality import BarrierReason, Proof, prove
+from polytile.scheduling.liveness import transfers
+from polytile.scheduling.mapping import has_parallelism, map_to_gpu
+from polytile.scheduling.sizes import SizeChooser, parse_sizes
+
+Observer = Callable[[str, object], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """One SCoP on its way. `program` stays None when nothing in it is parallel: it then stays on the host."""
+
+    scop: Scop
+    options: Options
+    gpu: Gpu
+    dependences: Dependences | None = None
+    schedule: MappedSchedule | None = None
+    proof: Proof | None = None
+    program: HostProgram | None = None
+    remarks: tuple[Diagnostic, ...] = ()
+
+    def schedule_text(self) -> str:
+        """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        return self.schedule.to_text() if self.schedule else ""
+
+    def explain(self) -> str:
+        """The proof, the schedule and what was decided, for a person."""
+        lines = [f"{self.scop.name}"]
+        if self.proof:
+            lines.append(f"  {self.proof}")
+        lines += [f"  {r.message}" for r in self.remarks]
+        if self.schedule:
+            lines += ["  schedule:", *(f"    {line}" for line in self.schedule_text().splitlines())]
+        return "\n".join(lines)
+
+    def with_remark(self, message: str) -> Compilation:
+        remark = Diagnostic("remark", message, self.scop.location if self.scop.location.line else None)
+        return replace(self, remarks=(*self.remarks, remark))
+
+
+def find_dependences(state: Compilation) -> Compilation:
+    """Dependence analysis."""
+    return replace(state, dependences=analyse(state.scop))
+
+
+def find_schedule(state: Compilation) -> Compilation:
+    """A mapped schedule: the one that was given, or the classic strategy's."""
+    assert state.dependences is not None
+    sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
+    if state.options.load_schedule is not None:
+        tree = read_schedule(state.scop, state.options.load_schedule)
+        if is_mapped(tree):
+            return replace(state, schedule=MappedSchedule(tree, "loaded"))
+        strategy, notes = "loaded", ()
+    else:
+        strategy = "classic"
+        tree, notes = band_schedule(state.scop, state.dependences, state.options.max_operations)
+    if not has_parallelism(tree):
+        return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
+    mapped = map_to_gpu(state.scop, tree, state.dependences.all, sizes, strategy, notes)
+    state = replace(state, schedule=mapped)
+    for note in mapped.notes:
+        state = state.with_remark(note)
+    return state
+
+
+def read_schedule(scop: Scop, text: str) -> isl.Schedule:
+    """A schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
+    try:
+        return isl.Schedule(text)
+    except isl.Error:
+        raise UserError(
+            f"the schedule of {scop.name} is not a schedule tree that isl can read",
+            hint="start from a file that --save-schedule wrote",
+        ) from None
+
+
+def prove_schedule(state: Compilation) -> Compilation:
+    """The proof of legality; raises IllegalSchedule."""
+    if state.schedule is None:
+        return state
+    assert state.dependences is not None
+    proof = prove(state.scop, state.dependences, state.schedule, state.options.max_operations)
+    return replace(state, proof=proof)
+
+
+def generate_program(state: Compilation) -> Compilation:
+    """Kernels and the host program."""
+    if state.schedule is None or state.proof is None:
+        return state
+    assert state.dependences is not None
+    given = LoweringInput(
+        transfers=transfers(state.scop, state.dependences),
+        barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
+        storage={},
+    )
+    program = lower(state.scop, state.schedule, given)
+    kernels = len(program.kernels)
+    return replace(state, program=program).with_remark(
+        f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' if kernels != 1 else ''}; {state.proof}"
+    )
+
+
+def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:
+    """`S1 (x.c:12) needs A from S0 (x.c:10)`, for the barrier of each sync mark."""
+    reasons: dict[Path, str] = {}
+    for barrier in barriers:
+        arrays = " and ".join(dependences.arrays_between(barrier.source, barrier.sink)) or "memory"
+        first, then = (_named(scop, name) for name in (barrier.source, barrier.sink))
+        reasons.setdefault(barrier.path, f"{then} depends on {first} through {arrays}")
+    return reasons
+
+
+def _named(scop: Scop, name: str) -> str:
+    location = scop.statement(name).location
+    return location.short if location.line else name
+
+
+STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
+    ("dependences", find_dependences),
+    ("schedule", find_schedule),
+    ("legality", prove_schedule),
+    ("ast", generate_program),
+)
+
+
+def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = None) -> Compilation:
+    """Take one Scop through all stages.
+
+    Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
+    (sizes that the GPU does not allow).
+    """
+    state = Compilation(scop, options, gpu(options.arch))
+    for name, stage in STAGES:
+        state = stage(state)
+        if observe is not None:
+            observe(name, state)
+    return state
+
+
+def sequential_text(scop: Scop) -> str:
+    """The SCoP in its original order as a C function, for Scops that did not come from C."""
+    body = lower_sequential(scop)
+    by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a))
+    return print_sequential(
+        f"{scop.name}_reference", scop.parameters, scop.external_arrays, by_value, body, scop.definitions
+    )
