@@ -12,8 +12,8 @@ from typing import Any
 
 from polytile.codegen.entry import print_entry
 from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
-from polytile.codegen.spelling import identifier, to_cpp
 from polytile.codegen.shared import brackets, shared_declarations
+from polytile.codegen.spelling import identifier, to_cpp
 from polytile.codegen.statements import StatementPrinter, comment, indented, reads, wrapped
 from polytile.codegen.templating import render
 from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
@@ -95,8 +95,9 @@ def print_kernel(kernel: Kernel) -> str:
 
 def _mentioned(kernel: Kernel) -> Iterator[str]:
     """Every name that occurs in the body, written or read, or in the layout of an array."""
-    extents = (e for s in kernel.storage for e in s.extents if e is not None)
-    for root in (*kernel.body, *extents):
+    extents = [e for s in kernel.storage for e in s.extents if e is not None]
+    roots: list[Node] = [*kernel.body, *extents]
+    for root in roots:
         for node in walk(root):
             match node:
                 case Access(array=name) | Name(name=name):

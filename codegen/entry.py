@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from polytile.codegen.expressions import Printer, type_name
-from polytile.codegen.spelling import fresh, identifier
 from polytile.codegen.shared import dynamic_shared_bytes
+from polytile.codegen.spelling import fresh, identifier
 from polytile.codegen.statements import StatementPrinter, comment, indented, wrapped
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Unary, walk
-from polytile.ir.host import Buffer, HostProgram
+from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Launch
 from polytile.ir.scop import Array
 
@@ -83,7 +83,7 @@ class _Names:
 
     @staticmethod
     def of(program: HostProgram) -> _Names:
-        taken = {identifier(x.name) for x in (*program.parameters, *program.arguments)}
+        taken = {identifier(name) for name in _argument_names(program)}
         taken |= {identifier(n.iterator) for s in program.body for n in walk(s) if isinstance(n, For)}
         taken |= {k.name for k in program.kernels}
         run = fresh("run", taken)
@@ -118,12 +118,14 @@ def print_entry(program: HostProgram) -> str:
 
 def _signature(program: HostProgram, names: _Names) -> tuple[str, list[str]]:
     start, parts = prototype(program, cpp=True)
-    owners = [x.name for x in (*program.parameters, *program.arguments)]
-    renamed = [
-        part if owner not in names.raw else part.removesuffix(identifier(owner)) + names.raw[owner]
-        for owner, part in zip(owners, parts, strict=False)
-    ]
-    return f'extern "C" {start}', renamed or parts
+    for position, name in enumerate(_argument_names(program)):
+        if name in names.raw:
+            parts[position] = parts[position].removesuffix(identifier(name)) + names.raw[name]
+    return f'extern "C" {start}', parts
+
+
+def _argument_names(program: HostProgram) -> list[str]:
+    return [*(p.name for p in program.parameters), *(a.name for a in program.arguments)]
 
 
 def _conversions(program: HostProgram, names: _Names) -> list[str]:

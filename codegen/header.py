@@ -8,7 +8,7 @@ from polytile.codegen.entry import Argument, arguments, prototype
 from polytile.codegen.expressions import Printer
 from polytile.codegen.statements import one_line, wrapped
 from polytile.codegen.templating import render
-from polytile.ir.expr import BOOL, Access
+from polytile.ir.expr import BOOL, Access, CType
 from polytile.ir.host import HostProgram
 
 _CONTRACT = "Returns 0, or another number after one line on stderr."
@@ -19,9 +19,13 @@ def print_header(programs: Sequence[HostProgram], *, guard_name: str) -> str:
     return render(
         "header.h.j2",
         guard=guard_name,
-        booleans=any(x.type_text(cpp=False) == "_Bool" or x.array.element == BOOL for p in programs for x in arguments(p)),
+        booleans=any(t == BOOL for p in programs for t in _types(p)),
         declarations=[_declaration(p) for p in programs],
     )
+
+
+def _types(program: HostProgram) -> list[CType]:
+    return [*(p.type for p in program.parameters), *(a.element for a in program.arguments)]
 
 
 def _declaration(program: HostProgram) -> str:

@@ -7,14 +7,13 @@ from math import prod
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
 from polytile.diagnostics import InternalError
-from polytile.gpu import Gpu
 from polytile.ir.expr import Literal
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Storage
 
 BLOCK = "polytile_shared"
 ALIGNMENT = 16
-_STATIC_LIMIT = Gpu.__dataclass_fields__["static_shared_per_block"].default
+STATIC_LIMIT = 48 * 1024  # of every architecture; beyond it a kernel has to opt in
 
 
 def constant_extents(storage: Storage) -> tuple[int, ...]:
@@ -38,7 +37,7 @@ def shared_bytes(kernel: Kernel) -> int:
 def dynamic_shared_bytes(kernel: Kernel) -> int:
     """What a launch has to ask for: 0 while the arrays fit in static shared memory."""
     size = shared_bytes(kernel)
-    return size if size > _STATIC_LIMIT else 0
+    return size if size > STATIC_LIMIT else 0
 
 
 def shared_declarations(kernel: Kernel) -> list[str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_CPP_KEYWORDS = (
-    "alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class compl concept consteval "
-    "constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend "
-    "mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast requires "
-    "static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t xor xor_eq"
-).split()
-_CUDA_NAMES = (
-    "threadIdx blockIdx blockDim gridDim warpSize linux unix major minor makedev stdin stdout stderr errno assert NULL EOF "
-    "INFINITY NAN HUGE_VAL"
-).split()
-_RESERVED = frozenset((*_CPP_KEYWORDS, *_CUDA_NAMES))
+# Keywords of C++ alone, and what CUDA's headers define as variables or macros.
+_NOT_FREE = """
+    alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class compl concept consteval
+    constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend
+    mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast
+    requires static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t
+    xor xor_eq
+    threadIdx blockIdx blockDim gridDim warpSize linux unix major minor makedev stdin stdout stderr errno assert NULL
+    EOF INFINITY NAN HUGE_VAL
+"""
+_RESERVED = frozenset(_NOT_FREE.split())
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_]\w*')
 
 

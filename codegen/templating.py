@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    return Environment(  # noqa: S701
+    return Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -145,7 +145,11 @@ def jacobi() -> HostProgram:
     first = kernel("jacobi_0", copy, grid, mul(Literal("0.2", DOUBLE), total, DOUBLE), 4)
     second = kernel("jacobi_1", grid, copy, at(copy, i, j), 7)
     size = (blocks(sub(M, lit(2)), 32), blocks(sub(N, lit(2)), 8), ONE)
-    launches = (Launch("jacobi_0", size), Comment("A is read by jacobi_0 and written by jacobi_1"), Launch("jacobi_1", size))
+    launches = (
+        Launch("jacobi_0", size),
+        Comment("A is read by jacobi_0 and written by jacobi_1"),
+        Launch("jacobi_1", size),
+    )
     return HostProgram(
         "polytile_jacobi",
         (Parameter("t", INT), Parameter("n", INT), Parameter("m", INT)),
@@ -200,7 +204,9 @@ def reduction(extra_shared: int = 0) -> HostProgram:
     if extra_shared:
         storage.append(Storage("padding", Space.SHARED, DOUBLE, padding.extents, "s_padding"))
         body.insert(0, Assign(at(padding, add(tx, lit(extra_shared - 128))), "", Literal("1.0", DOUBLE)))
-    kernel = Kernel("sum_0", (*integers("n"), pointer(s), pointer(x, const=True)), (128, 1, 1), (TX,), tuple(storage), tuple(body))
+    kernel = Kernel(
+        "sum_0", (*integers("n"), pointer(s), pointer(x, const=True)), (128, 1, 1), (TX,), tuple(storage), tuple(body)
+    )
     return HostProgram(
         "polytile_sum",
         (Parameter("n", INT),),
@@ -249,7 +255,12 @@ def float_math() -> HostProgram:
     value = add(root, Call("fabsf", (at(x, i),), FLOAT), DOUBLE)
     body = (If(Binary("<", i, N), (Assign(at(new, i), "", value, Location("f.c", 3)),)),)
     kernel = Kernel(
-        "float_math_0", (*integers("n"), pointer(new), pointer(x, const=True)), (32, 1, 1), (X, TX), (home(new), home(x)), body
+        "float_math_0",
+        (*integers("n"), pointer(new), pointer(x, const=True)),
+        (32, 1, 1),
+        (X, TX),
+        (home(new), home(x)),
+        body,
     )
     return HostProgram(
         "polytile_float_math",
