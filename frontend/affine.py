@@ -1,0 +1,334 @@
+"""Typed expressions -> isl: quasi-affine values and conditions over iterators and parameters.
+
+Iterators and parameters alike are isl parameters here, known by their names; `lift` in relations.py turns iterators
+into the dimensions of a statement. C's integer arithmetic is exact, apart from overflow, which is undefined for
+signed types and is assumed not to happen upwards for unsigned ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.frontend.c_types import integer_value
+from polytile.frontend.describe import describe
+from polytile.frontend.polynomial import Polynomial
+from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
+
+_COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
+    "<": lambda a, b: a.lt_set(b),
+    "<=": lambda a, b: a.le_set(b),
+    ">": lambda a, b: a.gt_set(b),
+    ">=": lambda a, b: a.ge_set(b),
+    "==": lambda a, b: a.eq_set(b),
+    "!=": lambda a, b: a.ne_set(b),
+}
+NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+class NotAffine(Exception):
+    """An expression that isl cannot represent; `culprit` is the part that is to blame, `reason` says why."""
+
+    def __init__(self, culprit: Expr, reason: str, *, hint: str | None = None, data: bool = False) -> None:
+        super().__init__(reason)
+        self.culprit = culprit
+        self.reason = reason
+        self.hint = hint
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """What an atom of a polynomial stands for; `parametric` when no iterator occurs in it."""
+
+    value: isl.PwAff
+    expr: Expr
+    parametric: bool
+
+
+@dataclass(slots=True)
+class Evaluator:
+    """Evaluates expressions; collects the integer scalars that are used as parameters on the way.
+
+    `eligible` gives the type of a scalar that may be a parameter, and for any other name the reason why not.
+    """
+
+    eligible: Callable[[str], CType | str]
+    iterators: dict[str, CType] = field(default_factory=dict)
+    parameters: dict[str, CType] = field(default_factory=dict)
+    atoms: dict[str, Atom] = field(default_factory=dict)
+    context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+
+    # Values ---------------------------------------------------------------------------------------------------------
+    def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:
+        """The value of an integer expression where `known` holds."""
+        return self.of_polynomial(self.polynomial(expr, known), expr)
+
+    def of_polynomial(self, polynomial: Polynomial, expr: Expr) -> isl.PwAff:
+        total = isl.PwAff(f"{{ [({polynomial.terms.get((), 0)})] }}")
+        for monomial, coefficient in polynomial.terms.items():
+            if len(monomial) > 1:
+                a, b = (describe(self.atoms[m].expr) for m in monomial[:2])
+                raise NotAffine(expr, f"it multiplies `{a}` by `{b}`")
+            if monomial:
+                total = total.add(self.atoms[monomial[0]].value.scale_val(isl.Val(coefficient)))
+        return total
+
+    def polynomial(self, expr: Expr, known: isl.Set) -> Polynomial:
+        """The value as a polynomial in which products of iterators and parameters may occur."""
+        match expr:
+            case Literal():
+                return _literal(expr)
+            case Name(name=name, type=ctype):
+                return self._name(name, ctype, expr)
+            case Access():
+                return self._access(expr)
+            case Unary(op="-", operand=operand):
+                return self.polynomial(operand, known).scale(-1)
+            case Unary(op="+", operand=operand):
+                return self.polynomial(operand, known)
+            case Unary(op="~", operand=operand):
+                return Polynomial.of(-1) - self.polynomial(operand, known)
+            case Cast(type=ctype, operand=operand):
+                return self._cast(expr, ctype, operand, known)
+            case Binary(op="+" | "-" | "*"):
+                return self._arithmetic(expr, known)
+            case Binary(op="/" | "%" | "<<" | ">>" | "&"):
+                return self._by_constant(expr, known)
+            case Call():
+                return self._call(expr, known)
+            case Ternary() | Binary() | Unary(op="!"):
+                return self._choice(expr, known)
+        raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+
+    def used(self, expr: Expr, known: isl.Set) -> Polynomial:
+        """The value where C looks at it as a whole number: an unsigned one must not have wrapped around."""
+        value = self.polynomial(expr, known)
+        if expr.type.kind == "int" and not expr.type.signed and value.degree <= 1:
+            self._must_be_natural(value, expr, known)
+        return value
+
+    def proves(self, known: isl.Set, claim: isl.Set) -> bool:
+        """Whether `claim` holds wherever `known` and the context do."""
+        return bool(known.intersect(self.context).subtract(claim).is_empty())
+
+    def _must_be_natural(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
+        number = value.constant
+        if number is None:
+            pw_aff = self.of_polynomial(value, expr)
+            if self.proves(known, pw_aff.nonneg_set()):
+                return
+        elif number >= 0:
+            return
+        raise NotAffine(
+            expr,
+            f"`{describe(expr)}` is unsigned and may wrap around below 0",
+            hint=f"use a signed type, or promise it: #pragma polytile assume({describe(expr)} >= 0) with signed names",
+        )
+
+    def _name(self, name: str, ctype: CType, expr: Expr) -> Polynomial:
+        if name in self.iterators:
+            self._define(name, expr, parametric=False)
+            return Polynomial.of(name)
+        return self._parameter(name, expr)
+
+    def _access(self, expr: Access) -> Polynomial:
+        if expr.subscripts or expr.field:
+            raise NotAffine(expr, f"it reads `{describe(expr)}`", data=True)
+        return self._parameter(expr.array, expr)
+
+    def _parameter(self, name: str, expr: Expr) -> Polynomial:
+        found = self.eligible(name)
+        if isinstance(found, str):
+            raise NotAffine(expr, found, data=True)
+        if name not in self.parameters:
+            self.parameters[name] = found
+            self._define(name, Name(name, found), parametric=True)
+            if not found.signed:
+                self.context = self.context.intersect(self.atoms[name].value.nonneg_set())
+        return Polynomial.of(name)
+
+    def _define(self, name: str, expr: Expr, *, parametric: bool) -> None:
+        if name not in self.atoms:
+            self.atoms[name] = Atom(isl.PwAff(f"[{name}] -> {{ [({name})] }}"), expr, parametric)
+
+    def _opaque(self, value: isl.PwAff, expr: Expr) -> Polynomial:
+        if value.is_cst() and value.n_piece() == 1:
+            return Polynomial.of(_constant_of(value))
+        key = f"{describe(expr)} = {value}"
+        names = {value.get_dim_name(isl.dim_type.param, k) for k in range(value.dim(isl.dim_type.param))}
+        self.atoms[key] = Atom(value, expr, not names & set(self.iterators))
+        return Polynomial.of(key)
+
+    # Arithmetic -----------------------------------------------------------------------------------------------------
+    def _operand(self, operand: Expr, common: CType, known: isl.Set) -> Polynomial:
+        """An operand after its conversion to the common type of the operation."""
+        if not operand.type.signed and operand.type.size < common.size:
+            return self.used(operand, known)
+        return self.polynomial(operand, known)
+
+    def _arithmetic(self, expr: Binary, known: isl.Set) -> Polynomial:
+        left = self._operand(expr.left, expr.type, known)
+        right = self._operand(expr.right, expr.type, known)
+        if expr.op == "+":
+            return left + right
+        if expr.op == "-":
+            return left - right
+        if left.constant is not None or right.constant is not None:
+            return left * right
+        if self._is_parametric(right):
+            return left * self._stride(right, expr.right)
+        if self._is_parametric(left):
+            return self._stride(left, expr.left) * right
+        return left * right
+
+    def _is_parametric(self, value: Polynomial) -> bool:
+        return all(self.atoms[a].parametric for a in value.atoms())
+
+    def _stride(self, value: Polynomial, expr: Expr) -> Polynomial:
+        """A factor such as `n + 2` as one atom, so that `i * (n + 2) + j` still shows its stride."""
+        if value.degree != 1 or list(value.terms.values()) == [1]:
+            return value
+        pw_aff = self.of_polynomial(value, expr)
+        key = f"[{pw_aff}]"
+        self.atoms.setdefault(key, Atom(pw_aff, expr, parametric=True))
+        return Polynomial.of(key)
+
+    def _by_constant(self, expr: Binary, known: isl.Set) -> Polynomial:
+        if expr.type.kind != "int":
+            raise NotAffine(expr, f"`{describe(expr)}` is not an integer")
+        left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
+        right = self.polynomial(expr.right, known).constant
+        if right is None:
+            raise NotAffine(expr, f"the right side of `{expr.op}` is not a constant")
+        if expr.op == "<<" and 0 <= right < 63:
+            return left.scale(2**right)
+        value = self.of_polynomial(left, expr.left)
+        if expr.op == ">>" and 0 <= right < 63:
+            return self._opaque(_floor_div(value, 2**right), expr)
+        if expr.op == "&" and right >= 0 and right & (right + 1) == 0:
+            return self._opaque(value.mod_val(isl.Val(right + 1)), expr)
+        if expr.op in "/%" and right:
+            return self._truncating(expr, value, right, known)
+        raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+
+    def _truncating(self, expr: Binary, value: isl.PwAff, divisor: int, known: isl.Set) -> Polynomial:
+        """C's `/` and `%`, which round towards zero."""
+        size = abs(divisor)
+        if self.proves(known, value.nonneg_set()):
+            result = value.mod_val(isl.Val(size)) if expr.op == "%" else _floor_div(value, size)
+        else:
+            constant = isl.PwAff(f"{{ [({size})] }}")
+            result = value.tdiv_r(constant) if expr.op == "%" else value.tdiv_q(constant)
+        negate = expr.op == "/" and divisor < 0
+        return self._opaque(result.neg() if negate else result, expr)
+
+    def _cast(self, expr: Expr, ctype: CType, operand: Expr, known: isl.Set) -> Polynomial:
+        if ctype.kind == "struct" or ctype == FLOAT:
+            raise NotAffine(expr, f"`{describe(expr)}` is not an integer")
+        value = self.polynomial(operand, known)
+        if ctype.kind == "int" and operand.type.kind == "int" and ctype != operand.type:
+            self.used(operand, known)
+            if not ctype.signed and value.degree <= 1:
+                self._must_be_natural(value, expr, known)
+            if ctype.size < 4:
+                self._must_fit(value, ctype, expr, known)
+        return value
+
+    def _must_fit(self, value: Polynomial, ctype: CType, expr: Expr, known: isl.Set) -> None:
+        low, high = (-(2 ** (8 * ctype.size - 1)), 2 ** (8 * ctype.size - 1) - 1)
+        if not ctype.signed:
+            low, high = 0, (1 if ctype.name == "_Bool" else 2 * high + 1)
+        pw_aff = self.of_polynomial(value, expr)
+        claim = pw_aff.ge_set(isl.PwAff(f"{{ [({low})] }}")).intersect(pw_aff.le_set(isl.PwAff(f"{{ [({high})] }}")))
+        if not self.proves(known, claim):
+            raise NotAffine(expr, f"the cast `{describe(expr)}` may change the value")
+
+    def _call(self, expr: Call, known: isl.Set) -> Polynomial:
+        name, arguments = expr.function.removesuffix("f"), expr.arguments
+        match name:
+            case "min" | "max" | "fmin" | "fmax":
+                a, b = (self.of_polynomial(self.used(x, known), x) for x in arguments)
+                return self._opaque(a.min(b) if name.endswith("min") else a.max(b), expr)
+            case "abs" | "labs" | "llabs" | "fabs" | "fab":
+                a = self.of_polynomial(self.used(arguments[0], known), arguments[0])
+                return self._opaque(a.max(a.neg()), expr)
+            case "floord":
+                return self._floor_of(Binary("/", *arguments, DOUBLE), expr, known, up=False)
+            case "floor" | "ceil":
+                return self._floor_of(_strip(arguments[0]), expr, known, up=name == "ceil")
+        raise NotAffine(expr, f"it calls `{expr.function}`")
+
+    def _floor_of(self, quotient: Expr, expr: Expr, known: isl.Set, *, up: bool) -> Polynomial:
+        if quotient.type.kind == "int":
+            return self.used(quotient, known)
+        if not (isinstance(quotient, Binary) and quotient.op == "/"):
+            raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+        divisor = self.polynomial(quotient.right, known).constant
+        if divisor is None or divisor <= 0:
+            raise NotAffine(expr, f"`{describe(quotient.right)}` is not a positive constant")
+        value = self.of_polynomial(self.used(quotient.left, known), quotient.left)
+        value = value.scale_down_val(isl.Val(divisor))
+        return self._opaque(value.ceil() if up else value.floor(), expr)
+
+    def _choice(self, expr: Expr, known: isl.Set) -> Polynomial:
+        """`c ? a : b`, and comparisons used as 0 or 1."""
+        if isinstance(expr, Ternary):
+            condition, then, otherwise = expr.condition, expr.then, expr.otherwise
+        else:
+            condition, then, otherwise = expr, Literal("1"), Literal("0")
+        holds = self.condition(condition, known)
+        fails = holds.complement()
+        a = self.of_polynomial(self.used(then, known.intersect(holds)), then)
+        b = self.of_polynomial(self.used(otherwise, known.intersect(fails)), otherwise)
+        return self._opaque(a.intersect_params(holds).union_add(b.intersect_params(fails)).coalesce(), expr)
+
+    # Conditions -----------------------------------------------------------------------------------------------------
+    def condition(self, expr: Expr, known: isl.Set) -> isl.Set:
+        """Where an expression is not 0, for points at which `known` holds."""
+        match expr:
+            case Unary(op="!", operand=operand):
+                return self.condition(operand, known).complement()
+            case Binary(op="&&", left=left, right=right):
+                first = self.condition(left, known)
+                return first.intersect(self.condition(right, known.intersect(first)))
+            case Binary(op="||", left=left, right=right):
+                first = self.condition(left, known)
+                return first.union(self.condition(right, known.subtract(first))).coalesce()
+            case Binary(op=op, left=left, right=right) if op in _COMPARISONS:
+                return _COMPARISONS[op](*self._compared(left, right, known))
+        value = self.of_polynomial(self.polynomial(expr, known), expr)
+        return value.ne_set(isl.PwAff("{ [(0)] }"))
+
+    def _compared(self, left: Expr, right: Expr, known: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
+        values = []
+        for operand, other in ((left, right), (right, left)):
+            value = self.used(operand, known)
+            converts = operand.type.signed and not other.type.signed and other.type.size >= max(operand.type.size, 4)
+            if converts and other.type.kind == operand.type.kind == "int":
+                self._must_be_natural(value, operand, known)
+            values.append(self.of_polynomial(value, operand))
+        return values[0], values[1]
+
+
+def _literal(expr: Literal) -> Polynomial:
+    value = integer_value(expr.text)
+    if value is None:
+        raise NotAffine(expr, f"`{expr.text}` is not an integer")
+    return Polynomial.of(value)
+
+
+def _strip(expr: Expr) -> Expr:
+    while isinstance(expr, Cast) and expr.type.kind == "float":
+        expr = expr.operand
+    return expr
+
+
+def _floor_div(value: isl.PwAff, divisor: int) -> isl.PwAff:
+    return value.scale_down_val(isl.Val(divisor)).floor()
+
+
+def _constant_of(value: isl.PwAff) -> int:
+    return int(value.get_pieces()[0][1].get_constant_val().to_python())

@@ -1,0 +1,153 @@
+"""Recovering the dimensions of arrays that are indexed by hand.
+
+before: A[i * n + j]   with 0 <= j < n proven wherever it runs
+after:  A[i][j]        with extents (?, n)
+
+Every access of the array must fit the same strides, and every inner subscript must be proven to stay within its
+extent: then the split is unique, and two accesses touch the same element exactly when all their subscripts agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.accesses import RawAccess
+from polytile.frontend.affine import Evaluator
+from polytile.frontend.c_types import usual
+from polytile.frontend.describe import describe
+from polytile.frontend.polynomial import Monomial, Polynomial, divide
+from polytile.ir.expr import INT, Binary, CType, Expr, Literal, Unary
+
+_SHIFTS = (0, 1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """The strides of an array, largest first: (("m", "n"), ("n",)) for A[i*m*n + j*n + k]."""
+
+    monomials: tuple[Monomial, ...]
+
+    @property
+    def sizes(self) -> tuple[Monomial, ...]:
+        """The extents of all dimensions but the outermost."""
+        inner = self.monomials
+        quotients = [divide(a, b) for a, b in zip(inner, inner[1:], strict=False)]
+        return (*(q for q in quotients if q is not None), *inner[-1:])
+
+
+def needs_splitting(accesses: Sequence[RawAccess]) -> bool:
+    """Whether some access multiplies an iterator by a size."""
+    return any(p.degree > 1 for a in accesses for p in a.subscripts)
+
+
+def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str) -> Strides:
+    """The strides that the accesses agree on."""
+    found: set[Monomial] = set()
+    for access in accesses:
+        for monomial in access.subscripts[0].terms:
+            if len(monomial) > 1:
+                stride = tuple(a for a in monomial if evaluator.atoms[a].parametric)
+                others = [a for a in monomial if not evaluator.atoms[a].parametric]
+                if len(others) > 1:
+                    a, b = (describe(evaluator.atoms[o].expr) for o in others[:2])
+                    raise _refusal(access, array, f"it multiplies `{a}` by `{b}`")
+                if others:
+                    found.add(stride)
+    if not found:
+        bad = next(a for a in accesses if a.subscripts[0].degree > 1)
+        raise _refusal(bad, array, "it multiplies two sizes")
+    chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
+    for a, b in zip(chain, chain[1:], strict=False):
+        if divide(a, b) is None:
+            spelt = " and ".join("*".join(describe(evaluator.atoms[x].expr) for x in m) for m in (a, b))
+            raise _refusal(accesses[0], array, f"the accesses of the array use unrelated strides: {spelt}")
+    return Strides(chain)
+
+
+def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str) -> tuple[Polynomial, ...]:
+    """The separate subscripts of one linear access; refused when they cannot be proven to stay in range."""
+    rest, subscripts = access.subscripts[0], []
+    for stride in strides.monomials:
+        quotient, rest = rest.split(stride)
+        subscripts.append(quotient)
+    subscripts.append(rest)
+    for k in range(len(strides.sizes), 0, -1):
+        size = Polynomial({strides.sizes[k - 1]: 1})
+        shift = _provable_shift(access, subscripts[k], size, evaluator)
+        if shift is None:
+            inner = describe(to_expr(subscripts[k], evaluator))
+            extent = describe(to_expr(size, evaluator))
+            raise _refusal(access, array, f"`{inner}` is not provably in [0, {extent})", provable=True)
+        subscripts[k] = subscripts[k] + size.scale(shift)
+        subscripts[k - 1] = subscripts[k - 1] - Polynomial.of(shift)
+    if subscripts[0].degree > 1:
+        raise _refusal(access, array, "it does not fit the strides of the other accesses")
+    return tuple(subscripts)
+
+
+def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> int | None:
+    if subscript.degree > 1 or size.degree > 1:
+        return None
+    expr = access.access
+    extent = evaluator.of_polynomial(size, expr)
+    for shift in _SHIFTS:
+        value = evaluator.of_polynomial(subscript + size.scale(shift), expr)
+        if evaluator.proves(access.points, value.nonneg_set().intersect(value.lt_set(extent))):
+            return shift
+    return None
+
+
+def to_expr(polynomial: Polynomial, evaluator: Evaluator) -> Expr:
+    """A polynomial as an expression tree: 2*i + n - 1."""
+    total: Expr | None = None
+    for monomial, coefficient in sorted(polynomial.terms.items(), key=lambda t: (-len(t[0]), t[0])):
+        factors = [evaluator.atoms[a].expr for a in monomial]
+        size = abs(coefficient)
+        if size != 1 or not factors:
+            factors.insert(0, Literal(str(size), INT))
+        term = factors[0]
+        for factor in factors[1:]:
+            term = Binary("*", term, factor, _common(term, factor))
+        if total is None:
+            total = Unary("-", term, _common(term, term)) if coefficient < 0 else term
+        else:
+            total = Binary("-" if coefficient < 0 else "+", total, term, _common(total, term))
+    return total if total is not None else Literal("0", INT)
+
+
+def _common(a: Expr, b: Expr) -> CType:
+    return usual(a.type, b.type)  # type: ignore[attr-defined, no-any-return]
+
+
+def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluator) -> Expr | None:
+    """The outermost extent of an array declared as `A[n * m]` whose largest stride is m."""
+    if extent is None:
+        return None
+    stride = strides.monomials[0]
+    quotient, rest = extent.split(stride)
+    if not rest.terms:
+        return to_expr(quotient, evaluator)
+    divisor = to_expr(Polynomial({stride: 1}), evaluator)
+    padded = to_expr(extent + Polynomial({stride: 1}) - Polynomial.of(1), evaluator)
+    return Binary("/", padded, divisor, _common(padded, divisor))
+
+
+def _refusal(access: RawAccess, array: str, reason: str, *, provable: bool = False) -> UserError:
+    subscript = describe(access.access.subscripts[0])
+    location: Location = access.location
+    hint = "declare the array with its dimensions, and write one subscript per dimension"
+    if provable:
+        hint = (
+            "promise what is missing with `#pragma polytile assume(...)`, a condition on the sizes, "
+            "or declare the array with its dimensions"
+        )
+    return UserError(f"the subscript `{subscript}` of `{array}` is not affine: {reason}", location=location, hint=hint)
+
+
+def in_range(subscript: isl.PwAff, extent: isl.PwAff) -> isl.Set:
+    """Where 0 <= subscript < extent."""
+    return subscript.nonneg_set().intersect(subscript.lt_set(extent))

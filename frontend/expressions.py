@@ -1,0 +1,370 @@
+"""C expressions -> typed expression trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
+from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
+from polytile.frontend.names import Iterator, Names, Variable
+from polytile.ir.expr import (
+    INT,
+    ULONG,
+    Access,
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Expr,
+    Literal,
+    Name,
+    Ternary,
+    Unary,
+)
+
+_LOGICAL = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
+_INTEGER_ONLY = ("%", "<<", ">>", "&", "|", "^")
+
+
+@dataclass(slots=True)
+class Place:
+    """An lvalue while it is being taken apart: variable, subscripts so far, and the field of a struct."""
+
+    variable: Variable
+    subscripts: list[c_ast.Node]
+    offset: c_ast.Node | None = None  # of a pointer that was not dereferenced yet
+    field: str | None = None
+
+
+@dataclass(slots=True)
+class Translator:
+    """Translates expressions under the bindings of `names`; remembers where each expression came from."""
+
+    names: Names
+    _origins: dict[int, tuple[Expr, Location]] = field(default_factory=dict)
+
+    def location(self, expr: Expr) -> Location | None:
+        """Where in the source `expr` stands, if it came from there."""
+        if isinstance(expr, Access):
+            return expr.location
+        found = self._origins.get(id(expr))
+        return found[1] if found else None
+
+    def value(self, node: c_ast.Node) -> Expr:
+        """The expression tree of a C expression without side effects."""
+        expr = self._value(node)
+        self._origins.setdefault(id(expr), (expr, where(node)))
+        return expr
+
+    def target(self, node: c_ast.Node) -> Access | Name:
+        """The expression tree of an lvalue that is assigned to."""
+        expr = self.value(node)
+        if not isinstance(expr, Access | Name):
+            raise UserError(
+                "this cannot be assigned to in a SCoP",
+                location=where(node),
+                hint="assign to a scalar, an array element or a struct field",
+            )
+        return expr
+
+    def _value(self, node: c_ast.Node) -> Expr:
+        match node:
+            case c_ast.Constant():
+                return _constant(node)
+            case c_ast.ID():
+                return self._identifier(node)
+            case c_ast.ArrayRef() | c_ast.StructRef():
+                return self._access(node)
+            case c_ast.UnaryOp():
+                return self._unary(node)
+            case c_ast.BinaryOp():
+                return self._binary(node)
+            case c_ast.TernaryOp():
+                condition, then, otherwise = self.value(node.cond), self.value(node.iftrue), self.value(node.iffalse)
+                return Ternary(condition, then, otherwise, usual_or_same(then.type, otherwise.type, where(node)))
+            case c_ast.Cast():
+                return self._cast(node)
+            case c_ast.FuncCall():
+                return self._call(node)
+            case c_ast.Assignment():
+                raise _side_effect(node, "an assignment")
+            case c_ast.ExprList():
+                raise UserError(
+                    "a comma expression cannot be part of an expression in a SCoP",
+                    location=where(node),
+                    hint="write its parts as statements of their own",
+                )
+        raise UserError(
+            f"a SCoP cannot contain this expression ({type(node).__name__})",
+            location=where(node),
+            hint="use arithmetic on scalars, array elements and struct fields",
+        )
+
+    def _identifier(self, node: c_ast.ID) -> Expr:
+        found = self.names.uses[id(node)]
+        if isinstance(found, Iterator):
+            return Name(found.name, found.type)
+        if found.value is not None:
+            return found.value
+        if found.is_name:
+            return Name(found.name, found.type)
+        return self._access(node)
+
+    def _access(self, node: c_ast.Node) -> Access:
+        place = self._place(node)
+        variable, location = place.variable, where(node)
+        if len(place.subscripts) != len(variable.extents) or place.offset is not None:
+            raise UserError(
+                f"the array `{variable.source}` has {len(variable.extents)} dimensions, "
+                f"but {len(place.subscripts)} subscripts are used here",
+                location=location,
+                hint="a SCoP works on elements: give every subscript, and pass no pointers on",
+            )
+        ctype = variable.type
+        if place.field is not None:
+            ctype = _field_type(variable, place.field, location)
+        subscripts = tuple(self._subscript(s) for s in place.subscripts)
+        return Access(variable.name, subscripts, ctype, place.field, location)
+
+    def _subscript(self, node: c_ast.Node) -> Expr:
+        expr = self.value(node)
+        if expr.type.kind != "int":
+            raise UserError("a subscript must be an integer", location=where(node), hint="cast it to int")
+        return expr
+
+    def _place(self, node: c_ast.Node) -> Place:
+        match node:
+            case c_ast.ID():
+                found = self.names.uses[id(node)]
+                if isinstance(found, Variable):
+                    return Place(found, [])
+            case c_ast.ArrayRef():
+                return _dereference(self._place(node.name), node.subscript)
+            case c_ast.UnaryOp(op="*"):
+                return _dereference(self._place(node.expr), None, node)
+            case c_ast.BinaryOp(op="+" | "-"):
+                return self._pointer_sum(node)
+            case c_ast.StructRef():
+                place = self._place(node.name)
+                if node.type == "->":
+                    place = _dereference(place, None, node)
+                return _field(place, node)
+        raise UserError(
+            "this is not an array or a pointer that the SCoP may index",
+            location=where(node),
+            hint="index a declared array or pointer directly",
+        )
+
+    def _pointer_sum(self, node: c_ast.BinaryOp) -> Place:
+        left, right = node.left, node.right
+        if node.op == "+" and not self._is_pointer(left) and self._is_pointer(right):
+            left, right = right, left
+        place = self._place(left)
+        if node.op == "-":
+            right = c_ast.UnaryOp("-", right, right.coord)
+        if place.offset is not None:
+            right = c_ast.BinaryOp("+", place.offset, right, place.offset.coord)
+        return Place(place.variable, place.subscripts, right)
+
+    def _is_pointer(self, node: c_ast.Node) -> bool:
+        return self._rank(node) > 0
+
+    def _rank(self, node: c_ast.Node) -> int:
+        """How many subscripts an expression still takes: 1 for a row of a matrix, 0 for a number."""
+        match node:
+            case c_ast.ID():
+                found = self.names.uses[id(node)]
+                return len(found.extents) if isinstance(found, Variable) else 0
+            case c_ast.BinaryOp(op="+" | "-"):
+                return max(self._rank(node.left), self._rank(node.right))
+            case c_ast.ArrayRef():
+                return self._rank(node.name) - 1
+            case c_ast.UnaryOp(op="*"):
+                return self._rank(node.expr) - 1
+        return 0
+
+    def _unary(self, node: c_ast.UnaryOp) -> Expr:
+        op = node.op
+        if op == "*":
+            return self._access(node)
+        if op in ("++", "--", "p++", "p--"):
+            raise _side_effect(node, f"`{op.strip('p')}`")
+        if op == "sizeof":
+            return self._sizeof(node)
+        if op == "&":
+            raise UserError(
+                "a SCoP cannot take an address",
+                location=where(node),
+                hint="use array elements by their subscripts, and copy results of functions into variables before",
+            )
+        operand = self.value(node.expr)
+        if op == "~" and operand.type.kind != "int":
+            raise _needs_integers(op, node)
+        return Unary(op, operand, INT if op == "!" else promote(operand.type))
+
+    def _sizeof(self, node: c_ast.UnaryOp) -> Expr:
+        if isinstance(node.expr, c_ast.Typename):
+            ctype, extents = declared_type(node.expr.type, self.names.region.types)
+            if not extents:
+                return Literal(f"{ctype.size}ul", ULONG)
+        else:
+            return Literal(f"{self.value(node.expr).type.size}ul", ULONG)
+        raise UserError("sizeof an array type is not supported in a SCoP", location=where(node), hint="write the number")
+
+    def _binary(self, node: c_ast.BinaryOp) -> Expr:
+        if node.op in ("+", "-") and self._is_pointer(node):
+            return self._access(node)
+        left, right = self.value(node.left), self.value(node.right)
+        if "struct" in (left.type.kind, right.type.kind):
+            raise UserError(
+                "arithmetic on a whole struct", location=where(node), hint="use the fields of the struct: `p[i].x`"
+            )
+        if node.op in _INTEGER_ONLY and "float" in (left.type.kind, right.type.kind):
+            raise _needs_integers(node.op, node)
+        if node.op in _LOGICAL:
+            return Binary(node.op, left, right, INT)
+        if node.op in ("<<", ">>"):
+            return Binary(node.op, left, right, promote(left.type))
+        return Binary(node.op, left, right, usual(left.type, right.type))
+
+    def _cast(self, node: c_ast.Cast) -> Expr:
+        ctype, extents = declared_type(_cast_type(node), self.names.region.types)
+        if extents or ctype.kind == "struct":
+            raise UserError("a cast to this type is not supported", location=where(node), hint="cast to a scalar type")
+        return Cast(ctype, self.value(node.expr))
+
+    def _call(self, node: c_ast.FuncCall) -> Expr:
+        name = node.name.name if isinstance(node.name, c_ast.ID) else None
+        if name is None:
+            raise UserError(
+                "a call through a pointer cannot be analysed",
+                location=where(node),
+                hint="call the function by its name, so that it can be inlined",
+            )
+        arguments = tuple(self.value(a) for a in (node.args.exprs if node.args else ()))
+        if name in self.names.region.functions:
+            raise _not_inlined(name, node)
+        if name in FUNCTIONS:
+            signature = FUNCTIONS[name]
+            _check_arity(name, len(signature.arguments), len(arguments), node)
+            converted = tuple(_convert(a, t) for a, t in zip(arguments, signature.arguments, strict=True))
+            return Call(name, converted, signature.result)
+        if name in INDEX_HELPERS:
+            _check_arity(name, 2, len(arguments), node)
+            return _index_helper(INDEX_HELPERS[name], arguments, node)
+        raise UserError(
+            f"the function `{name}` is not known to be free of side effects",
+            location=where(node),
+            hint=f"define `{name}` in this file as a small function, so that it is inlined, "
+            "or call it outside the SCoP; C's math functions are known",
+        )
+
+
+def usual_or_same(a: CType, b: CType, location: Location) -> CType:
+    """The type of `c ? a : b`."""
+    if "struct" not in (a.kind, b.kind):
+        return usual(a, b)
+    if a == b:
+        return a
+    raise UserError("the two sides of `?:` have different types", location=location, hint="use fields of the structs")
+
+
+def _constant(node: c_ast.Constant) -> Literal:
+    ctype = literal_type(node.value) if node.type != "string" else None
+    if ctype is None:
+        kind = "a string" if node.type == "string" else f"the constant {node.value}"
+        raise UserError(
+            f"{kind} cannot be used in a SCoP", location=where(node), hint="use int, long, float or double constants"
+        )
+    return Literal(node.value, ctype)
+
+
+def _field_type(variable: Variable, name: str, location: Location) -> CType:
+    for field_name, ctype in variable.fields:
+        if field_name == name:
+            return ctype
+    raise UserError(
+        f"`{name}` is not a scalar field of `{variable.source}`",
+        location=location,
+        hint="a SCoP may use the scalar fields of a struct, not arrays, pointers or structs inside it",
+    )
+
+
+def _dereference(place: Place, subscript: c_ast.Node | None, star: c_ast.Node | None = None) -> Place:
+    """`*place` and `place[subscript]`."""
+    index = subscript
+    if place.offset is not None:
+        index = place.offset if index is None else c_ast.BinaryOp("+", place.offset, index, place.offset.coord)
+    if index is None:
+        index = c_ast.Constant("int", "0", star.coord if star else None)
+    if place.field is not None:
+        raise UserError(
+            f"the field `{place.field}` is not a scalar", location=where(index), hint="copy it to an array of its own"
+        )
+    return Place(place.variable, [*place.subscripts, index])
+
+
+def _field(place: Place, node: c_ast.StructRef) -> Place:
+    if place.field is not None:
+        raise UserError(
+            f"the field `{place.field}` is a struct itself",
+            location=where(node),
+            hint="a SCoP may use the scalar fields of a struct",
+        )
+    return Place(place.variable, place.subscripts, place.offset, node.field.name)
+
+
+def _cast_type(node: c_ast.Cast) -> c_ast.Node:
+    target = node.to_type.type
+    if target.coord is None:
+        target.coord = node.coord
+    return target
+
+
+def _index_helper(name: str, arguments: tuple[Expr, ...], node: c_ast.Node) -> Expr:
+    a, b = arguments
+    ctype = usual(a.type, b.type)
+    if name in ("min", "max"):
+        return Call(name, arguments, ctype)
+    if ctype.kind != "int":
+        raise _needs_integers(name, node)
+    if name == "ceild":
+        a = Binary("-", Binary("+", a, b, ctype), Literal("1"), ctype)
+    return Call("floord", (a, b), ctype)
+
+
+def _convert(argument: Expr, ctype: CType) -> Expr:
+    """C's conversion of an argument, spelt out because C++ would choose another overload."""
+    return argument if argument.type == ctype else Cast(ctype, argument)
+
+
+def _check_arity(name: str, expected: int, given: int, node: c_ast.Node) -> None:
+    if expected != given:
+        raise UserError(
+            f"`{name}` takes {expected} argument{'s' * (expected > 1)}, but {given} are given",
+            location=where(node),
+            hint=f"call `{name}` as C's math library defines it",
+        )
+
+
+def _side_effect(node: c_ast.Node, what: str) -> UserError:
+    return UserError(
+        f"{what} inside an expression",
+        location=where(node),
+        hint="make it a statement of its own, before or after this one",
+    )
+
+
+def _needs_integers(op: str, node: c_ast.Node) -> UserError:
+    return UserError(f"`{op}` needs integers", location=where(node), hint="cast the operands to an integer type")
+
+
+def _not_inlined(name: str, node: c_ast.Node) -> UserError:
+    return UserError(
+        f"the call of `{name}` could not be inlined",
+        location=where(node),
+        hint=f"make `{name}` a function with a single `return` of an expression, or call it outside the SCoP",
+    )

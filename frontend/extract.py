@@ -1,0 +1,238 @@
+"""From the C of one region to its static control part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+from pycparser import c_ast, c_generator
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.accesses import Collector, RawAccess, bad_bound
+from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.finish import Draft, finish
+from polytile.frontend.c_types import where
+from polytile.frontend.expressions import Translator
+from polytile.frontend.loops import domain, header
+from polytile.frontend.names import ISL_WORDS, Names, Variable
+from polytile.frontend.order import Leaf, Loop, Order
+from polytile.frontend.region import Region
+from polytile.frontend.shapes import Shapes
+from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
+from polytile.ir.expr import Access, Cast, CType, Expr, Literal, Name, Stmt
+from polytile.ir.scop import Scop
+
+_REFUSED_LEAVES = (
+    c_ast.While,
+    c_ast.DoWhile,
+    c_ast.Switch,
+    c_ast.Break,
+    c_ast.Continue,
+    c_ast.Return,
+    c_ast.Goto,
+    c_ast.Label,
+)
+
+
+def extract(region: Region) -> Scop:
+    """The SCoP of a region; raises `UserError` at the first construct that it cannot represent."""
+    return _Extractor.of(region).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Where the walk stands: the iterations that reach this place, and the loops around it."""
+
+    points: isl.Set = field(compare=False)
+    iterators: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Extractor:
+    region: Region
+    names: Names
+    translator: Translator
+    evaluator: Evaluator
+    shapes: Shapes
+    drafts: list[Draft] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, region: Region) -> _Extractor:
+        names = Names.of(region)
+        variables = {v.name: v for v in names.variables()}
+        evaluator = Evaluator(lambda name: eligible(name, variables.get(name)))
+        translator = Translator(names)
+        return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator))
+
+    def run(self) -> Scop:
+        self._assume()
+        self.shapes.add_outer()
+        orders = self._block(self.names.body, _Here(isl.Set("{ : }")))
+        if not self.drafts:
+            raise UserError(
+                "the SCoP contains no statement",
+                location=self.region.location,
+                hint="put `#pragma scop` and `#pragma endscop` around loops that compute something",
+            )
+        return finish(self.region, self.drafts, orders, self.evaluator, self.shapes)
+
+    def _assume(self) -> None:
+        for node in self.names.assumptions:
+            self.names.bind_outer(node)
+            known = self.evaluator.context
+            try:
+                holds = self.evaluator.condition(self.translator.value(node), known)
+            except NotAffine as problem:
+                raise UserError(
+                    f"the assumption is not affine: {problem.reason}",
+                    location=where(node),
+                    hint="assume comparisons of sums of sizes, such as n >= 4 && m <= n",
+                ) from None
+            self.evaluator.context = self.evaluator.context.intersect(holds)
+        self.evaluator.parameters.clear()
+
+    # Walking --------------------------------------------------------------------------------------------------------
+    def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:
+        return [order for node in nodes or () for order in self._statement(node, here)]
+
+    def _statement(self, node: c_ast.Node | None, here: _Here) -> list[Order]:
+        match node:
+            case None:
+                return []
+            case c_ast.Compound():
+                return self._block(node.block_items, here)
+            case c_ast.For():
+                return [self._loop(node, here)]
+            case c_ast.If():
+                return self._conditional(node, here)
+            case c_ast.DeclList():
+                return self._block(node.decls, here)
+            case c_ast.Decl():
+                return self._declaration(node, here)
+        if isinstance(node, IGNORED):
+            return []
+        if isinstance(node, _REFUSED_LEAVES):
+            raise refuse(node)
+        effects = [p for p in parts(node) if has_effect(p)]
+        return [o for p in effects for o in self._emit((assignment(p, self.translator),), p, here)]
+
+    def _loop(self, node: c_ast.For, here: _Here) -> Order:
+        head = header(node, self.translator, self.evaluator, here.points)
+        try:
+            points = domain(head, self.evaluator, here.points)
+        except NotAffine as problem:
+            raise bad_bound(problem, head, self.translator) from None
+        inside = _Here(points, (*here.iterators, head.iterator))
+        return Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))
+
+    def _conditional(self, node: c_ast.If, here: _Here) -> list[Order]:
+        try:
+            holds = self.evaluator.condition(self.translator.value(node.cond), here.points)
+        except NotAffine:
+            return self._data_dependent(node, here)
+        then = self._statement(node.iftrue, replace(here, points=here.points.intersect(holds).coalesce()))
+        rest = replace(here, points=here.points.subtract(holds).coalesce())
+        return then + self._statement(node.iffalse, rest)
+
+    def _data_dependent(self, node: c_ast.If, here: _Here) -> list[Order]:
+        """before: if (i > 0 && A[i] > x) S;   after: S' = { if (A[i] > x) S; } where i > 0"""
+        conjuncts = _conjuncts(node.cond)
+        while node.iffalse is None and len(conjuncts) > 1:
+            try:
+                holds = self.evaluator.condition(self.translator.value(conjuncts[0]), here.points)
+            except NotAffine:
+                break
+            here = replace(here, points=here.points.intersect(holds))
+            conjuncts = conjuncts[1:]
+        condition = conjuncts[0]
+        for other in conjuncts[1:]:
+            condition = c_ast.BinaryOp("&&", condition, other, condition.coord)
+        rest = c_ast.If(condition, node.iftrue, node.iffalse, node.coord)
+        body = Branches(self.translator, self.evaluator).conditional(rest, here.points)
+        return self._emit((body,), rest, here)
+
+    def _declaration(self, node: c_ast.Decl, here: _Here) -> list[Order]:
+        variable = self.names.declared[id(node)]
+        if variable.iterates:
+            return []
+        self.shapes.add_local(variable)
+        if node.init is None:
+            return []
+        assign = initialisation(node, variable, self.translator)
+        if self._stands_for_value(variable, assign.value, here):
+            return []
+        return self._emit((assign,), node, here)
+
+    def _stands_for_value(self, variable: Variable, value: Expr, here: _Here) -> bool:
+        """Replace an affine local that never changes by its value: after `int t = i + 1;`, A[t] is A[i + 1]."""
+        if variable.written or variable.type.kind != "int" or variable.extents:
+            return False
+        converted = value if _type(value) == variable.type else Cast(variable.type, value)
+        parameters = dict(self.evaluator.parameters)
+        try:
+            self.evaluator.of_polynomial(self.evaluator.used(converted, here.points), converted)
+        except NotAffine:
+            self.evaluator.parameters = parameters
+            return False
+        variable.value = converted
+        self.shapes.forget(variable)
+        return True
+
+    # Statements -----------------------------------------------------------------------------------------------------
+    def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:
+        collector = Collector(self.evaluator, self.translator, self.shapes.sources())
+        collector.body(body, here.points)
+        if here.points.intersect(self.evaluator.context).is_empty():
+            return []
+        name = f"{self._prefix()}{len(self.drafts)}"
+        self.drafts.append(
+            Draft(name, here.iterators, here.points, body, tuple(collector.found), _start(node), _text(node))
+        )
+        return [Leaf(name)]
+
+    def _prefix(self) -> str:
+        """What statement names start with: S, or more when the user has an array called S3."""
+        prefix = "S"
+        while any(v.name[len(prefix) :].isdigit() for v in self.names.variables() if v.name.startswith(prefix)):
+            prefix += "_"
+        return prefix
+
+
+def eligible(name: str, variable: Variable | None) -> CType | str:
+    """The type of a scalar that may be a parameter, or why it may not."""
+    if variable is None or variable.symbol is None or variable.is_name:
+        return f"`{variable.source if variable else name}` is computed inside the SCoP"
+    if variable.written:
+        return f"`{name}` is assigned inside the SCoP (line {variable.assignments[0].line})"
+    if variable.type.kind != "int":
+        return f"`{name}` is not an integer"
+    if name in ISL_WORDS:
+        raise UserError(
+            f"`{name}` cannot be the name of a size or bound",
+            location=variable.location,
+            hint=f"rename it: `{name}` is a word of the notation for integer sets",
+        )
+    return variable.type
+
+
+def _conjuncts(node: c_ast.Node) -> list[c_ast.Node]:
+    if isinstance(node, c_ast.BinaryOp) and node.op == "&&":
+        return _conjuncts(node.left) + _conjuncts(node.right)
+    return [node]
+
+
+def _type(expr: Expr) -> CType:
+    assert isinstance(expr, Access | Literal | Name) or hasattr(expr, "type")
+    return expr.type  # type: ignore[no-any-return, union-attr]
+
+
+def _start(node: c_ast.Node) -> Location:
+    return where(node)
+
+
+def _text(node: c_ast.Node) -> str:
+    text = " ".join(c_generator.CGenerator().visit(node).split())
+    return text if text.endswith((";", "}")) else text + ";"
+
+
+__all__ = ["RawAccess", "eligible", "extract"]

@@ -1,0 +1,200 @@
+"""`for` headers: from C to (lower, condition, step), and from there to the set of values the iterator takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+from pycparser import c_ast
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.c_types import where
+from polytile.frontend.describe import describe
+from polytile.frontend.expressions import Translator
+from polytile.frontend.names import Iterator, loop_iterator
+from polytile.ir.expr import Binary, CType, Expr, Name, walk
+
+_PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """`for (type iterator = lower; condition; iterator += step)`."""
+
+    iterator: str
+    type: CType
+    lower: Expr
+    condition: Expr
+    step: int
+    location: Location
+    condition_location: Location
+
+
+def header(node: c_ast.For, translator: Translator, evaluator: Evaluator, known: isl.Set) -> Header:
+    """Take a C `for` header apart; `known` is where the loop runs."""
+    counter = loop_iterator(node)
+    iterator = translator.names.loops.get(id(node))
+    if counter is None or iterator is None:
+        raise _bad_header(node, "it does not start by setting one iterator", node.init)
+    if iterator.type.kind != "int":
+        raise UserError(
+            f"the iterator `{iterator.source}` is not an integer",
+            location=iterator.location,
+            hint="count with an int, and compute the other value from it",
+        )
+    start = counter.init if isinstance(counter, c_ast.Decl) else node.init.rvalue
+    if start is None:
+        raise _bad_header(node, f"`{iterator.source}` has no first value", counter)
+    lower = translator.value(start)
+    if node.cond is None:
+        raise _bad_header(node, "it has no condition", node)
+    evaluator.iterators[iterator.name] = iterator.type
+    step = _step(node, iterator, translator, evaluator, known)
+    condition = translator.value(node.cond)
+    return Header(iterator.name, iterator.type, lower, condition, step, where(node), where(node.cond))
+
+
+def _step(node: c_ast.For, iterator: Iterator, translator: Translator, evaluator: Evaluator, known: isl.Set) -> int:
+    match node.next:
+        case c_ast.UnaryOp(op="++" | "p++", expr=target) if _is(target, iterator, translator):
+            return 1
+        case c_ast.UnaryOp(op="--" | "p--", expr=target) if _is(target, iterator, translator):
+            return -1
+        case c_ast.Assignment(op="+=" | "-=" as op, lvalue=target, rvalue=value) if _is(target, iterator, translator):
+            step = _constant(value, translator, evaluator, known)
+            return step if op == "+=" else -step
+        case c_ast.Assignment(op="=", lvalue=target, rvalue=c_ast.BinaryOp(op="+" | "-" as op, left=a, right=b)) if _is(
+            target, iterator, translator
+        ):
+            if op == "+" and _is(b, iterator, translator):
+                a, b = b, a
+            if _is(a, iterator, translator):
+                step = _constant(b, translator, evaluator, known)
+                return step if op == "+" else -step
+    raise _bad_header(node, f"its step is not `{iterator.source} += constant`", node.next)
+
+
+def _is(node: c_ast.Node, iterator: Iterator, translator: Translator) -> bool:
+    return isinstance(node, c_ast.ID) and translator.names.uses.get(id(node)) is iterator
+
+
+def _constant(node: c_ast.Node, translator: Translator, evaluator: Evaluator, known: isl.Set) -> int:
+    try:
+        value = evaluator.polynomial(translator.value(node), known).constant
+    except NotAffine:
+        value = None
+    if not value:
+        raise UserError(
+            "the step of a loop must be a constant other than 0",
+            location=where(node),
+            hint="write a number, or count the iterations: for (int t = 0; t * step < n; t++) with a constant step",
+        )
+    return value
+
+
+def _bad_header(loop: c_ast.For, reason: str, node: c_ast.Node | None) -> UserError:
+    at = node if node is not None and node.coord else loop
+    return UserError(
+        f"this loop cannot be analysed: {reason}", location=where(at), hint="write for (int i = lower; i < upper; i++)"
+    )
+
+
+def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
+    """The values of the iterator where `known` holds, as constraints on the parameter of its name.
+
+    before: i = lower; i < upper; i += 2   (known: n >= 1)
+    after:  { : n >= 1 and exists e >= 0: i = lower + 2e and i < upper }
+    """
+    evaluator.iterators[head.iterator] = head.type
+    here = evaluator.pw_aff(Name(head.iterator, head.type), known)
+    lower = evaluator.of_polynomial(evaluator.used(head.lower, known), head.lower)
+    distance = here.sub(lower) if head.step > 0 else lower.sub(here)
+    ahead = known.intersect(distance.nonneg_set())
+    size = abs(head.step)
+    reached = ahead
+    if size > 1:
+        reached = ahead.intersect(distance.mod_val(isl.Val(size)).eq_set(isl.PwAff("{ [(0)] }")))
+    target = _awaited(head)
+    if target is not None:
+        result = reached.intersect(_before(target, here, lower, head, evaluator, known))
+    else:
+        result = _until_false(reached, evaluator.condition(head.condition, reached), head)
+    _check_bounded(result, head)
+    if not head.type.signed:
+        _check_unsigned(result, here, head, evaluator)
+    return result.coalesce()
+
+
+def _awaited(head: Header) -> Expr | None:
+    """The e of a condition `i != e` in which e does not depend on i."""
+    own = Name(head.iterator, head.type)
+    match head.condition:
+        case Binary(op="!=", left=left, right=right):
+            for a, b in ((left, right), (right, left)):
+                if a == own and own not in walk(b):
+                    return b
+    return None
+
+
+def _before(
+    target: Expr, here: isl.PwAff, lower: isl.PwAff, head: Header, evaluator: Evaluator, known: isl.Set
+) -> isl.Set:
+    """Where `i != e` has not become false yet. A loop that misses e overflows, which C leaves undefined."""
+    end = evaluator.of_polynomial(evaluator.used(target, known), target)
+    gap = end.sub(lower) if head.step > 0 else lower.sub(end)
+    zero = isl.PwAff("{ [(0)] }")
+    hit = gap.mod_val(isl.Val(abs(head.step))).eq_set(zero)
+    ahead = known if head.type.signed else known.intersect(gap.nonneg_set())
+    ahead = ahead.intersect(gap.nonneg_set())
+    if not evaluator.proves(ahead, hit) or (not head.type.signed and not evaluator.proves(known, gap.nonneg_set())):
+        raise UserError(
+            f"`{describe(head.condition)}` may never become false",
+            location=head.condition_location,
+            hint=f"write `<` or `>` instead of `!=`, or promise that `{describe(target)}` is reached: "
+            "#pragma polytile assume(...)",
+        )
+    return here.lt_set(end) if head.step > 0 else here.gt_set(end)
+
+
+def _until_false(reached: isl.Set, holds: isl.Set, head: Header) -> isl.Set:
+    """The values up to the first at which the condition fails."""
+    running, failing = reached.intersect(holds), reached.subtract(holds)
+    if failing.is_empty():
+        return running
+    later = _onwards(failing, head)
+    return running if running.intersect(later).is_empty() else running.subtract(later)
+
+
+def _onwards(values: isl.Set, head: Header) -> isl.Set:
+    """The given values of the iterator and all after them."""
+    position = values.find_dim_by_name(_PARAM, head.iterator)
+    points = isl.Set.from_params(values).move_dims(_SET, 0, _PARAM, position, 1)
+    order = isl.Map("{ [a] -> [b] : b >= a }" if head.step > 0 else "{ [a] -> [b] : b <= a }")
+    reached = points.apply(order)
+    reached = reached.move_dims(_PARAM, 0, _SET, 0, 1).set_dim_name(_PARAM, 0, head.iterator)
+    return reached.params()
+
+
+def _check_bounded(values: isl.Set, head: Header) -> None:
+    position = values.find_dim_by_name(_PARAM, head.iterator)
+    if position < 0 or values.is_empty():
+        return
+    points = isl.Set.from_params(values).move_dims(_SET, 0, _PARAM, position, 1)
+    if not points.is_bounded():
+        raise UserError(
+            f"this loop does not end: `{describe(head.condition)}` holds for ever",
+            location=head.condition_location,
+            hint="bound the iterator on the side to which it moves",
+        )
+
+
+def _check_unsigned(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Evaluator) -> None:
+    following = here.add(isl.PwAff(f"{{ [({head.step})] }}"))
+    if not evaluator.proves(values, following.nonneg_set()):
+        raise UserError(
+            f"the unsigned iterator `{head.iterator}` may wrap around below 0",
+            location=head.condition_location,
+            hint="count down with a signed iterator",
+        )

@@ -1,0 +1,64 @@
+"""The original order of execution as an isl schedule tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One statement."""
+
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop over `body`; it is dimension `depth` of each statement in it, and runs down when `descending`."""
+
+    depth: int
+    descending: bool
+    body: tuple[Order, ...]
+
+
+Order = Leaf | Loop
+
+
+def schedule(orders: Sequence[Order], domains: dict[str, isl.Set]) -> isl.Schedule | None:
+    """The schedule tree of statements and loops in sequence; None when there are none."""
+    result: isl.Schedule | None = None
+    for order in orders:
+        one = _one(order, domains)
+        if one is not None:
+            result = one if result is None else result.sequence(one)
+    return result
+
+
+def _one(order: Order, domains: dict[str, isl.Set]) -> isl.Schedule | None:
+    if isinstance(order, Leaf):
+        return isl.Schedule.from_domain(isl.UnionSet.from_set(domains[order.statement]))
+    body = schedule(order.body, domains)
+    if body is None:
+        return None
+    return body.insert_partial_schedule(_band(order, [domains[s] for s in _statements(order)]))
+
+
+def _statements(order: Order) -> list[str]:
+    if isinstance(order, Leaf):
+        return [order.statement]
+    return [s for inner in order.body for s in _statements(inner)]
+
+
+def _band(loop: Loop, domains: Sequence[isl.Set]) -> isl.MultiUnionPwAff:
+    total: isl.UnionPwAff | None = None
+    for domain in domains:
+        space = isl.LocalSpace.from_space(domain.get_space())
+        value = isl.Aff.var_on_domain(space, isl.dim_type.set, loop.depth)
+        if loop.descending:
+            value = value.neg()
+        one = isl.UnionPwAff.from_pw_aff(isl.PwAff.from_aff(value))
+        total = one if total is None else total.union_add(one)
+    return isl.MultiUnionPwAff.from_union_pw_aff(total)

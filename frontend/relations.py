@@ -1,0 +1,61 @@
+"""From constraints on named iterators to sets and maps of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+_PARAM, _IN, _SET = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.set
+
+
+def lift_domain(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set:
+    """before: [n, i] -> { : 0 <= i < n },  after: [n] -> { S0[i] : 0 <= i < n }"""
+    result = isl.Set.from_params(points)
+    for k, iterator in enumerate(iterators):
+        position = result.find_dim_by_name(_PARAM, iterator)
+        if position < 0:
+            result = result.insert_dims(_SET, k, 1).set_dim_name(_SET, k, iterator)
+        else:
+            result = result.move_dims(_SET, k, _PARAM, position, 1)
+    return result.set_tuple_name(name)
+
+
+def lift_relation(
+    subscripts: Sequence[isl.PwAff | None], array: str, points: isl.Set, name: str, iterators: Sequence[str]
+) -> isl.Map:
+    """The elements that subscripts reach from `points`; a subscript of None stands for every value.
+
+    before: subscripts [i + 1, n] where 0 <= i < n,  after: [n] -> { S0[i] -> A[i + 1, n] : 0 <= i < n }
+    """
+    elements = isl.Set("{ [] }")
+    for subscript in subscripts:
+        column = isl.Set("{ [x] }") if subscript is None else isl.Set.from_pw_aff(subscript)
+        elements = elements.flat_product(column)
+    elements = elements.set_tuple_name(array).intersect_params(points)
+    result = isl.Map.from_range(elements)
+    for k, iterator in enumerate(iterators):
+        position = result.find_dim_by_name(_PARAM, iterator)
+        if position < 0:
+            result = result.insert_dims(_IN, k, 1).set_dim_name(_IN, k, iterator)
+        else:
+            result = result.move_dims(_IN, k, _PARAM, position, 1)
+    return result.set_tuple_name(_IN, name)
+
+
+def without(points: isl.Set, names: Sequence[str]) -> isl.Set:
+    """Project inner iterators out of constraints on named iterators."""
+    for name in names:
+        position = points.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            points = points.project_out(_PARAM, position, 1)
+    return points
+
+
+def without_in_map(relation: isl.Map, names: Sequence[str]) -> isl.Map:
+    """Project inner iterators out of a relation in which they are still parameters."""
+    for name in names:
+        position = relation.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            relation = relation.project_out(_PARAM, position, 1)
+    return relation

@@ -1,0 +1,162 @@
+"""C statements -> statement trees: assignments, and whatever hangs below a data-dependent condition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+from pycparser import c_ast
+
+from polytile.diagnostics import UserError
+from polytile.frontend.affine import Evaluator
+from polytile.frontend.c_types import where
+from polytile.frontend.expressions import Translator
+from polytile.frontend.loops import header
+from polytile.frontend.names import Variable
+from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, If, Literal, Stmt
+
+_REFUSED: dict[type[c_ast.Node], tuple[str, str]] = {
+    c_ast.While: ("a `while` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
+    c_ast.DoWhile: ("a `do` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
+    c_ast.Switch: ("a `switch`", "write it as `if` and `else`"),
+    c_ast.Break: ("`break`", "put the condition of leaving into the loop's bounds, or leave this loop outside the SCoP"),
+    c_ast.Continue: ("`continue`", "put the rest of the loop's body under the opposite `if`"),
+    c_ast.Return: ("`return`", "end the SCoP before it"),
+    c_ast.Goto: ("`goto`", "use loops and `if`"),
+    c_ast.Label: ("a label", "use loops and `if` instead of jumps"),
+}
+IGNORED = (c_ast.EmptyStatement, c_ast.Pragma, c_ast.StaticAssert, c_ast.Typedef)
+
+
+def refuse(node: c_ast.Node) -> UserError:
+    """The refusal of a statement that a SCoP cannot contain."""
+    what, hint = _REFUSED.get(type(node), (f"this statement ({type(node).__name__})", "move it out of the SCoP"))
+    return UserError(f"{what} is not allowed in a SCoP", location=where(node), hint=hint)
+
+
+def parts(node: c_ast.Node) -> list[c_ast.Node]:
+    """Split what C lets one statement do at once: `a = b = c;` gives b = c and a = b; `x, y;` gives x and y."""
+    match node:
+        case c_ast.ExprList(exprs=exprs):
+            return [p for e in exprs for p in parts(e)]
+        case c_ast.Assignment(op=op, lvalue=target, rvalue=c_ast.Assignment() as inner):
+            return [*parts(inner), c_ast.Assignment(op, target, inner.lvalue, node.coord)]
+    return [node]
+
+
+def has_effect(node: c_ast.Node) -> bool:
+    """Whether an expression used as a statement does anything: `(void) x;` does not."""
+    match node:
+        case c_ast.Cast(expr=inner):
+            return has_effect(inner)
+        case c_ast.Assignment() | c_ast.FuncCall():
+            return not _is_assumption(node)
+        case c_ast.UnaryOp(op=op):
+            return op in ("++", "--", "p++", "p--") or has_effect(node.expr)
+        case c_ast.BinaryOp() | c_ast.TernaryOp():
+            return any(has_effect(child) for _, child in node.children())
+    return False
+
+
+def _is_assumption(node: c_ast.Node) -> bool:
+    return (
+        isinstance(node, c_ast.FuncCall)
+        and isinstance(node.name, c_ast.ID)
+        and node.name.name in ("__builtin_assume", "__builtin_expect")
+    )
+
+
+def assignment(node: c_ast.Node, translator: Translator) -> Assign:
+    """An assignment, `++` or `--` that is a statement of its own."""
+    match node:
+        case c_ast.Assignment(op=op, lvalue=lvalue, rvalue=rvalue):
+            target, value = translator.target(lvalue), translator.value(rvalue)
+            _check_assignable(target, value, node)
+            return Assign(target, op[:-1], value, where(node))
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--" as op):
+            return Assign(translator.target(node.expr), op.strip("p")[0], Literal("1", INT), where(node))
+    raise _not_a_statement(node)
+
+
+def initialisation(node: c_ast.Decl, variable: Variable, translator: Translator) -> Assign:
+    """`double t = e;` as the assignment t = e."""
+    if isinstance(node.init, c_ast.InitList):
+        raise UserError(
+            f"`{node.name}` has a list of initial values",
+            location=where(node.init),
+            hint="declare it without values and assign its elements in the SCoP",
+        )
+    target = Access(variable.name, (), variable.type, None, where(node))
+    value = translator.value(node.init)
+    _check_assignable(target, value, node)
+    return Assign(target, "", value, where(node))
+
+
+def _check_assignable(target: Expr, value: Expr, node: c_ast.Node) -> None:
+    if "struct" in (target.type.kind, value.type.kind) and target.type != value.type:  # type: ignore[attr-defined]
+        raise UserError(
+            "the two sides of the assignment have different types", location=where(node), hint="assign field by field"
+        )
+
+
+def _not_a_statement(node: c_ast.Node) -> UserError:
+    if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
+        return UserError(
+            f"the call of `{node.name.name}` may do anything",
+            location=where(node),
+            hint=f"move the call out of the SCoP, or define `{node.name.name}` in this file as a small function, "
+            "so that it is inlined",
+        )
+    return refuse(node)
+
+
+@dataclass(slots=True)
+class Branches:
+    """Translates the statements below a data-dependent condition into one statement tree."""
+
+    translator: Translator
+    evaluator: Evaluator
+
+    def many(self, node: c_ast.Node | None, known: isl.Set) -> tuple[Stmt, ...]:
+        match node:
+            case None:
+                return ()
+            case c_ast.Compound():
+                return tuple(s for n in node.block_items or () for s in self.many(n, known))
+            case c_ast.If():
+                return (self.conditional(node, known),)
+            case c_ast.For():
+                return (self._loop(node, known),)
+            case c_ast.Decl():
+                return self._declaration(node)
+            case c_ast.DeclList():
+                return tuple(s for d in node.decls for s in self._declaration(d))
+        if isinstance(node, IGNORED):
+            return ()
+        if type(node) in _REFUSED:
+            raise refuse(node)
+        return tuple(assignment(p, self.translator) for p in parts(node) if has_effect(p))
+
+    def conditional(self, node: c_ast.If, known: isl.Set) -> If:
+        """An `if` whose condition depends on data."""
+        condition = self.translator.value(node.cond)
+        return If(condition, self.many(node.iftrue, known), self.many(node.iffalse, known), where(node))
+
+    def _loop(self, node: c_ast.For, known: isl.Set) -> For:
+        head = header(node, self.translator, self.evaluator, known)
+        body = self.many(node.stmt, known)
+        return For(head.iterator, head.lower, head.condition, head.step, body, head.type, head.location)
+
+    def _declaration(self, node: c_ast.Decl) -> tuple[Stmt, ...]:
+        variable = self.translator.names.declared[id(node)]
+        if variable.extents or variable.type.kind == "struct":
+            raise UserError(
+                f"the array or struct `{variable.source}` is declared under a condition that depends on data",
+                location=where(node),
+                hint="declare it before the `if`",
+            )
+        value = None if node.init is None else initialisation(node, variable, self.translator).value
+        variable.is_name = True
+        return (Declare(variable.name, variable.type, value, where(node)),)
+
+
