@@ -1,4 +1,4 @@
-"""Binding a Python call, `f(A=a, B=b, N=2000)`, to the parameters and arrays of a SCoP, with every check C leaves out."""
+"""Binding a Python call, `f(A=a, N=2000)`, to the parameters and arrays of a SCoP, with every check C leaves out."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from polytile.diagnostics import UsageError
+from polytile.codegen.expressions import Printer
+from polytile.diagnostics import InternalError, UsageError
+from polytile.ir.expr import Access, Expr
 from polytile.ir.scop import Array, Scop
+from polytile.runtime.device import require_cupy
 from polytile.runtime.inputs import check_parameters
 from polytile.runtime.interpret import evaluate
 from polytile.runtime.layout import Layout, element_dtype, layouts
+from polytile.runtime.native import address
 
 CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
 
@@ -40,10 +44,12 @@ def _declared(scop: Scop, array: Array) -> str:
     return f"{array.element} {array.name}" + "".join(f"[{_extent(e)}]" for e in array.extents)
 
 
-def _extent(extent: Any) -> str:
-    from polytile.codegen.expressions import print_expression  # placeholder
+def _extent(extent: Expr | None) -> str:
+    return "" if extent is None else Printer(_no_element, cpp=False)(extent)
 
-    return "" if extent is None else print_expression(extent)
+
+def _no_element(access: Access, _: Printer) -> str:
+    raise InternalError(f"an extent reads memory: {access}")
 
 
 def names(scop: Scop) -> tuple[str, ...]:
@@ -104,14 +110,12 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
     if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):
         return _number(scop, array, value), False
     if hasattr(value, "__cuda_array_interface__"):
-        return _cupy().asarray(value), True
+        return require_cupy().asarray(value), True
     if hasattr(value, "__dlpack_device__"):
         on_host = value.__dlpack_device__()[0] in CPU_DEVICES
-        return (np.from_dlpack(value), False) if on_host else (_cupy().from_dlpack(value), True)
+        return (np.from_dlpack(value), False) if on_host else (require_cupy().from_dlpack(value), True)
     if array.rank == 0 and not scop.by_value(array):
-        raise _wrong(
-            scop, f"{array.name} is written: pass a NumPy array of one element, not {type(value).__name__}"
-        )
+        raise _wrong(scop, f"{array.name} is written: pass a NumPy array of one element, not {type(value).__name__}")
     raise _wrong(scop, f"{array.name} must be a NumPy, CuPy or DLPack array, not {type(value).__name__}")
 
 
@@ -124,12 +128,6 @@ def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
     if dtype.kind in "iub" and number != value:
         raise _wrong(scop, f"{array.name}={value} does not fit its type, {array.element}")
     return number
-
-
-def _cupy() -> Any:
-    from polytile.runtime.device import require_cupy
-
-    return require_cupy()
 
 
 def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> None:
@@ -181,8 +179,3 @@ def _check_overlap(scop: Scop, memory: Mapping[str, Any], on_device: frozenset[s
             if apart or not scop.written(first) or high <= other_low or other_high <= low:
                 continue
             raise UsageError(f"{scop.name}: {first} and {second} share memory", hint="pass distinct arrays")
-
-
-def address(data: Any) -> int:
-    """The address of the first element of a NumPy or CuPy array."""
-    return int(data.ctypes.data if isinstance(data, np.ndarray) else data.data.ptr)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polytile.codegen.cuda import print_kernels
+from polytile.codegen.shared import dynamic_shared_bytes
 from polytile.diagnostics import DeviceError, UserError
 from polytile.gpu import gpu
 from polytile.ir.host import Buffer, HostProgram
@@ -91,7 +92,8 @@ class Bound:
         if grid[0] > GRID_LIMIT[0]:
             raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
         clamped = (grid[0], min(grid[1], GRID_LIMIT[1]), min(grid[2], GRID_LIMIT[2]))
-        self.engine.functions[name](clamped, kernel.block, self._arguments(kernel, scope))
+        shared = dynamic_shared_bytes(kernel)
+        self.engine.functions[name](clamped, kernel.block, self._arguments(kernel, scope), shared_mem=shared)
 
     def _arguments(self, kernel: Kernel, scope: Mapping[str, int]) -> tuple[Any, ...]:
         result: list[Any] = []
@@ -181,4 +183,7 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
     with _device_errors(cupy, f"compiling {program.name} with NVRTC"):
         module = cupy.RawModule(code=print_kernels(program), options=flags, backend="nvrtc")
         functions = {k.name: module.get_function(k.name) for k in program.kernels}
+        for kernel in program.kernels:
+            if size := dynamic_shared_bytes(kernel):
+                functions[kernel.name].max_dynamic_shared_size_bytes = size
     return CupyEngine(program, functions)

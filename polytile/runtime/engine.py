@@ -1,11 +1,14 @@
-"""Engines: ways to run the generated code of one SCoP on host memory."""
+"""Engines: ways to run the generated code of one SCoP on host memory.
+
+Each compiles the very text that the user gets. `engines` chooses those that this machine can run.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,10 +18,15 @@ from polytile.diagnostics import DeviceError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
-from polytile.runtime.command import check_command, nvcc
+from polytile.runtime.compilers import check_command, nvcc
+from polytile.runtime.device import cupy_available, cupy_engine
+from polytile.runtime.driver import driver_arch
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.layout import Layout
-from polytile.runtime.native import Memory, arguments, function, load
+from polytile.runtime.native import arguments, function, load
 from polytile.runtime.reference import workspace
+
+PLACES = ("auto", "gpu", "emulator")
 
 
 class Engine(Protocol):
@@ -28,4 +36,96 @@ class Engine(Protocol):
     def label(self) -> str:
         """`the emulator`, `the GPU through CuPy`."""
 
-    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Memory) -> None: ...
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        """Run the SCoP once."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeEngine:
+    """An entry point in a shared library that nvcc made."""
+
+    scop: Scop
+    entry: Any
+    label: str = "the GPU through nvcc"
+
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        status = self.entry(*arguments(self.scop, layouts, values, memory, structs_by_address=True))
+        if status != 0:
+            raise DeviceError(f"{self.scop.name} failed on {self.label} with code {status} (the reason is above)")
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorEngine:
+    """An entry point that the emulator runs."""
+
+    scop: Scop
+    entry: str
+    library: EmulatorLibrary
+    label: str = "the emulator"
+
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
+        status = self.library.function(self.entry)(*passed)
+        if status != 0:
+            reason = self.library.message() or f"code {status} (the reason is above)"
+            self.library.reset_errors()
+            raise DeviceError(f"{self.scop.name} failed in the emulator: {reason}")
+
+
+def _write_unit(program: HostProgram, options: Options) -> Path:
+    """The .cu and its header, in a folder of their own."""
+    text = print_unit([program], header="unit.h", title=[])
+    key = hashlib.sha256(f"{text}{options.strict}{options.arch}".encode()).hexdigest()[:16]
+    folder = workspace() / key
+    folder.mkdir(exist_ok=True)
+    (folder / "unit.h").write_text(print_header([program], guard_name="UNIT_H"))
+    unit = folder / "unit.cu"
+    unit.write_text(text)
+    return unit
+
+
+def nvcc_engine(scop: Scop, program: HostProgram, options: Options) -> NativeEngine:
+    """Compile the .cu with nvcc for the GPU of this machine; raises DeviceError when nvcc is missing or fails."""
+    compiler = nvcc()
+    if compiler is None:
+        raise DeviceError("nvcc was not found", hint="put the CUDA toolkit's bin folder on PATH, or set NVCC")
+    unit = _write_unit(program, options)
+    library = unit.with_name("gpu.so")
+    if not library.exists():
+        exact = ["--fmad=false", "-Xcompiler", "-ffp-contract=off"] if options.strict else []
+        arch = driver_arch() or options.arch
+        command = [compiler, "-std=c++17", "-O3", f"-arch={arch}", *exact, "-Xcompiler", "-fPIC", "-shared"]
+        check_command([*command, str(unit), "-o", str(library)], f"compiling {program.name} with nvcc")
+    return NativeEngine(scop, function(load(library), program.name, ctypes.c_int))
+
+
+def emulator_engine(scop: Scop, program: HostProgram, options: Options) -> EmulatorEngine:
+    """Compile the .cu for the emulator; raises DeviceError without a C++ compiler."""
+    unit = _write_unit(program, options)
+    library = unit.with_name("emulator.so")
+    if not library.exists():
+        compile_shared(unit, library)
+    return EmulatorEngine(scop, program.name, EmulatorLibrary.open(library))
+
+
+def on_gpu(place: str) -> bool:
+    """Whether `place` ("auto", "gpu" or "emulator") means the GPU here; raises DeviceError for "gpu" without one."""
+    usable = driver_arch() is not None and (cupy_available() or nvcc() is not None)
+    if place == "gpu" and not usable:
+        missing = "there is no GPU" if driver_arch() is None else "neither CuPy nor nvcc can be used"
+        raise DeviceError(
+            f"cannot run on the GPU: {missing}", hint="use --on emulator, which needs a C++ compiler only"
+        )
+    return usable and place != "emulator"
+
+
+def engines(scop: Scop, program: HostProgram, options: Options, place: str) -> tuple[Engine, ...]:
+    """Every way to run `program` at `place`: on the GPU through nvcc and through CuPy as they exist, or emulated."""
+    if not on_gpu(place):
+        return (emulator_engine(scop, program, options),)
+    found: list[Engine] = []
+    if nvcc() is not None:
+        found.append(nvcc_engine(scop, program, options))
+    if cupy_available():
+        found.append(cupy_engine(program, options))
+    return tuple(found)

@@ -96,8 +96,7 @@ def _attempt(
 
 def _results(scop: Scop, memory: Memory) -> list[Data]:
     return [
-        memory[a.name][~untouched(memory[a.name])] if not a.live_in else memory[a.name]
-        for a in scop.external_arrays
+        memory[a.name][~untouched(memory[a.name])] if not a.live_in else memory[a.name] for a in scop.external_arrays
     ]
 
 
@@ -110,7 +109,9 @@ def _own_errors(
         return None
     exact = {name: data.astype(wide_dtype(data.dtype)) for name, data in attempt.before.items()}
     wide(shapes, values, exact)
-    return {name: _distance(name, data, exact[name], shapes[name].array.live_in) for name, data in attempt.after.items()}
+    return {
+        name: _distance(name, data, exact[name], shapes[name].array.live_in) for name, data in attempt.after.items()
+    }
 
 
 def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:
@@ -165,5 +166,3 @@ def describe(expectation: Expectation) -> str:
     """`N=13 T=17, seed 12345`."""
     sizes = " ".join(f"{name}={value}" for name, value in expectation.values.items()) or "no parameters"
     return f"{sizes}, seed {expectation.seed}"
-
-

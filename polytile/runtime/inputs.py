@@ -39,7 +39,9 @@ def check_parameters(parameters: Iterable[Parameter], given: Mapping[str, int]) 
     known = {p.name: p for p in parameters}
     for name, value in given.items():
         if name not in known:
-            raise UsageError(f"there is no parameter {name!r}", hint=f"the parameters are {', '.join(known) or '(none)'}")
+            raise UsageError(
+                f"there is no parameter {name!r}", hint=f"the parameters are {', '.join(known) or '(none)'}"
+            )
         low, high = integer_range(known[name].type)
         if not low <= value <= high:
             raise UsageError(f"{name}={value} does not fit its type, {known[name].type}", hint=f"from {low} to {high}")

@@ -6,7 +6,22 @@ import operator
 from collections.abc import Callable, Mapping
 
 from polytile.diagnostics import InternalError, UserError
-from polytile.ir.expr import Binary, Call, Cast, CType, Declare, Expr, For, If, Literal, Name, Scope, Stmt, Ternary, Unary
+from polytile.ir.expr import (
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    Ternary,
+    Unary,
+)
 from polytile.ir.kernel import Comment, Launch
 
 Launcher = Callable[[str, tuple[int, int, int], Mapping[str, int]], None]
@@ -136,6 +151,7 @@ def _step(statement: Stmt, scope: dict[str, int], launch: Launcher) -> None:
 def _loop(loop: For, scope: dict[str, int], launch: Launcher) -> None:
     inner = dict(scope)
     inner[loop.iterator] = evaluate(loop.lower, scope)
+    step = loop.step if isinstance(loop.step, int) else evaluate(loop.step, scope)
     while evaluate(loop.condition, inner):
         execute(loop.body, inner, launch)
-        inner[loop.iterator] += loop.step
+        inner[loop.iterator] += step

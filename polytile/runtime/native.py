@@ -19,6 +19,11 @@ from polytile.runtime.layout import Layout, c_type, scalar_dtype
 Memory = Mapping[str, np.ndarray[Any, Any]]
 
 
+def address(data: Any) -> int:
+    """The address of the first element of a NumPy or CuPy array."""
+    return int(data.ctypes.data if isinstance(data, np.ndarray) else data.data.ptr)
+
+
 def load(library: Path) -> ctypes.CDLL:
     """Load a shared library; raises DeviceError with the loader's message."""
     try:
@@ -38,7 +43,12 @@ def function(library: ctypes.CDLL, name: str, result: Any) -> Any:
 
 
 def arguments(
-    scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Memory
+    scop: Scop,
+    layouts: Mapping[str, Layout],
+    values: Mapping[str, int],
+    memory: Mapping[str, Any],
+    *,
+    structs_by_address: bool = False,
 ) -> list[Any]:
     """The ctypes arguments of an entry point: parameters by value, then scalars by value and pointers.
 
@@ -47,9 +57,11 @@ def arguments(
     result: list[Any] = [c_type(scalar_dtype(p.type))(values[p.name]) for p in scop.parameters]
     for array in scop.external_arrays:
         data = memory[array.name]
-        if scop.by_value(array):
-            result.append(c_type(data.dtype).from_buffer_copy(np.ascontiguousarray(data).tobytes()))
+        if scop.by_value(array) and not (array.fields and structs_by_address):
+            host = data if isinstance(data, np.ndarray) else data.get()
+            result.append(c_type(host.dtype).from_buffer_copy(host.tobytes()))
         else:
-            offset = layouts[array.name].lead * data.dtype.itemsize
-            result.append(ctypes.c_void_p(data.ctypes.data + offset))
+            layout = layouts[array.name]
+            size = data.dtype.itemsize if isinstance(data, np.ndarray) else layout.dtype.itemsize
+            result.append(ctypes.c_void_p(address(data) + layout.lead * size))
     return result

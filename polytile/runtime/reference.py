@@ -19,15 +19,18 @@ import numpy as np
 
 from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
-from polytile.runtime.command import c_compiler, check_command
+from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import Memory, arguments, function, load
 
-FLAGS = ("-std=gnu99", "-O2", "-fwrapv", "-ffp-contract=off", "-fno-fast-math", "-fno-strict-aliasing", "-w", "-fPIC", "-shared")
+FLAGS = (
+    *("-std=gnu99", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-fast-math"),
+    *("-w", "-fPIC", "-shared"),
+)
 _MATH = (
-    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax "
-    "fmin fmod hypot ldexp lgamma log log10 log1p log2 lrint lround llrint llround nearbyint pow remainder rint round sin "
-    "sinh sqrt tan tanh tgamma trunc"
+    "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "
+    "fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 lrint lround llrint llround nearbyint pow remainder rint "
+    "round sin sinh sqrt tan tanh tgamma trunc"
 )
 _FLOATING = re.compile(r"\blong\s+double\b|\bdouble\b|\bfloat\b")
 _CALL = re.compile(rf"\b({'|'.join(_MATH.split())})f?(?=\s*\()")

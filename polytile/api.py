@@ -1,0 +1,366 @@
+"""The library: C text or isl relations in, CUDA text and callable SCoPs out.
+
+program = polytile.compile(Path("jacobi-2d.c"), defines={"N": 2000})
+f = program.scops[0]
+f(A=a, B=b, N=2000, T=100)
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import polytile
+from polytile.codegen.cuda import print_unit
+from polytile.codegen.header import print_header
+from polytile.codegen.hostfile import host_file
+from polytile.diagnostics import Diagnostic, UsageError, UserError
+from polytile.frontend.isl_text import scop_from_isl
+from polytile.frontend.program import read_program
+from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop
+from polytile.options import Options
+from polytile.pipeline import Compilation, sequential_text
+from polytile.pipeline import compile_scop as run_pipeline
+from polytile.runtime.binding import Call, bind, signature
+from polytile.runtime.build import build_program
+from polytile.runtime.device import cupy_available, cupy_engine
+from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
+from polytile.runtime.expectation import Expectation, expect
+from polytile.runtime.inputs import check_parameters, choose_parameters, new_seed
+from polytile.runtime.output import write_outputs
+from polytile.runtime.reference import reference
+from polytile.runtime.timing import Timing, time_engine
+from polytile.runtime.validate import Validation, validate
+from polytile.schedule_file import join_schedules, split_schedules
+
+__all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop", "scop_from_isl"]
+
+Observer = Callable[[str, object], None]
+
+
+class Settings(TypedDict, total=False):
+    """The fields of Options, as keywords."""
+
+    schedule: str
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    sizes: str | None
+    parameters: dict[str, int]
+    strict: bool
+    arch: str
+    load_schedule: str | None
+    max_operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledScop:
+    """One SCoP, compiled: call it on arrays, read its CUDA, its schedule and the explanation."""
+
+    compilation: Compilation
+    _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def scop(self) -> Scop:
+        return self.compilation.scop
+
+    @property
+    def name(self) -> str:
+        return self.scop.name
+
+    @property
+    def signature(self) -> str:
+        """The arguments of a call, as C declares them."""
+        return signature(self.scop)
+
+    @property
+    def program(self) -> HostProgram | None:
+        """The kernels and the host code that launches them, or None when the SCoP stays sequential C."""
+        return self.compilation.program
+
+    @property
+    def cuda(self) -> str:
+        """The .cu of this SCoP alone; empty when it stays sequential."""
+        program = self.program
+        return print_unit([program], header=f"{self.name}_kernel.h", title=_title(self.name)) if program else ""
+
+    @property
+    def header(self) -> str:
+        """The C header that declares the entry point."""
+        return print_header([self.program] if self.program else [], guard_name=_guard(self.name))
+
+    @property
+    def schedule(self) -> str:
+        """The mapped schedule tree, as `--save-schedule` writes it."""
+        return self.compilation.schedule_text()
+
+    @property
+    def remarks(self) -> tuple[Diagnostic, ...]:
+        """Which schedule was chosen and why, or why the SCoP stays sequential."""
+        return self.compilation.remarks
+
+    def explain(self) -> str:
+        """The proof, the choice of schedule and the mapping, for a reader."""
+        return self.compilation.explain()
+
+    def __call__(self, *arguments: Any, **named: Any) -> None:
+        """Run the SCoP: the parameters, then the arrays, in the order of `signature` or by name.
+
+        NumPy arrays are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are
+        used in place. Without a GPU, or without CuPy, the emulator runs the kernels.
+        """
+        self.run(bind(self.scop, arguments, named))
+
+    def run(self, call: Call, *, on: str = "auto") -> None:
+        """Run the SCoP on checked arguments at a chosen place."""
+        _check_place(on)
+        if call.on_device and on == "emulator":
+            raise UsageError(
+                f"{self.name}: {min(call.on_device)} is on a GPU", hint="pass NumPy arrays to the emulator"
+            )
+        if self.program is None:
+            self._run_sequential(call)
+        else:
+            self._engine(bool(call.on_device), on).run(call.layouts, call.values, call.memory)
+
+    def _run_sequential(self, call: Call) -> None:
+        host = {name: data.get() if name in call.on_device else data for name, data in call.memory.items()}
+        reference(self.scop, self._sequential())(call.layouts, call.values, host)
+        for name in call.on_device:
+            call.memory[name].set(host[name])
+
+    def _engine(self, on_device: bool, on: str) -> Engine:
+        assert self.program is not None
+        gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
+        place = "gpu" if gpu else "emulator"
+        if place not in self._engines:
+            options = self.compilation.options
+            self._engines[place] = (
+                cupy_engine(self.program, options) if gpu else emulator_engine(self.scop, self.program, options)
+            )
+        return self._engines[place]
+
+    def _sequential(self) -> str:
+        return self.scop.source if self.scop.source is not None else sequential_text(self.scop)
+
+    def expect(self, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> Expectation:
+        """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
+        given = {**self.compilation.options.parameters, **(parameters or {})}
+        check_parameters(self.scop.parameters, given)
+        values = choose_parameters(self.scop, given)
+        return expect(self.scop, self._sequential(), values, new_seed() if seed is None else seed)
+
+    def validate(
+        self, *, on: str = "auto", parameters: Mapping[str, int] | None = None, seed: int | None = None
+    ) -> tuple[Validation, ...]:
+        """Compare the generated code with the sequential C; one result for each way to run it.
+
+        On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP stays sequential.
+        Raises ValidationError when they disagree.
+        """
+        _check_place(on)
+        if self.program is None:
+            return ()
+        options = self.compilation.options
+        ways = engines(self.scop, self.program, options, on)
+        expectation = self.expect(parameters, seed)
+        return tuple(validate(expectation, way, strict=options.strict) for way in ways)
+
+    def time(self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> tuple[Timing, ...]:
+        """Kernel time on the GPU, data on the device, for each way to run it; needs CuPy."""
+        if self.program is None:
+            return ()
+        given = self.expect(parameters, seed)
+        ways = engines(self.scop, self.program, self.compilation.options, "gpu")
+        return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A C file, compiled. SCoPs that were refused, or that stay sequential, are the user's own C in `host`."""
+
+    path: str
+    text: str
+    scops: tuple[CompiledScop, ...]
+    refusals: tuple[UserError, ...] = ()
+    options: Options = field(default_factory=Options)
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """`gemm` for `src/gemm.c`; the outputs are named after it."""
+        return "stdin" if self.path in ("-", "<stdin>") else Path(self.path).stem
+
+    @property
+    def programs(self) -> list[HostProgram]:
+        return [s.program for s in self.scops if s.program is not None]
+
+    @property
+    def cuda(self) -> str:
+        """The text of `NAME_kernel.cu`."""
+        return print_unit(self.programs, header=f"{self.stem}_kernel.h", title=_title(self.path))
+
+    @property
+    def header(self) -> str:
+        """The text of `NAME_kernel.h`."""
+        return print_header(self.programs, guard_name=_guard(self.stem))
+
+    @property
+    def host(self) -> str:
+        """The text of `NAME_host.c`: the user's file with each compiled SCoP replaced by a call."""
+        replaced = [(s.scop, s.program) for s in self.scops if s.program is not None]
+        return host_file(self.text, self.path, replaced)
+
+    @property
+    def schedules(self) -> str:
+        """The schedules of all compiled SCoPs, as `--save-schedule` writes them."""
+        return join_schedules({s.name: s.schedule for s in self.scops})
+
+    def explain(self) -> str:
+        """What was done to each SCoP and why."""
+        return "\n\n".join([*(s.explain().rstrip() for s in self.scops), *(str(r) for r in self.refusals)]) + "\n"
+
+    def files(self, folder: Path) -> dict[Path, str]:
+        """The three files of the output and their texts."""
+        return {
+            folder / f"{self.stem}_host.c": self.host,
+            folder / f"{self.stem}_kernel.cu": self.cuda,
+            folder / f"{self.stem}_kernel.h": self.header,
+        }
+
+    def write(self, folder: str | os.PathLike[str] = ".") -> tuple[Path, ...]:
+        """Write the three files, all or none; raises UserError when the folder cannot be written."""
+        files = self.files(Path(folder))
+        write_outputs(files)
+        return tuple(files)
+
+    def build(self, executable: str | os.PathLike[str], *, on: str = "auto", link: Sequence[str | Path] = ()) -> Path:
+        """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers."""
+        _check_place(on)
+        target = Path(executable)
+        place = on if on != "auto" else ("gpu" if on_gpu("auto") else "emulator")
+        with tempfile.TemporaryDirectory(prefix="polytile-") as folder:
+            host, kernels, _ = self.write(folder)
+            build_program(
+                host,
+                kernels,
+                target,
+                on=place,
+                link=link,
+                include_dirs=[_home(self.path), *self.include_dirs],
+                defines=self.defines,
+                arch=self.options.arch,
+                strict=self.options.strict,
+            )
+        return target
+
+
+def _home(path: str) -> Path:
+    """The folder that `#include "..."` in the user's file starts from."""
+    return Path(path).resolve().parent
+
+
+def _title(name: str) -> list[str]:
+    return [f"Generated by polytile {polytile.__version__} from {Path(name).name}."]
+
+
+def _guard(name: str) -> str:
+    return "POLYTILE_" + "".join(c if c.isalnum() and c.isascii() else "_" for c in name).upper() + "_KERNEL_H"
+
+
+def _check_place(on: str) -> None:
+    if on not in PLACES:
+        raise UsageError(f"there is no place {on!r} to run on", hint=f"one of {', '.join(PLACES)}")
+
+
+def compile_file(
+    path: str,
+    text: str | None = None,
+    *,
+    options: Options,
+    defines: Sequence[str] = (),
+    include_dirs: Sequence[Path] = (),
+    autodetect: bool = False,
+    schedules: str | None = None,
+    schedules_file: str = "load_schedule",
+    observe: Callable[[str, str, object], None] | None = None,
+) -> Program:
+    """Compile every SCoP of a file; those that are refused are in `refusals`, and nothing is raised for them.
+
+    `observe` is called with the SCoP's name, a stage's name and its result. Raises UserError when the file as a
+    whole cannot be read, and UsageError when an option does not fit any SCoP.
+    """
+    source = read_program(
+        path, text, include_dirs=[str(d) for d in include_dirs], defines=defines, autodetect=autodetect
+    )
+    refused = [r.error for r in source.refusals]
+    names = [s.name for s in source.scops]
+    if not refused:
+        check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
+    loaded = {} if schedules is None else split_schedules(schedules, names, schedules_file)
+    done = []
+    for scop in source.scops:
+        own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+        chosen = replace(options, parameters=own, load_schedule=loaded.get(scop.name))
+        try:
+            choose_parameters(scop, own)
+            if observe is not None:
+                observe(scop.name, "scop", scop)
+            done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
+        except UserError as error:
+            refused.append(error)
+    return Program(source.path, source.text, tuple(done), tuple(refused), options, tuple(include_dirs), tuple(defines))
+
+
+def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:
+    return None if observe is None else lambda stage, result: observe(name, stage, result)
+
+
+def compile(
+    source: Path | str,
+    *,
+    name: str = "program.c",
+    defines: Mapping[str, object] | Iterable[str] = (),
+    include_dirs: Iterable[str | os.PathLike[str]] = (),
+    autodetect: bool = False,
+    **settings: Unpack[Settings],
+) -> Program:
+    """Compile a C file (a Path) or C text (a str, which messages call `name`).
+
+    A SCoP that is refused stays C and is listed in `refusals`; when every SCoP is refused the first refusal is raised.
+    """
+    if isinstance(source, str) and "\n" not in source and source.rstrip().endswith((".c", ".h")):
+        raise UsageError(f"{source!r} is read as C text", hint="pass pathlib.Path for a file")
+    schedules = settings.pop("load_schedule", None)
+    program = compile_file(
+        name if isinstance(source, str) else str(source),
+        source if isinstance(source, str) else None,
+        options=Options(**settings),
+        defines=_definitions(defines),
+        include_dirs=[Path(d) for d in include_dirs],
+        autodetect=autodetect,
+        schedules=schedules,
+    )
+    if program.refusals and not program.scops:
+        raise program.refusals[0]
+    return program
+
+
+def _definitions(defines: Mapping[str, object] | Iterable[str]) -> tuple[str, ...]:
+    if isinstance(defines, str):
+        return (defines,)
+    if isinstance(defines, Mapping):
+        return tuple(name if value is None else f"{name}={value}" for name, value in defines.items())
+    return tuple(defines)
+
+
+def compile_scop(scop: Scop, *, options: Options | None = None, **settings: Unpack[Settings]) -> CompiledScop:
+    """Compile a Scop that was built from isl relations (see scop_from_isl) or by another frontend."""
+    chosen = replace(options, **settings) if options is not None else Options(**settings)
+    check_parameters(scop.parameters, chosen.parameters)
+    return CompiledScop(run_pipeline(scop, chosen))

@@ -1,0 +1,183 @@
+"""The command line: what may be written, and one record of what was asked. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from polytile import __version__
+from polytile.diagnostics import UsageError
+
+DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
+EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
+4 a device or host-compiler failure; 70 a bug in polytile"""
+STAGES = ("scop", "dependences", "schedule", "ast")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one run of the command was asked to do."""
+
+    input: str
+    output: str
+    include_dirs: tuple[str, ...]
+    defines: tuple[str, ...]
+    parameters: dict[str, int]
+    arch: str
+    schedule: str
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+    sizes: str | None
+    strict: bool
+    validate: bool
+    on: str
+    build: str | None
+    link: tuple[str, ...]
+    explain: bool
+    keep_going: bool
+    autodetect: bool
+    dump: tuple[str, ...]
+    save_schedule: str | None
+    load_schedule: str | None
+    json: bool
+    verbose: bool
+    quiet: bool
+    seed: int | None
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports what argparse finds in polytile's style."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint="polytile --help lists the options")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="polytile", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    parser.add_argument("input", metavar="INPUT.c", help="the C file; - is standard input")
+    parser.add_argument("--version", action="version", version=f"polytile {__version__}")
+    _input_options(parser.add_argument_group("input"))
+    _schedule_options(parser.add_argument_group("schedule"))
+    _output_options(parser.add_argument_group("output"))
+    _run_options(parser.add_argument_group("running"))
+    return parser
+
+
+def _input_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="search DIR for include files")
+    add("-D", dest="defines", metavar="NAME[=V]", action="append", default=[], help="define a macro")
+    add("--param", metavar="N=V", action="append", default=[], help="the value of a parameter (repeatable)")
+    add("--autodetect", action="store_true", help="find SCoPs in files without pragmas")
+    add("--keep-going", action="store_true", help="refused SCoPs are warnings")
+
+
+def _schedule_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic, ... (auto)")
+    add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
+    add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
+    add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
+    add("--fp", choices=("reassociate", "strict"), default="reassociate", help="may additions change order?")
+    add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
+    add("--save-schedule", metavar="F", help="write the schedules to this file")
+
+
+def _output_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--target", choices=("cuda",), default="cuda", help="the language to write (cuda)")
+    add("--arch", metavar="sm_90", default="sm_90", help="the GPU architecture (sm_90)")
+    add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
+    add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
+    add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {', '.join(STAGES)}")
+    add("--json", action="store_true", help="print one machine-readable result instead of text")
+    loudness = group.add_mutually_exclusive_group()
+    loudness.add_argument("-v", "--verbose", action="store_true", help="say what takes how long")
+    loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+
+
+def _run_options(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--validate", action="store_true", help="run the result against the sequential C on random inputs")
+    add("--on", choices=("auto", "gpu", "emulator"), default="auto", help="where to run (auto)")
+    add("--seed", metavar="N", help="the seed of the random inputs")
+    add("--build", metavar="EXE", help="compile and link the whole program")
+    add("--link", metavar="FILE", action="append", default=[], help="a C file, object or library to link (repeatable)")
+
+
+def parse(arguments: Sequence[str]) -> Request:
+    """Read a command line; raises UsageError, or SystemExit after --help and --version."""
+    found = _parser().parse_args(arguments)
+    if found.link and found.build is None:
+        raise UsageError("--link needs --build", hint="--build EXE --link FILE")
+    return Request(
+        input=found.input,
+        output=found.output,
+        include_dirs=tuple(found.include_dirs),
+        defines=tuple(_definition(d) for d in found.defines),
+        parameters=_parameters(found.param),
+        arch=found.arch,
+        schedule=found.schedule,
+        tile=_sizes("--tile", found.tile),
+        block=_sizes("--block", found.block),
+        sizes=found.sizes,
+        strict=found.fp == "strict",
+        validate=found.validate,
+        on=found.on,
+        build=found.build,
+        link=tuple(found.link),
+        explain=found.explain,
+        keep_going=found.keep_going,
+        autodetect=found.autodetect,
+        dump=_stages(found.dump),
+        save_schedule=found.save_schedule,
+        load_schedule=found.load_schedule,
+        json=found.json,
+        verbose=found.verbose,
+        quiet=found.quiet,
+        seed=None if found.seed is None else _integer("--seed", found.seed, least=0),
+    )
+
+
+def _integer(option: str, text: str, *, least: int | None = None) -> int:
+    try:
+        value = int(text.strip(), 0)
+    except ValueError:
+        raise UsageError(f"{option}: {text!r} is not an integer", hint=f"write {option} 32") from None
+    if least is not None and value < least:
+        raise UsageError(f"{option}: {value} is too small", hint=f"the least value is {least}")
+    return value
+
+
+def _sizes(option: str, text: str | None) -> tuple[int, ...]:
+    """`64,64,16`, outermost first."""
+    return () if text is None else tuple(_integer(option, part) for part in text.split(","))
+
+
+def _definition(text: str) -> str:
+    if not _NAME.match(text):
+        raise UsageError(f"-D {text}: a macro needs a name", hint="write -D NAME or -D NAME=VALUE")
+    return text
+
+
+def _parameters(settings: Sequence[str]) -> dict[str, int]:
+    values: dict[str, int] = {}
+    for setting in settings:
+        name, separator, value = setting.partition("=")
+        if not separator or not _NAME.fullmatch(name):
+            raise UsageError(f"--param {setting}: not a parameter and its value", hint="write --param N=4096")
+        if name in values:
+            raise UsageError(f"--param: {name} is given twice, {values[name]} and {value}", hint="give it once")
+        values[name] = _integer(f"--param {name}", value)
+    return values
+
+
+def _stages(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in STAGES:
+            raise UsageError(f"--dump: there is no stage {name!r}", hint=f"one of {', '.join(STAGES)}")
+    return tuple(names)

@@ -1,0 +1,98 @@
+"""`polytile INPUT.c --target cuda`: the command.
+
+Results go to standard output, messages to standard error. Nothing heavy is imported before the command line is known
+to be right, so that `--version` and wrong usage are answered at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from polytile.arguments import Request, parse
+from polytile.diagnostics import EXIT_BUG, EXIT_DONE, Diagnostic, InternalError, PolytileError
+
+if TYPE_CHECKING:
+    from polytile.report import Report
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+BUGS = "this is a bug in polytile; please report it with the input, the command line and the text above"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _main(words)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        _forget_output()
+        return EXIT_BROKEN_PIPE
+    except SystemExit as leaving:  # --help and --version
+        return leaving.code if isinstance(leaving.code, int) else EXIT_DONE
+
+
+def _main(words: Sequence[str]) -> int:
+    try:
+        request = parse(words)
+    except PolytileError as error:
+        if "--json" in words:
+            _json_report(error).finish(error.exit_status)
+        else:
+            print(error, file=sys.stderr)
+        return error.exit_status
+    return _run(request)
+
+
+def _json_report(error: PolytileError) -> Report:
+    from polytile.report import Report
+
+    report = Report(as_json=True)
+    report.diagnostic(error.diagnostic)
+    return report
+
+
+def _run(request: Request) -> int:
+    from polytile.report import Report
+
+    report = Report(as_json=request.json, quiet=request.quiet, verbose=request.verbose)
+    status = _guarded(request, report)
+    report.finish(status)
+    sys.stdout.flush()
+    return status
+
+
+def _guarded(request: Request, report: Report) -> int:
+    """Run, and turn every exception into a message and an exit status."""
+    try:
+        from polytile.run import run
+
+        return run(request, report)
+    except InternalError as error:
+        return _bug(request, report, f"internal error: {error.message}", error)
+    except PolytileError as error:
+        report.diagnostic(error.diagnostic)
+        return error.exit_status
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:
+        return _bug(request, report, f"internal error: {type(error).__name__}: {error}", error)
+
+
+def _bug(request: Request, report: Report, message: str, error: BaseException) -> int:
+    """Say what to report; only -v shows where in polytile it happened."""
+    if request.verbose:
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    report.diagnostic(Diagnostic("error", message, hint=f"{BUGS}; -v shows where it happened"))
+    return EXIT_BUG
+
+
+def _forget_output() -> None:
+    """Nobody reads standard output any more: keep Python from complaining when it flushes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,100 @@
+"""What one run of the command says: lines on standard output, messages on standard error, or one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from polytile import __version__
+from polytile.diagnostics import Diagnostic
+
+JSON_FORMAT = 1
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects the result of one run and prints it as it comes, or at the end as JSON."""
+
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
+
+    def line(self, text: str) -> None:
+        """A result for the reader; JSON holds it as facts instead."""
+        if not self.as_json and not self.quiet:
+            print(text)
+
+    def text(self, text: str) -> None:
+        """Something that was asked for by name (--explain, --dump): printed under -q too."""
+        if not self.as_json:
+            print(text.rstrip("\n"))
+
+    def diagnostic(self, diagnostic: Diagnostic) -> None:
+        """An error, a warning, a note or a remark, on standard error; -q keeps errors only."""
+        self.diagnostics.append(diagnostic)
+        if not self.quiet or diagnostic.severity == "error":
+            sys.stdout.flush()
+            print(diagnostic.render(), file=sys.stderr)
+
+    def add(self, **facts: Any) -> None:
+        """Facts for the JSON object."""
+        self.facts.update(facts)
+
+    @contextmanager
+    def stage(self, title: str) -> Iterator[None]:
+        """Time a stage; say so on a terminal, or with -v."""
+        start = perf_counter()
+        with _progress(title, shown=not (self.quiet or self.verbose or self.as_json)):
+            yield
+        self.times[title] = perf_counter() - start
+        if self.verbose:
+            print(f"polytile: {title}: {self.times[title]:.3f} s", file=sys.stderr)
+
+    def finish(self, status: int) -> None:
+        """Print the JSON object, if that was asked for."""
+        if self.as_json:
+            print(json.dumps(self._object(status), indent=2))
+
+    def _object(self, status: int) -> dict[str, Any]:
+        return {
+            "format": JSON_FORMAT,
+            "polytile": __version__,
+            "exit_status": status,
+            **self.facts,
+            "diagnostics": [as_object(d) for d in self.diagnostics],
+            "seconds": {name: round(seconds, 6) for name, seconds in self.times.items()},
+        }
+
+
+def as_object(diagnostic: Diagnostic) -> Mapping[str, Any]:
+    """A diagnostic for JSON."""
+    place = diagnostic.location
+    located = {"file": place.file, "line": place.line, "column": place.column} if place and place.line else {}
+    return {"severity": diagnostic.severity, "message": diagnostic.message, "hint": diagnostic.hint, **located}
+
+
+@contextmanager
+def _progress(title: str, *, shown: bool) -> Iterator[None]:
+    """A spinner while a stage runs, on a terminal where rich is installed; nothing elsewhere."""
+    console = _console() if shown and sys.stderr.isatty() else None
+    if console is None:
+        yield
+    else:
+        with console.status(title):
+            yield
+
+
+def _console() -> Any:
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    return Console(stderr=True)

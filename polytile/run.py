@@ -1,0 +1,199 @@
+"""One run of the command: read, compile, say what was done, run, write, build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from polytile.api import CompiledScop, Program, compile_file
+from polytile.arguments import Request
+from polytile.diagnostics import (
+    EXIT_DONE,
+    EXIT_USER,
+    EXIT_VALIDATION,
+    Diagnostic,
+    UsageError,
+    ValidationError,
+)
+from polytile.dump import dump
+from polytile.options import Options
+from polytile.report import Report
+from polytile.runtime.engine import on_gpu
+from polytile.runtime.inputs import new_seed
+from polytile.runtime.output import write_outputs
+from polytile.runtime.validate import Validation
+
+
+def run(request: Request, report: Report) -> int:
+    """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
+    options = _options(request)
+    if request.on == "gpu" and (request.validate or request.build is None):
+        on_gpu("gpu")
+    dumps = _Dumps(request, report)
+    with report.stage("compile"):
+        program = _compile(request, options, dumps)
+    status = _say_what_was_done(request, report, program)
+    dumps.finish()
+    if request.validate and not _validate(request, report, program):
+        report.line("nothing was written")
+        return EXIT_VALIDATION
+    _write(request, report, program)
+    if request.build is not None:
+        with report.stage("build"):
+            program.build(request.build, on=request.on, link=request.link)
+        report.add(executable=request.build)
+        report.line(f"built {request.build}")
+    return status
+
+
+def _options(request: Request) -> Options:
+    return Options(
+        schedule=request.schedule,
+        tile=request.tile,
+        block=request.block,
+        sizes=request.sizes,
+        parameters=request.parameters,
+        strict=request.strict,
+        arch=request.arch,
+    )
+
+
+def _read_schedules(name: str) -> str:
+    try:
+        return Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise UsageError(f"--load-schedule: cannot read {name}: {reason}", hint="name a file that exists") from error
+
+
+def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
+    load = request.load_schedule
+    return compile_file(
+        request.input,
+        options=options,
+        defines=request.defines,
+        include_dirs=[Path(d) for d in request.include_dirs],
+        autodetect=request.autodetect,
+        schedules=None if load is None else _read_schedules(load),
+        schedules_file=load or "",
+        observe=dumps.observe if request.dump else None,
+    )
+
+
+@dataclass(slots=True)
+class _Dumps:
+    """Collects the stages that --dump asks for as the pipeline reports them."""
+
+    request: Request
+    report: Report
+    texts: dict[str, dict[str, str]] | None = None
+
+    def observe(self, scop: str, stage: str, result: object) -> None:
+        text = dump(stage, result) if stage in self.request.dump else ""
+        if text:
+            self.texts = self.texts or {}
+            self.texts.setdefault(scop, {})[stage] = text
+
+    def finish(self) -> None:
+        texts = self.texts or {}
+        if texts:
+            self.report.add(dumps=texts)
+        for scop, stages in texts.items():
+            for stage in self.request.dump:
+                if stage in stages:
+                    self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
+
+
+def _say_what_was_done(request: Request, report: Report, program: Program) -> int:
+    """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
+    report.add(input=program.path, scops=[_facts(s) for s in program.scops])
+    for scop in program.scops:
+        for remark in scop.remarks:
+            _remark(report, scop, remark)
+    status = EXIT_DONE
+    for refusal in program.refusals:
+        if request.autodetect:
+            severity = "remark"
+        else:
+            severity = "warning" if request.keep_going else "error"
+            status = EXIT_DONE if request.keep_going else EXIT_USER
+        report.diagnostic(replace(refusal.diagnostic, severity=severity))
+    if request.explain:
+        report.add(explanation=program.explain())
+        report.text(program.explain())
+    return status
+
+
+def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
+    """A remark is a result, on one line; a warning is a message."""
+    if remark.severity not in ("remark", "note"):
+        report.diagnostic(remark)
+        return
+    report.diagnostics.append(remark)
+    where = f"{remark.location.short}: " if remark.location and remark.location.line else ""
+    named = "" if remark.message.startswith(scop.name) else f"{scop.name}: "
+    report.line(f"{where}{named}{remark.message}")
+
+
+def _facts(scop: CompiledScop) -> dict[str, Any]:
+    program = scop.program
+    location = scop.scop.location
+    return {
+        "name": scop.name,
+        "line": location.line,
+        "signature": scop.signature,
+        "status": "sequential" if program is None else "compiled",
+        "parameters": [p.name for p in scop.scop.parameters],
+        "arrays": [a.name for a in scop.scop.external_arrays],
+        "kernels": [] if program is None else [{"name": k.name, "block": list(k.block)} for k in program.kernels],
+        "remarks": [r.message for r in scop.remarks],
+    }
+
+
+def _validate(request: Request, report: Report, program: Program) -> bool:
+    """Validate every compiled SCoP; returns whether all agreed."""
+    seed = new_seed() if request.seed is None else request.seed
+    agreed = True
+    results: list[Mapping[str, Any]] = []
+    for scop in program.scops:
+        if scop.program is None:
+            report.line(f"{scop.name}: not validated, it stays sequential C")
+            continue
+        try:
+            with report.stage(f"validate {scop.name}"):
+                found = scop.validate(on=request.on, seed=seed)
+        except ValidationError as error:
+            agreed = False
+            report.diagnostic(error.diagnostic)
+            results.append({"scop": scop.name, "seed": seed, "agreed": False})
+            continue
+        for validation in found:
+            results.append(_validation_facts(validation))
+            report.line(validation.line)
+    report.line(f"inputs were random with --seed {seed}")
+    report.add(validations=results, seed=seed)
+    return agreed
+
+
+def _validation_facts(validation: Validation) -> dict[str, Any]:
+    return {
+        "scop": validation.scop,
+        "agreed": True,
+        "where": validation.label,
+        "parameters": validation.values,
+        "seed": validation.seed,
+        "bitwise": validation.bitwise,
+        "arrays": {c.array: {"elements": c.elements, "max_error": c.relative} for c in validation.comparisons},
+    }
+
+
+def _write(request: Request, report: Report, program: Program) -> None:
+    files = program.files(Path(request.output))
+    if request.save_schedule is not None:
+        files[Path(request.save_schedule)] = program.schedules
+    with report.stage("write"):
+        write_outputs(files)
+    report.add(files=[str(path) for path in files])
+    report.line("wrote " + ", ".join(str(path) for path in files))
