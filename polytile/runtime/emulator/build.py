@@ -1,0 +1,167 @@
+"""Compiles a .cu file with the host's C++ compiler and the emulator's headers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler
+from polytile.runtime.emulator.process import run_to_end
+
+INCLUDE_DIRECTORY = Path(__file__).resolve().parent / "include"
+COMPILE_TIMEOUT = 300.0
+LINK_LIBRARIES = ("-ldl", "-lm", "-pthread")
+
+_COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
+_SHARED = re.compile(r"\b(?P<extern>extern\s+)?(?P<word>__shared__)\b(?P<declaration>[^;{}]*)")
+_ARRAY_NAME = re.compile(r"(\w+)\s*\[\s*\]\s*$")
+
+
+class HostCompileError(DeviceError):
+    """The host compiler refused a file; `command` and `output` say what was run and what it printed."""
+
+    def __init__(self, command: Sequence[str], output: str) -> None:
+        errors = [line for line in output.splitlines() if "error" in line or "undefined reference" in line]
+        first = (errors or output.splitlines() or ["no message"])[0]
+        super().__init__(f"the host compiler refused the generated code: {first}", hint=f"ran: {shlex.join(command)}")
+        self.command = tuple(command)
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatorBuild:
+    """One run of the host compiler: sources (or `text`, called `text_name` in messages) to one output."""
+
+    sources: tuple[Path, ...]
+    output: Path
+    compiler: HostCompiler
+    flags: tuple[str, ...]
+    text: str | None = None
+    text_name: str = "kernel.cu"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line, with the output that it is to have."""
+        return self._command_to(self.output)
+
+    def run(self, *, timeout: float = COMPILE_TIMEOUT) -> Path:
+        """Build; the output appears only when it is complete."""
+        self.output.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{self.output.name}.", dir=self.output.parent)
+        os.close(handle)
+        partial = Path(name)
+        try:
+            command = self._command_to(partial)
+            stdin = None if self.text is None else f'#line 1 "{self.text_name}"\n{self.text}'
+            finished = run_to_end(command, stdin=stdin, timeout=timeout)
+            if finished.status != 0:
+                raise HostCompileError(self.command, finished.output)
+            partial.chmod(0o755)
+            partial.replace(self.output)
+        finally:
+            partial.unlink(missing_ok=True)
+        return self.output
+
+    def _command_to(self, output: Path) -> tuple[str, ...]:
+        inputs = ["-"] if self.text is not None else [str(source) for source in self.sources]
+        libraries = LINK_LIBRARIES if "-shared" in self.flags else ()
+        return (*self.compiler.command, *self.flags, "-o", str(output), "-x", "c++", *inputs, "-x", "none", *libraries)
+
+
+def compile_shared(
+    cu: str | Path,
+    out: Path,
+    *,
+    defines: Sequence[str] = (),
+    fp_contract: bool = False,
+    optimise: str = "-O1",
+    extra_flags: Sequence[str] = (),
+    timeout: float = COMPILE_TIMEOUT,
+) -> Path:
+    """Compile a .cu file (a path) or its text (a string) to the shared library `out`, for EmulatorLibrary."""
+    # -Bsymbolic: a library's own functions are never replaced by another one's of the same name.
+    flags = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", *_define_flags(defines), *extra_flags)
+    return _build(cu, out, flags, fp_contract, optimise).run(timeout=timeout)
+
+
+def compile_object(
+    cu: str | Path,
+    out: Path,
+    *,
+    defines: Sequence[str] = (),
+    fp_contract: bool = False,
+    optimise: str = "-O1",
+    extra_flags: Sequence[str] = (),
+    timeout: float = COMPILE_TIMEOUT,
+) -> Path:
+    """Compile a .cu file or its text to the object `out`; link it with a C++ compiler and `LINK_LIBRARIES`."""
+    flags = ("-c", *_define_flags(defines), *extra_flags)
+    return _build(cu, out, flags, fp_contract, optimise).run(timeout=timeout)
+
+
+def extern_shared_flags(text: str) -> tuple[str, ...]:
+    """The flags that make `extern __shared__ T name[];` name the emulator's dynamic shared memory.
+
+    C++ cannot tell that declaration from `__shared__ T name[32];` by itself, so the lines are told to the compiler.
+    """
+    code = _COMMENT_OR_STRING.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    extern_lines: dict[int, None] = {}
+    static_lines: set[int] = set()
+    names: dict[str, None] = {}
+    for match in _SHARED.finditer(code):
+        line = code.count("\n", 0, match.start("word")) + 1
+        if not match["extern"]:
+            static_lines.add(line)
+            continue
+        name = _ARRAY_NAME.search(match["declaration"])
+        if name is None:
+            raise DeviceError(f"line {line}: the emulator expects `extern __shared__ T name[];`, one name each")
+        extern_lines[line] = names[name[1]] = None
+    if both := static_lines & extern_lines.keys():
+        raise DeviceError(f"line {min(both)}: `extern __shared__` and `__shared__` must be on lines of their own")
+    if not names:
+        return ()
+    aliases = " ".join(f"POLYTILE_EMULATOR_ALIAS({name})" for name in names)
+    markers = (f"-DPOLYTILE_EMULATOR_EXTERN_AT_{line}=~," for line in extern_lines)
+    return (*markers, f"-DPOLYTILE_EMULATOR_EXTERN_NAMES={aliases}")
+
+
+def _define_flags(defines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"-D{define}" for define in defines)
+
+
+def _build(cu: str | Path, out: Path, flags: Sequence[str], fp_contract: bool, optimise: str) -> EmulatorBuild:
+    compiler = host_compiler()
+    text = cu if isinstance(cu, str) else _read(cu)
+    all_flags = (*_base_flags(compiler, fp_contract), optimise, *extern_shared_flags(text), *flags)
+    if isinstance(cu, str):
+        return EmulatorBuild((), out, compiler, all_flags, text=cu, text_name=f"{out.stem}.cu")
+    return EmulatorBuild((cu,), out, compiler, all_flags)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError as error:
+        raise DeviceError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _base_flags(compiler: HostCompiler, fp_contract: bool) -> tuple[str, ...]:
+    common = (
+        "-std=c++17",
+        "-fPIC",
+        f"-I{INCLUDE_DIRECTORY}",
+        f"-ffp-contract={'fast' if fp_contract else 'off'}",
+        "-fno-strict-aliasing",  # as nvcc
+        "-fno-math-errno",
+        "-Wno-unknown-pragmas",
+    )
+    # gcc's unique symbols would tie the static variables of two libraries together, and keep both from being closed.
+    own = ("-fno-gnu-unique",) if compiler.is_gcc else ("-Wno-pass-failed",)
+    return (*common, *own)

@@ -1,0 +1,48 @@
+// The CUDA runtime as the emulator understands it: a .cu file that includes <cuda_runtime.h> and launches with
+// cudaLaunchKernelEx compiles with this header as plain C++17 and runs on the CPU.
+//
+// Each header below owns one thing:
+//   dialect.h       the keywords (__global__, __shared__, ...)
+//   vector_types.h  dim3, int2, float4, ...
+//   switch.h        the context switch; nothing else knows an instruction set
+//   fiber.h         stacks and their pool
+//   scheduler.h     which thread of a block runs next, the block barrier
+//   report.h        what is printed when a block cannot go on
+//   warp.h          shuffles and votes
+//   memory_ops.h    atomics, cached loads and stores
+//   intrinsics.h    bit and integer intrinsics, casts between representations
+//   device_math.h   math functions as CUDA C++ overloads them
+//   errors.h        cudaError_t
+//   host_memory.h   cudaMalloc, cudaMemcpy, ...
+//   host_device.h   devices, streams, events
+//   launch.h        cudaLaunchKernelEx and its limits
+//   hooks.h         the C functions that polytile calls
+#ifndef POLYTILE_EMULATOR_CUDA_RUNTIME_H
+#define POLYTILE_EMULATOR_CUDA_RUNTIME_H
+
+#define POLYTILE_EMULATOR 1
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "polytile_emulator/dialect.h"
+#include "polytile_emulator/vector_types.h"
+#include "polytile_emulator/switch.h"
+#include "polytile_emulator/fiber.h"
+#include "polytile_emulator/scheduler.h"
+#include "polytile_emulator/report.h"
+#include "polytile_emulator/warp.h"
+#include "polytile_emulator/memory_ops.h"
+#include "polytile_emulator/intrinsics.h"
+#include "polytile_emulator/device_math.h"
+#include "polytile_emulator/errors.h"
+#include "polytile_emulator/host_memory.h"
+#include "polytile_emulator/host_device.h"
+#include "polytile_emulator/launch.h"
+#include "polytile_emulator/hooks.h"
+
+#endif

@@ -1,0 +1,47 @@
+// The keywords of CUDA C++.
+#ifndef POLYTILE_EMULATOR_DIALECT_H
+#define POLYTILE_EMULATOR_DIALECT_H
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __align__(n) __attribute__((aligned(n)))
+#define __forceinline__ inline __attribute__((always_inline))
+// Empty, because the C++ library writes __attribute__((__noinline__)), which must stay an attribute.
+#define __noinline__
+
+#if !defined(__clang__)
+#define __builtin_assume(condition) ((void)0)
+#endif
+
+// `__shared__ float a[32];` is a static array, as blocks run one after another. `extern __shared__ float b[];` names
+// memory that the launch provides; C++ has no word that means `static` in the first and nothing in the second, so the
+// build passes, for each line L with the second, -DPOLYTILE_EMULATOR_EXTERN_AT_L=~, and
+// -DPOLYTILE_EMULATOR_EXTERN_NAMES=POLYTILE_EMULATOR_ALIAS(b)... for the names.
+#define POLYTILE_EMULATOR_PASTE_(a, b) a##b
+#define POLYTILE_EMULATOR_PASTE(a, b) POLYTILE_EMULATOR_PASTE_(a, b)
+#define POLYTILE_EMULATOR_SECOND_(first, second, ...) second
+#define POLYTILE_EMULATOR_SECOND(...) POLYTILE_EMULATOR_SECOND_(__VA_ARGS__)
+#define __shared__ POLYTILE_EMULATOR_SECOND(POLYTILE_EMULATOR_PASTE(POLYTILE_EMULATOR_EXTERN_AT_, __LINE__), static, )
+
+#if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
+#define POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED (227 * 1024)
+// One per translation unit: the names below are local to it.
+__attribute__((used, aligned(1024))) static unsigned char polytile_emulator_dynamic_shared_memory
+    [POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED] __asm__("polytile_emulator_dynamic_shared");
+#define POLYTILE_EMULATOR_ALIAS(name) __asm__(".set " #name ", polytile_emulator_dynamic_shared");
+POLYTILE_EMULATOR_EXTERN_NAMES
+#endif
+
+// Parameters that tell a function where it was called: put them last.
+#define POLYTILE_EMULATOR_SITE                                                                       \
+  const char *site_file = __builtin_FILE(), const char *site_function = __builtin_FUNCTION(), \
+  int site_line = __builtin_LINE()
+
+#endif

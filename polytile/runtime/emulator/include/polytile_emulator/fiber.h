@@ -1,0 +1,89 @@
+// Fibers: stacks with a guard page, made once and pooled.
+#ifndef POLYTILE_EMULATOR_FIBER_H
+#define POLYTILE_EMULATOR_FIBER_H
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(hidden)
+
+namespace polytile_emulator {
+
+struct Fiber {
+  void *context;
+  Fiber *next_free;
+  char *stack;
+  size_t size;
+};
+
+class FiberPool {
+ public:
+  // A fiber that will call entry, or that waits inside entry for its next thread. Null when there is no memory.
+  Fiber *take() {
+    if (Fiber *fiber = free_) {
+      free_ = fiber->next_free;
+      return fiber;
+    }
+    return make();
+  }
+
+  void give(Fiber *fiber) {
+    fiber->next_free = free_;
+    free_ = fiber;
+  }
+
+  // Forgets whatever the fibers were doing: they all start again from entry.
+  void restart_all() {
+    free_ = nullptr;
+    for (unsigned i = count_; i-- > 0;) {
+      prepare(i);
+      give(&fibers_[i]);
+    }
+  }
+
+  constexpr explicit FiberPool(void (*entry)()) : entry_(entry) {}
+
+ private:
+  static constexpr unsigned kMax = 1025;  // a block's threads, and one
+
+  static size_t stack_size() {
+    const char *text = getenv("POLYTILE_EMULATOR_STACK_KIB");
+    size_t kib = text ? strtoull(text, nullptr, 10) : 0;
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t bytes = (kib < 16 || kib > 1024 * 1024 ? 256 : kib) * 1024;
+    return (bytes + page - 1) / page * page;
+  }
+
+  // The tops of the stacks are spread over a page, lest they all compete for the same sets of the cache.
+  void prepare(unsigned index) {
+    Fiber &fiber = fibers_[index];
+    size_t colour = index * 320 % 4096 & ~size_t(63);
+    fiber.context = prepare_context(fiber.stack, fiber.size - colour, entry_);
+  }
+
+  Fiber *make() {
+    if (count_ == kMax) return nullptr;
+    size_t guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t size = stack_size();
+    void *base = mmap(nullptr, size + guard, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return nullptr;
+    mprotect(base, guard, PROT_NONE);
+    Fiber &fiber = fibers_[count_];
+    fiber.stack = static_cast<char *>(base) + guard;
+    fiber.size = size;
+    prepare(count_++);
+    return &fiber;
+  }
+
+  void (*entry_)();
+  Fiber *free_ = nullptr;
+  unsigned count_ = 0;
+  Fiber fibers_[kMax] = {};
+};
+
+}  // namespace polytile_emulator
+
+#pragma GCC visibility pop
+
+#endif

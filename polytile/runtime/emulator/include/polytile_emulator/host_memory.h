@@ -1,0 +1,264 @@
+// Device memory: blocks of the heap whose ranges are known, so that copies and pointers are checked as CUDA does.
+#ifndef POLYTILE_EMULATOR_HOST_MEMORY_H
+#define POLYTILE_EMULATOR_HOST_MEMORY_H
+
+#include <pthread.h>
+
+#pragma GCC visibility push(hidden)
+
+typedef struct CUstream_st *cudaStream_t;
+
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost = 0,
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+  cudaMemcpyDefault = 4
+};
+
+enum cudaMemoryType {
+  cudaMemoryTypeUnregistered = 0,
+  cudaMemoryTypeHost = 1,
+  cudaMemoryTypeDevice = 2,
+  cudaMemoryTypeManaged = 3
+};
+
+struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+  void *devicePointer;
+  void *hostPointer;
+};
+
+#define cudaMemAttachGlobal 1u
+#define cudaHostAllocDefault 0u
+
+namespace polytile_emulator {
+
+struct Lock {
+  explicit Lock(pthread_mutex_t &mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+  Lock(const Lock &) = delete;
+  Lock &operator=(const Lock &) = delete;
+  pthread_mutex_t &mutex_;
+};
+
+inline pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+struct Range {
+  char *base;
+  size_t size;
+  cudaMemoryType type;
+  bool heap;  // else a variable whose address was asked for
+};
+
+class Ranges {
+ public:
+  const Range *find(const void *pointer) const {
+    const char *p = static_cast<const char *>(pointer);
+    for (size_t i = 0; i < count_; ++i)
+      if (p >= ranges_[i].base && p < ranges_[i].base + ranges_[i].size) return &ranges_[i];
+    return nullptr;
+  }
+
+  bool add(const Range &range) {
+    if (count_ == room_) {
+      const size_t room = room_ ? 2 * room_ : 64;
+      Range *more = static_cast<Range *>(realloc(ranges_, room * sizeof(Range)));
+      if (!more) return false;
+      ranges_ = more;
+      room_ = room;
+    }
+    ranges_[count_++] = range;
+    if (range.heap) bytes_ += range.size;
+    return true;
+  }
+
+  // Frees a heap range that begins at the pointer.
+  bool remove(const void *pointer) {
+    for (size_t i = 0; i < count_; ++i) {
+      if (ranges_[i].base != pointer || !ranges_[i].heap) continue;
+      bytes_ -= ranges_[i].size;
+      free(ranges_[i].base);
+      ranges_[i] = ranges_[--count_];
+      return true;
+    }
+    return false;
+  }
+
+  size_t bytes() const { return bytes_; }
+
+ private:
+  Range *ranges_ = nullptr;
+  size_t count_ = 0, room_ = 0, bytes_ = 0;
+};
+
+inline Ranges ranges;
+
+inline size_t memory_limit() {
+  const char *text = getenv("POLYTILE_EMULATOR_MEMORY_BYTES");
+  return text && *text ? strtoull(text, nullptr, 10) : ~size_t(0) / 2;
+}
+
+inline cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type) {
+  if (!pointer) return finish(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  if (sticky_error != cudaSuccess || size == 0) return finish(cudaSuccess);
+  Lock lock(memory_mutex);
+  const size_t limit = memory_limit();
+  void *memory = nullptr;
+  if (size > limit || ranges.bytes() > limit - size) return finish(cudaErrorMemoryAllocation);
+  if (posix_memalign(&memory, 256, size) != 0) return finish(cudaErrorMemoryAllocation);
+  if (!ranges.add({static_cast<char *>(memory), size, type, true})) {
+    free(memory);
+    return finish(cudaErrorMemoryAllocation);
+  }
+  *pointer = memory;
+  return finish(cudaSuccess);
+}
+
+inline cudaError_t release_memory(void *pointer) {
+  if (!pointer) return finish(cudaSuccess);
+  Lock lock(memory_mutex);
+  return finish(ranges.remove(pointer) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+// Whether `size` bytes at the pointer are inside one device allocation, where that is what is asked.
+inline bool is_device_range(const void *pointer, size_t size) {
+  Lock lock(memory_mutex);
+  const Range *range = ranges.find(pointer);
+  if (!range) return false;
+  return size <= range->size - static_cast<size_t>(static_cast<const char *>(pointer) - range->base);
+}
+
+// Memory that a pointer may name: none that is partly inside a device allocation.
+inline bool is_sound_range(const void *pointer, size_t size, bool device) {
+  if (is_device_range(pointer, size)) return true;
+  if (device) return false;
+  Lock lock(memory_mutex);
+  return !ranges.find(pointer);
+}
+
+inline cudaError_t check_copy(const void *to, const void *from, size_t size, int kind) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  if (size == 0) return cudaSuccess;
+  if (!to || !from) return cudaErrorInvalidValue;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool sound = is_sound_range(to, size, to_device) && is_sound_range(from, size, from_device);
+  return sound ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+inline cudaError_t copy(void *to, const void *from, size_t size, int kind) {
+  const cudaError_t error = finish(check_copy(to, from, size, kind));
+  if (error == cudaSuccess && size) memmove(to, from, size);
+  return error;
+}
+
+inline cudaError_t fill(void *to, int value, size_t size) {
+  const cudaError_t error = finish(size == 0 || is_device_range(to, size) ? cudaSuccess : cudaErrorInvalidValue);
+  if (error == cudaSuccess && size) memset(to, value, size);
+  return error;
+}
+
+// The bytes from the first of a 2-D range to its last; false when that number does not exist.
+inline bool extent_2d(size_t pitch, size_t width, size_t height, size_t *bytes) {
+  size_t rows = 0;
+  return !__builtin_mul_overflow(pitch, height - 1, &rows) && !__builtin_add_overflow(rows, width, bytes);
+}
+
+inline cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                           int kind) {
+  if (width > to_pitch || width > from_pitch) return finish(cudaErrorInvalidPitchValue);
+  if (width == 0 || height == 0) return finish(cudaSuccess);
+  size_t to_bytes = 0, from_bytes = 0;
+  if (!extent_2d(to_pitch, width, height, &to_bytes) || !extent_2d(from_pitch, width, height, &from_bytes))
+    return finish(cudaErrorInvalidValue);
+  cudaError_t error = check_copy(to, from, 1, kind);
+  if (error == cudaSuccess && !is_sound_range(to, to_bytes, false)) error = cudaErrorInvalidValue;
+  if (error == cudaSuccess && !is_sound_range(from, from_bytes, false)) error = cudaErrorInvalidValue;
+  if ((error = finish(error)) != cudaSuccess) return error;
+  for (size_t row = 0; row < height; ++row)
+    memmove(static_cast<char *>(to) + row * to_pitch, static_cast<const char *>(from) + row * from_pitch, width);
+  return cudaSuccess;
+}
+
+}  // namespace polytile_emulator
+
+template <class T>
+inline cudaError_t cudaMalloc(T **pointer, size_t size) {
+  return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeDevice);
+}
+template <class T>
+inline cudaError_t cudaMallocAsync(T **pointer, size_t size, cudaStream_t) {
+  return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeDevice);
+}
+template <class T>
+inline cudaError_t cudaMallocManaged(T **pointer, size_t size, unsigned = cudaMemAttachGlobal) {
+  return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeManaged);
+}
+template <class T>
+inline cudaError_t cudaMallocHost(T **pointer, size_t size, unsigned = cudaHostAllocDefault) {
+  return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeHost);
+}
+inline cudaError_t cudaFree(void *pointer) { return polytile_emulator::release_memory(pointer); }
+inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t) { return polytile_emulator::release_memory(pointer); }
+inline cudaError_t cudaFreeHost(void *pointer) { return polytile_emulator::release_memory(pointer); }
+
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind kind) {
+  return polytile_emulator::copy(to, from, size, kind);
+}
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
+                                   cudaStream_t = nullptr) {
+  return polytile_emulator::copy(to, from, size, kind);
+}
+inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                                size_t height, cudaMemcpyKind kind) {
+  return polytile_emulator::copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
+}
+inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                                     size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+  return polytile_emulator::copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
+}
+inline cudaError_t cudaMemset(void *to, int value, size_t size) { return polytile_emulator::fill(to, value, size); }
+inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t = nullptr) {
+  return polytile_emulator::fill(to, value, size);
+}
+
+template <class T>
+inline cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, size_t size, size_t offset = 0,
+                                      cudaMemcpyKind = cudaMemcpyHostToDevice) {
+  if (offset > sizeof symbol || size > sizeof symbol - offset) return polytile_emulator::finish(cudaErrorInvalidValue);
+  memcpy(const_cast<char *>(reinterpret_cast<const char *>(&symbol)) + offset, from, size);
+  return polytile_emulator::finish(cudaSuccess);
+}
+template <class T>
+inline cudaError_t cudaMemcpyFromSymbol(void *to, const T &symbol, size_t size, size_t offset = 0,
+                                        cudaMemcpyKind = cudaMemcpyDeviceToHost) {
+  if (offset > sizeof symbol || size > sizeof symbol - offset) return polytile_emulator::finish(cudaErrorInvalidValue);
+  memcpy(to, reinterpret_cast<const char *>(&symbol) + offset, size);
+  return polytile_emulator::finish(cudaSuccess);
+}
+template <class T>
+inline cudaError_t cudaGetSymbolAddress(void **pointer, const T &symbol) {
+  char *base = const_cast<char *>(reinterpret_cast<const char *>(&symbol));
+  *pointer = base;
+  polytile_emulator::Lock lock(polytile_emulator::memory_mutex);
+  if (!polytile_emulator::ranges.find(base))
+    polytile_emulator::ranges.add({base, sizeof symbol, cudaMemoryTypeDevice, false});
+  return polytile_emulator::finish(cudaSuccess);
+}
+
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
+  if (!attributes) return polytile_emulator::finish(cudaErrorInvalidValue);
+  polytile_emulator::Lock lock(polytile_emulator::memory_mutex);
+  const polytile_emulator::Range *range = polytile_emulator::ranges.find(pointer);
+  void *address = const_cast<void *>(pointer);
+  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
+  if (range) *attributes = {range->type, 0, address, range->type == cudaMemoryTypeDevice ? nullptr : address};
+  return polytile_emulator::finish(cudaSuccess);
+}
+
+#pragma GCC visibility pop
+
+#endif

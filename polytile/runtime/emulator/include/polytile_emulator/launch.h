@@ -1,0 +1,187 @@
+// cudaLaunchKernelEx, and the limits that a launch is held to.
+#ifndef POLYTILE_EMULATOR_LAUNCH_H
+#define POLYTILE_EMULATOR_LAUNCH_H
+
+#pragma GCC visibility push(hidden)
+
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8
+};
+
+union cudaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute *attrs;
+  unsigned numAttrs;
+};
+
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9
+};
+
+struct cudaFuncAttributes {
+  size_t sharedSizeBytes;
+  size_t constSizeBytes;
+  size_t localSizeBytes;
+  int maxThreadsPerBlock;
+  int numRegs;
+  int ptxVersion;
+  int binaryVersion;
+  int maxDynamicSharedSizeBytes;
+};
+
+namespace polytile_emulator {
+
+inline pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
+inline thread_local bool inside_kernel = false;
+
+// How much dynamic shared memory each kernel opted into.
+class SharedLimits {
+ public:
+  int of(const void *kernel) const {
+    for (size_t i = 0; i < count_; ++i)
+      if (entries_[i].kernel == kernel) return entries_[i].bytes;
+    return kSharedDefault;
+  }
+
+  bool set(const void *kernel, int bytes) {
+    for (size_t i = 0; i < count_; ++i)
+      if (entries_[i].kernel == kernel) return entries_[i].bytes = bytes, true;
+    Entry *more = static_cast<Entry *>(realloc(entries_, (count_ + 1) * sizeof(Entry)));
+    if (!more) return false;
+    entries_ = more;
+    entries_[count_++] = {kernel, bytes};
+    return true;
+  }
+
+ private:
+  struct Entry {
+    const void *kernel;
+    int bytes;
+  };
+  Entry *entries_ = nullptr;
+  size_t count_ = 0;
+};
+
+inline SharedLimits shared_limits;
+
+inline bool within(const dim3 &d, unsigned x, unsigned y, unsigned z) {
+  return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= x && d.y <= y && d.z <= z;
+}
+
+inline cudaError_t check_attributes(const cudaLaunchConfig_t &config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute &attribute = config.attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative) return cudaErrorNotSupported;
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto &cluster = attribute.val.clusterDim;
+    if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) return cudaErrorNotSupported;
+  }
+  return cudaSuccess;
+}
+
+// cudaLaunchKernelEx says cudaErrorInvalidValue of every limit (<<< >>> would say cudaErrorInvalidConfiguration).
+inline cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *kernel) {
+  const dim3 &threads = config.blockDim;
+  if (!kernel) return cudaErrorInvalidDeviceFunction;
+  if (!within(config.gridDim, 2147483647u, 65535, 65535)) return cudaErrorInvalidValue;
+  if (!within(threads, 1024, 1024, 64)) return cudaErrorInvalidValue;
+  if (1ull * threads.x * threads.y * threads.z > kMaxThreads) return cudaErrorInvalidValue;
+  if (config.dynamicSmemBytes > static_cast<size_t>(shared_limits.of(kernel))) return cudaErrorInvalidValue;
+  return check_attributes(config);
+}
+
+inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
+  if (!config) return finish(cudaErrorInvalidValue);
+  if (inside_kernel) return cudaErrorNotSupported;
+  Lock lock(launch_mutex);
+  const cudaError_t error = finish(check_launch(*config, body.kernel));
+  if (error != cudaSuccess) return error;
+  inside_kernel = true;
+  ++counts.launches;
+  if (!run_grid(body, config->gridDim, config->blockDim)) sticky_error = cudaErrorLaunchFailure;
+  inside_kernel = false;
+  return finish(cudaSuccess);
+}
+
+// The arguments are converted once, as CUDA does, and every thread gets its own copy of them.
+template <class... Parameters>
+struct Launcher {
+  static cudaError_t go(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...), Parameters... parameters) {
+    const auto call = [=] { kernel(parameters...); };
+    using Call = decltype(call);
+    Body body;
+    body.run = [](const void *self) { (*static_cast<Call *>(self))(); };
+    body.self = &call;
+    body.kernel = reinterpret_cast<const void *>(kernel);
+    return launch(config, body);
+  }
+};
+
+}  // namespace polytile_emulator
+
+template <typename... ExpTypes, typename... ActTypes>
+inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(ExpTypes...),
+                                      ActTypes &&...args) {
+  return polytile_emulator::Launcher<ExpTypes...>::go(config, kernel, static_cast<ActTypes &&>(args)...);
+}
+
+template <class T>
+inline cudaError_t cudaFuncSetAttribute(T *function, cudaFuncAttribute attribute, int value) {
+  using namespace polytile_emulator;
+  if (!function) return finish(cudaErrorInvalidDeviceFunction);
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return finish(cudaSuccess);
+  if (value < 0 || value > kSharedOptIn) return finish(cudaErrorInvalidValue);
+  return finish(shared_limits.set(reinterpret_cast<const void *>(function), value) ? cudaSuccess
+                                                                                   : cudaErrorMemoryAllocation);
+}
+
+// Registers and static shared memory are not known here: they are given as 0.
+template <class T>
+inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, T *function) {
+  using namespace polytile_emulator;
+  if (!attributes || !function) return finish(cudaErrorInvalidDeviceFunction);
+  *attributes = {};
+  attributes->maxThreadsPerBlock = kMaxThreads;
+  attributes->ptxVersion = attributes->binaryVersion = 90;
+  attributes->maxDynamicSharedSizeBytes = shared_limits.of(reinterpret_cast<const void *>(function));
+  return finish(cudaSuccess);
+}
+
+// What threads and shared memory allow; registers are not known here.
+template <class T>
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *, int threads, size_t shared) {
+  using namespace polytile_emulator;
+  if (!blocks || threads < 1 || threads > static_cast<int>(kMaxThreads)) return finish(cudaErrorInvalidValue);
+  const size_t by_threads = 2048 / ((static_cast<size_t>(threads) + 31) / 32 * 32);
+  const size_t by_shared = static_cast<size_t>(kSharedPerMultiprocessor) / (shared + 1024);
+  const size_t most = by_threads < by_shared ? by_threads : by_shared;
+  *blocks = static_cast<int>(most < 32 ? most : 32);
+  return finish(cudaSuccess);
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,302 @@
+// Runs the threads of a block, one block after another, on one host thread.
+//
+// A thread runs on a fiber. When it ends without having waited, the same fiber runs the block's next thread, so a
+// kernel without barriers never switches. A thread that waits parks, and its fiber continues with whatever can run:
+// first a thread that was released, then a thread that has not started, then one that yielded. When nothing can run
+// the block is stuck; that is reported, never waited for.
+//
+// Everything that makes a thread wait (barriers here, shuffles in warp.h) goes through park() and release(), every
+// switch through transfer(). An access observer can name the running thread by block.current and blockIdx.
+#ifndef POLYTILE_EMULATOR_SCHEDULER_H
+#define POLYTILE_EMULATOR_SCHEDULER_H
+
+#pragma GCC visibility push(hidden)
+
+inline uint3 threadIdx;
+inline uint3 blockIdx;
+inline dim3 blockDim;
+inline dim3 gridDim;
+static constexpr int warpSize = 32;
+
+namespace polytile_emulator {
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr unsigned kWarp = 32;
+
+// Where in the source a thread waits.
+struct Site {
+  const char *file;
+  const char *function;
+  int line;
+};
+
+inline bool same_site(const Site &a, const Site &b) {
+  return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
+
+enum class State : unsigned char { unstarted, runnable, barrier, warp, yielded, exited };
+
+struct Thread {
+  Fiber *fiber;
+  State state;
+  unsigned char operation;  // of a warp, while state is warp
+  unsigned char source;     // the lane whose value is wanted
+  unsigned mask;
+  Site site;
+  unsigned long long value;
+  unsigned long long result;
+};
+
+// First in, first out; a thread is in it at most once.
+struct Queue {
+  unsigned head, tail;
+  unsigned short items[kMaxThreads];
+
+  bool empty() const { return head == tail; }
+  void push(unsigned thread) { items[tail++ % kMaxThreads] = static_cast<unsigned short>(thread); }
+  unsigned pop() { return items[head++ % kMaxThreads]; }
+};
+
+// Lanes of one warp that wait for one another in one operation.
+struct Meeting {
+  unsigned char operation;
+  unsigned mask;
+  unsigned arrived;
+};
+
+struct Warp {
+  unsigned exited;  // lanes that ended, or that never were
+  unsigned open;
+  Meeting meetings[kWarp];
+};
+
+struct Barrier {
+  unsigned waiting;
+  bool diverged;
+  Site site;
+  unsigned holding;  // threads whose predicate held
+  unsigned result_count;
+  bool result_all;
+};
+
+// The kernel with its arguments, as a function of nothing.
+struct Body {
+  void (*run)(const void *self);
+  const void *self;
+  const void *kernel;
+};
+
+struct Counts {
+  unsigned long long launches, blocks, threads, barriers;
+};
+
+struct Block {
+  Body body;
+  unsigned threads;  // in this block
+  unsigned started;
+  unsigned exited;
+  uint3 next_index;  // threadIdx of the thread that starts next
+  unsigned current;  // the running thread
+  Fiber *fiber;      // and its fiber
+  bool failed;
+  unsigned long long idle_yields;
+  Barrier barrier;
+  Queue ready, yielded;
+  Warp warps[kMaxThreads / kWarp];
+  Thread thread[kMaxThreads];
+  void *launcher;  // the context of run_block
+};
+
+inline void fiber_main();
+inline Block block;
+inline Counts counts;
+inline FiberPool fibers{fiber_main};
+
+// In report.h and warp.h.
+[[noreturn]] inline void fail_stuck();
+[[noreturn]] inline void fail_diverged();
+[[noreturn]] inline void fail_no_memory();
+inline bool report_no_memory();
+inline void meet_without(unsigned warp);
+
+// From the running fiber to another one.
+inline void transfer(Fiber *from, Fiber *to) {
+  block.fiber = to;
+  polytile_emulator_switch(&from->context, to->context);
+}
+
+inline void return_to_launcher() { polytile_emulator_switch(&block.fiber->context, block.launcher); }
+
+
+// Ends the launch; the fibers that still wait are dropped.
+[[noreturn]] inline void abandon_block() {
+  block.failed = true;
+  return_to_launcher();
+  __builtin_unreachable();
+}
+
+inline Fiber *take_fiber() {
+  Fiber *fiber = fibers.take();
+  if (!fiber) fail_no_memory();
+  return fiber;
+}
+
+// The fiber that runs next, when the running one cannot go on.
+inline Fiber *next_fiber() {
+  if (!block.ready.empty()) return block.thread[block.ready.pop()].fiber;
+  if (block.started < block.threads) return take_fiber();
+  if (block.yielded.empty()) return nullptr;
+  if (++block.idle_yields > 100000ull * kMaxThreads) fail_stuck();
+  return block.thread[block.yielded.pop()].fiber;
+}
+
+// Waits until release(); block.thread[block.current] says for what.
+inline void park() {
+  const uint3 index = threadIdx;
+  const unsigned self = block.current;
+  Fiber *fiber = block.fiber;
+  block.thread[self].fiber = fiber;
+  Fiber *next = next_fiber();
+  if (!next) fail_stuck();
+  if (next != fiber) transfer(fiber, next);
+  threadIdx = index;
+  block.current = self;
+  block.thread[self].state = State::runnable;
+}
+
+inline void release(unsigned thread) {
+  block.thread[thread].state = State::runnable;
+  block.idle_yields = 0;
+  block.ready.push(thread);
+}
+
+// Lets every other thread run before this one goes on: for loops that wait for memory to change.
+inline void yield_thread(const Site &site) {
+  Thread &self = block.thread[block.current];
+  self.state = State::yielded;
+  self.site = site;
+  block.yielded.push(block.current);
+  park();
+}
+
+// Opens the barrier: everyone who has not exited is there. The running thread is not released, as it runs.
+inline void open_barrier(unsigned running) {
+  Barrier &barrier = block.barrier;
+  if (barrier.diverged) fail_diverged();
+  barrier.result_count = barrier.holding;
+  barrier.result_all = barrier.holding == barrier.waiting;
+  barrier.waiting = 0;
+  ++counts.barriers;
+  for (unsigned t = 0; t < block.threads; ++t)
+    if (block.thread[t].state == State::barrier && t != running) release(t);
+}
+
+inline const Barrier &wait_at_barrier(bool predicate, const Site &site) {
+  Barrier &barrier = block.barrier;
+  if (barrier.waiting == 0) {
+    barrier.site = site;
+    barrier.diverged = false;
+    barrier.holding = 0;
+  } else if (!same_site(barrier.site, site)) {
+    barrier.diverged = true;
+  }
+  barrier.holding += predicate;
+  Thread &self = block.thread[block.current];
+  self.state = State::barrier;
+  self.site = site;
+  if (++barrier.waiting + block.exited == block.threads) {
+    open_barrier(block.current);
+    self.state = State::runnable;
+  } else {
+    park();
+  }
+  return barrier;
+}
+
+inline void start_thread() {
+  block.current = block.started++;
+  block.thread[block.current].state = State::runnable;
+  threadIdx = block.next_index;
+  if (++block.next_index.x < blockDim.x) return;
+  block.next_index.x = 0;
+  if (++block.next_index.y < blockDim.y) return;
+  block.next_index.y = 0;
+  ++block.next_index.z;
+}
+
+inline void finish_thread() {
+  const unsigned self = block.current;
+  block.thread[self].state = State::exited;
+  ++block.exited;
+  block.idle_yields = 0;
+  Warp &warp = block.warps[self / kWarp];
+  warp.exited |= 1u << self % kWarp;
+  if (warp.open) meet_without(self / kWarp);
+  if (block.barrier.waiting && block.barrier.waiting + block.exited == block.threads) open_barrier(kMaxThreads);
+}
+
+// A fiber's whole life: the threads that have not started, then away until there are more.
+inline void fiber_main() {
+  Fiber *const self = block.fiber;
+  for (;;) {
+    while (block.ready.empty() && block.started < block.threads) {
+      start_thread();
+      block.body.run(block.body.self);
+      finish_thread();
+    }
+    Fiber *next = next_fiber();
+    if (!next && block.exited != block.threads) fail_stuck();
+    fibers.give(self);
+    if (next)
+      transfer(self, next);
+    else
+      return_to_launcher();
+  }
+}
+
+inline void reset_block(unsigned threads) {
+  block.threads = threads;
+  block.started = block.exited = 0;
+  block.next_index = {0, 0, 0};
+  block.idle_yields = 0;
+  block.barrier.waiting = 0;
+  block.ready.head = block.ready.tail = block.yielded.head = block.yielded.tail = 0;
+  const unsigned warps = (threads + kWarp - 1) / kWarp;
+  for (unsigned w = 0; w < warps; ++w) block.warps[w].exited = block.warps[w].open = 0;
+  if (threads % kWarp) block.warps[warps - 1].exited = ~0u << threads % kWarp;
+}
+
+// False when the block could not be run to its end.
+inline bool run_block() {
+  reset_block(blockDim.x * blockDim.y * blockDim.z);
+  block.fiber = fibers.take();
+  if (!block.fiber) return report_no_memory();
+  polytile_emulator_switch(&block.launcher, block.fiber->context);
+  if (block.failed) return false;
+  ++counts.blocks;
+  counts.threads += block.threads;
+  return true;
+}
+
+// Runs the blocks in the order of their index; false as soon as one fails.
+inline bool run_grid(const Body &body, const dim3 &grid, const dim3 &threads) {
+  block.body = body;
+  block.failed = false;
+  gridDim = grid;
+  blockDim = threads;
+  for (unsigned z = 0; z < grid.z; ++z)
+    for (unsigned y = 0; y < grid.y; ++y)
+      for (unsigned x = 0; x < grid.x; ++x) {
+        blockIdx = {x, y, z};
+        if (run_block()) continue;
+        fibers.restart_all();
+        return false;
+      }
+  return true;
+}
+
+}  // namespace polytile_emulator
+
+#pragma GCC visibility pop
+
+#endif
