@@ -1,0 +1,60 @@
+"""Writing output files: all of them or none."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+from polytile.diagnostics import UserError
+
+
+def write_outputs(files: Mapping[Path, str]) -> None:
+    """Write each text to its path, in place of what was there; raises UserError where that is impossible.
+
+    The texts go to temporary files next to their targets first, which are renamed once all of them are complete, so
+    that nothing half-written is left behind. Bytes that were no UTF-8 in the input are written as they came.
+    """
+    with ExitStack() as undo:
+        written = []
+        for path, text in files.items():
+            check_target(path)
+            partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+            undo.callback(partial.unlink, missing_ok=True)
+            _attempt_write(partial, path, text)
+            written.append((partial, path))
+        for partial, path in written:
+            _attempt_rename(partial, path)
+
+
+def check_target(path: Path) -> None:
+    """Raise UserError when `path` cannot become a file: its folder is missing or locked, or it is a folder itself."""
+    folder = path.parent
+    if not folder.exists():
+        raise UserError(f"the output folder {folder} does not exist", hint=f"create it first: mkdir -p {folder}")
+    if not folder.is_dir():
+        raise UserError(f"the output folder {folder} is not a folder", hint="name a folder")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UserError(f"the output folder {folder} cannot be written", hint="name a folder that you may write to")
+    if path.is_dir():
+        raise UserError(f"cannot write {path}: a folder has that name", hint="remove it, or name another folder")
+
+
+def _attempt_write(partial: Path, path: Path, text: str) -> None:
+    try:
+        partial.write_bytes(text.encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _attempt_rename(partial: Path, path: Path) -> None:
+    try:
+        partial.replace(path)
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def _failure(path: Path, error: OSError) -> UserError:
+    return UserError(f"cannot write {path}: {error.strerror or error}", hint="make room, or name another folder")
