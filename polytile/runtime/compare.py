@@ -86,9 +86,10 @@ def _shown(value: Any) -> str:
 def differences(expected: Data, actual: Data) -> tuple[Data, float]:
     """|expected - actual| in the wider type (infinite where only one is finite), and the largest finite |expected|."""
     wide = np.longdouble if expected.dtype.kind == "f" else np.float64
-    left, right = np.asarray(expected, wide), np.asarray(actual, wide)
+    left: Data = np.asarray(expected, wide)
+    right: Data = np.asarray(actual, wide)
     with np.errstate(invalid="ignore", over="ignore"):
-        error = np.asarray(np.abs(left - right))
+        error: Data = np.abs(np.subtract(left, right))
     same = (left == right) | (np.isnan(left) & np.isnan(right))
     error = np.where(same, 0, np.where(np.isnan(error), np.inf, error))
     finite = np.abs(left[np.isfinite(left)])

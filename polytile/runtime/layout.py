@@ -15,7 +15,7 @@ from polytile.ir.expr import CType
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.interpret import evaluate
 
-_FLOATS: dict[int, Any] = {2: np.float16, 4: np.float32, 8: np.float64}
+_FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 LARGEST = (1 << 63) - 1
 
 
@@ -24,7 +24,7 @@ def scalar_dtype(ctype: CType) -> np.dtype[Any]:
     if ctype.name == "_Bool":
         return np.dtype(np.bool_)
     if ctype.kind == "float":
-        return np.dtype(_FLOATS[ctype.size])
+        return _FLOATS[ctype.size]
     return np.dtype(f"{'i' if ctype.signed else 'u'}{ctype.size}")
 
 

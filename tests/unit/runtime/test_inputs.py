@@ -1,0 +1,108 @@
+"""Sizes, layouts and random memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from polytile.diagnostics import UsageError, UserError
+from polytile.ir.expr import DOUBLE, INT, CType, Literal, Name
+from polytile.ir.scop import Array
+from polytile.runtime.inputs import (
+    Style,
+    check_parameters,
+    choose_parameters,
+    poisoned,
+    random_memory,
+    untouched,
+)
+from polytile.runtime.layout import element_dtype, layouts
+
+
+def test_parameters_get_small_different_primes(sample: Any) -> None:
+    assert choose_parameters(sample.scop, {}) == {"n": 13, "m": 17}
+    assert choose_parameters(sample.scop, {"n": 5}) == {"n": 5, "m": 13}
+
+
+def test_parameters_satisfy_the_context(sample: Any) -> None:
+    scop = replace(sample.scop, context=isl.Set("[n, m] -> { : n = m + 100 and m >= 40 }"))
+    assert choose_parameters(scop, {}) == {"n": 140, "m": 40}
+    with pytest.raises(UsageError, match="n=3 contradicts"):
+        choose_parameters(scop, {"n": 3})
+
+
+def test_parameters_run_something(sample: Any) -> None:
+    statement = replace(sample.scop.statements[0], domain=isl.Set("[n, m] -> { S0[i, j] : 50 <= i < n and 0 <= j < m }"))
+    scop = replace(sample.scop, statements=(statement,))
+    assert choose_parameters(scop, {})["n"] == 51
+
+
+def test_parameters_are_checked(sample: Any) -> None:
+    parameters = sample.scop.parameters
+    with pytest.raises(UsageError, match="no parameter 'k'") as caught:
+        check_parameters(parameters, {"k": 1})
+    assert caught.value.hint == "the parameters are n, m"
+    with pytest.raises(UsageError, match="n=2147483648 does not fit its type, int"):
+        check_parameters(parameters, {"n": 2**31})
+
+
+def test_unknown_outermost_extents_come_from_the_accesses(sample: Any) -> None:
+    shapes = layouts(sample.scop, {"n": 3, "m": 4})
+    assert {name: layout.shape for name, layout in shapes.items()} == {"y": (3, 4), "x": (4,), "a": ()}
+
+
+def test_negative_indices_get_memory_before_element_zero(sample: Any) -> None:
+    statement = sample.scop.statements[0]
+    shifted = tuple(
+        replace(a, relation=isl.Map("{ S0[i, j] -> y[i - 2, j] }")) if a.array == "y" else a for a in statement.accesses
+    )
+    scop = replace(sample.scop, statements=(replace(statement, accesses=shifted),))
+    layout = layouts(scop, {"n": 3, "m": 4})["y"]
+    assert (layout.shape, layout.lead) == ((3, 4), 8)
+
+
+def test_a_size_that_overflows_is_refused(sample: Any) -> None:
+    huge = Array("y", DOUBLE, (Literal("4611686018427387904"), Name("m")))
+    scop = replace(sample.scop, arrays=(huge, *sample.scop.arrays[1:]))
+    with pytest.raises(UserError, match="the size of y overflows"):
+        layouts(scop, {"n": 3, "m": 4})
+
+
+def test_empty_arrays(sample: Any) -> None:
+    memory = random_memory(sample.scop, layouts(sample.scop, {"n": 0, "m": 0}), 1, Style.SIGNED)
+    assert memory["y"].shape == (0, 0)
+
+
+def test_memory_is_random_and_repeatable(sample: Any) -> None:
+    shapes = layouts(sample.scop, {"n": 4, "m": 4})
+    first, again = (random_memory(sample.scop, shapes, 7, Style.SIGNED) for _ in range(2))
+    other = random_memory(sample.scop, shapes, 8, Style.SIGNED)
+    assert np.array_equal(first["y"], again["y"]) and not np.array_equal(first["y"], other["y"])
+    assert np.all(np.abs(first["y"]) >= 0.5), "no zeros, no denormals"
+    assert np.all(np.diagonal(first["y"]) >= 8), "a dominant diagonal"
+
+
+def test_what_is_not_live_in_is_poison(sample_of: Callable[[CType], Any]) -> None:
+    for ctype in (DOUBLE, INT):
+        sample = sample_of(ctype)
+        y, *others = sample.scop.arrays
+        scop = replace(sample.scop, arrays=(replace(y, live_in=False), *others))
+        data = random_memory(scop, layouts(scop, {"n": 2, "m": 3}), 1, Style.SIGNED)["y"]
+        assert untouched(data).all()
+        data[1, 2] = 4
+        assert untouched(data).sum() == 5
+    assert np.isnan(poisoned((1,), np.dtype(np.float64))).all()
+
+
+def test_structs_are_laid_out_as_in_c() -> None:
+    point = CType("struct point", "struct", 16)
+    array = Array("p", point, (Name("n"),), fields=(("tag", INT), ("x", DOUBLE)))
+    dtype = element_dtype(array)
+    assert dtype.itemsize == 16 and dtype.fields is not None and dtype.fields["x"][1] == 8
+    with pytest.raises(UserError, match="members besides numbers"):
+        element_dtype(replace(array, element=CType("struct point", "struct", 24)))
