@@ -81,6 +81,8 @@ class Collector:
         self._path = path
 
     def _for(self, statement: For, known: isl.Set) -> None:
+        if not isinstance(statement.step, int):
+            raise UserError("the step of a loop must be a constant", location=statement.location, hint="write a number")
         head = Header(
             statement.iterator,
             statement.type,

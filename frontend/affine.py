@@ -256,7 +256,7 @@ class Evaluator:
                 a = self.of_polynomial(self.used(arguments[0], known), arguments[0])
                 return self._opaque(a.max(a.neg()), expr)
             case "floord":
-                return self._floor_of(Binary("/", *arguments, DOUBLE), expr, known, up=False)
+                return self._floor_of(Binary("/", arguments[0], arguments[1], DOUBLE), expr, known, up=False)
             case "floor" | "ceil":
                 return self._floor_of(_strip(arguments[0]), expr, known, up=name == "ceil")
         raise NotAffine(expr, f"it calls `{expr.function}`")

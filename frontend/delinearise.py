@@ -9,6 +9,7 @@ extent: then the split is unique, and two accesses touch the same element exactl
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ class Strides:
     def sizes(self) -> tuple[Monomial, ...]:
         """The extents of all dimensions but the outermost."""
         inner = self.monomials
-        quotients = [divide(a, b) for a, b in zip(inner, inner[1:], strict=False)]
+        quotients = [divide(a, b) for a, b in itertools.pairwise(inner)]
         return (*(q for q in quotients if q is not None), *inner[-1:])
 
 
@@ -50,7 +51,7 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
     for access in accesses:
         for monomial in access.subscripts[0].terms:
             if len(monomial) > 1:
-                stride = tuple(a for a in monomial if evaluator.atoms[a].parametric)
+                stride: Monomial = tuple(a for a in monomial if evaluator.atoms[a].parametric)
                 others = [a for a in monomial if not evaluator.atoms[a].parametric]
                 if len(others) > 1:
                     a, b = (describe(evaluator.atoms[o].expr) for o in others[:2])
@@ -61,9 +62,9 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
         bad = next(a for a in accesses if a.subscripts[0].degree > 1)
         raise _refusal(bad, array, "it multiplies two sizes")
     chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
-    for a, b in zip(chain, chain[1:], strict=False):
-        if divide(a, b) is None:
-            spelt = " and ".join("*".join(describe(evaluator.atoms[x].expr) for x in m) for m in (a, b))
+    for large, small in itertools.pairwise(chain):
+        if divide(large, small) is None:
+            spelt = " and ".join("*".join(describe(evaluator.atoms[x].expr) for x in m) for m in (large, small))
             raise _refusal(accesses[0], array, f"the accesses of the array use unrelated strides: {spelt}")
     return Strides(chain)
 
@@ -120,7 +121,7 @@ def to_expr(polynomial: Polynomial, evaluator: Evaluator) -> Expr:
 
 
 def _common(a: Expr, b: Expr) -> CType:
-    return usual(a.type, b.type)  # type: ignore[attr-defined, no-any-return]
+    return usual(a.type, b.type)
 
 
 def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluator) -> Expr | None:

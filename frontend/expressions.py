@@ -212,7 +212,7 @@ class Translator:
                 return Literal(f"{ctype.size}ul", ULONG)
         else:
             return Literal(f"{self.value(node.expr).type.size}ul", ULONG)
-        raise UserError("sizeof an array type is not supported in a SCoP", location=where(node), hint="write the number")
+        raise UserError("sizeof an array type is not supported here", location=where(node), hint="write the number")
 
     def _binary(self, node: c_ast.BinaryOp) -> Expr:
         if node.op in ("+", "-") and self._is_pointer(node):

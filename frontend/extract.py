@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 from pycparser import c_ast, c_generator
 
-from polytile.diagnostics import Location, UserError
-from polytile.frontend.accesses import Collector, RawAccess, bad_bound
+from polytile.diagnostics import UserError
+from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffine
-from polytile.frontend.finish import Draft, finish
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
+from polytile.frontend.finish import Draft, finish
 from polytile.frontend.loops import domain, header
 from polytile.frontend.names import ISL_WORDS, Names, Variable
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
-from polytile.ir.expr import Access, Cast, CType, Expr, Literal, Name, Stmt
+from polytile.ir.expr import Cast, CType, Expr, Stmt
 from polytile.ir.scop import Scop
 
 _REFUSED_LEAVES = (
@@ -167,7 +167,7 @@ class _Extractor:
         """Replace an affine local that never changes by its value: after `int t = i + 1;`, A[t] is A[i + 1]."""
         if variable.written or variable.type.kind != "int" or variable.extents:
             return False
-        converted = value if _type(value) == variable.type else Cast(variable.type, value)
+        converted = value if value.type == variable.type else Cast(variable.type, value)
         parameters = dict(self.evaluator.parameters)
         try:
             self.evaluator.of_polynomial(self.evaluator.used(converted, here.points), converted)
@@ -186,7 +186,7 @@ class _Extractor:
             return []
         name = f"{self._prefix()}{len(self.drafts)}"
         self.drafts.append(
-            Draft(name, here.iterators, here.points, body, tuple(collector.found), _start(node), _text(node))
+            Draft(name, here.iterators, here.points, body, tuple(collector.found), where(node), statement_text(node))
         )
         return [Leaf(name)]
 
@@ -221,18 +221,8 @@ def _conjuncts(node: c_ast.Node) -> list[c_ast.Node]:
     return [node]
 
 
-def _type(expr: Expr) -> CType:
-    assert isinstance(expr, Access | Literal | Name) or hasattr(expr, "type")
-    return expr.type  # type: ignore[no-any-return, union-attr]
-
-
-def _start(node: c_ast.Node) -> Location:
-    return where(node)
-
-
-def _text(node: c_ast.Node) -> str:
-    text = " ".join(c_generator.CGenerator().visit(node).split())
+def statement_text(node: c_ast.Node) -> str:
+    """The C of a statement on one line."""
+    text = " ".join(c_generator.CGenerator(reduce_parentheses=True).visit(node).split())
     return text if text.endswith((";", "}")) else text + ";"
 
-
-__all__ = ["RawAccess", "eligible", "extract"]

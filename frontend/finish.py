@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import islpy as isl
 
@@ -120,7 +121,7 @@ class _Assembler:
                 f"the subscript `{describe(expr)}` of `{self._source(access.access.array)}` leaves the array: "
                 f"its extent is {spelt}",
                 location=access.location,
-                hint=f"subscripts of this dimension go from 0 to {spelt} - 1: correct the bounds of the loops or the array",
+                hint=f"subscripts of this dimension go from 0 to {spelt} - 1: correct the loops or the array",
             )
 
     def _arrays(self, statements: Sequence[Statement]) -> tuple[Array, ...]:
@@ -140,7 +141,7 @@ class _Assembler:
     def _context(self, space: isl.Space) -> isl.Set:
         context = self.evaluator.context
         names = [context.get_dim_name(_PARAM, k) for k in range(context.dim(_PARAM))]
-        context = without(context, [n for n in names if n not in self.evaluator.parameters])
+        context = without(context, [n for n in names if n and n not in self.evaluator.parameters])
         return context.align_params(space).coalesce()
 
     # Statements -----------------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ class _Assembler:
             draft.name, draft.iterators, domain, body, accesses, draft.location, reduction(body), draft.text
         )
 
-    def _named(self, node: Stmt | Expr | None) -> object:
+    def _named(self, node: Any) -> Any:
         """Parameters are names, not scalars: before: Access("n"), after: Name("n")."""
 
         def change(n: object) -> object:

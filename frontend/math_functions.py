@@ -13,17 +13,17 @@ class Signature:
     result: CType
 
 
-_UNARY = (
-    "acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor log log10 log1p log2 "
-    "nearbyint rint round sin sinh sqrt tan tanh tgamma trunc"
-).split()
-_BINARY = "atan2 copysign fdim fmax fmin fmod hypot nextafter pow remainder".split()
+_TRIGONOMETRY = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh")
+_POWERS = ("cbrt", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "sqrt")
+_ROUNDING = ("ceil", "fabs", "floor", "nearbyint", "rint", "round", "trunc")
+_UNARY = (*_TRIGONOMETRY, *_POWERS, *_ROUNDING, "erf", "erfc", "tgamma")
+_BINARY = ("atan2", "copysign", "fdim", "fmax", "fmin", "fmod", "hypot", "nextafter", "pow", "remainder")
 
 
 def _floating() -> dict[str, Signature]:
     table: dict[str, Signature] = {}
     for suffix, t in (("", DOUBLE), ("f", FLOAT)):
-        for names, arity in ((_UNARY, 1), (_BINARY, 2), (["fma"], 3)):
+        for names, arity in ((_UNARY, 1), (_BINARY, 2), (("fma",), 3)):
             table |= {name + suffix: Signature((t,) * arity, t) for name in names}
         table |= {"ldexp" + suffix: Signature((t, INT), t)}
         table |= {"lround" + suffix: Signature((t,), LONG), "lrint" + suffix: Signature((t,), LONG)}

@@ -13,8 +13,10 @@ from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.region import Region, Symbol
 from polytile.ir.expr import CType, Expr
 
+_ISL_VALUES = ("true", "false", "infty", "infinity", "NaN", "nan")
+# What isl's notation reads as something else than a name.
 ISL_WORDS = frozenset(
-    "max min floor mod exists and or not ceil true false implies infty infinity NaN nan floord ceild".split()
+    ("max", "min", "floor", "ceil", "floord", "ceild", "mod", "exists", "and", "or", "not", "implies", *_ISL_VALUES)
 )
 
 
@@ -221,7 +223,7 @@ class Names:
             found = self.uses[id(base)]
             if isinstance(found, Variable) and (found.extents or base is target or not _offsets(target)):
                 found.assignments.append(where(target))
-            elif base is target:
+            elif isinstance(found, Iterator) and base is target:
                 raise _modified(found, where(target))
 
     # Iterators ------------------------------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ class Names:
                     raise UserError(
                         f"the iterator `{found.source}` is used outside its loop",
                         location=where(inner),
-                        hint=f"use another variable here, or declare the iterator in its loop: for (int {found.source} = ...",
+                        hint=f"use another variable here, or declare it in its loop: for (int {found.source} = ...",
                     )
         for iterator in self.loops.values():
             symbol = iterator.variable.symbol if iterator.variable else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -53,12 +54,11 @@ def _statements(order: Order) -> list[str]:
 
 
 def _band(loop: Loop, domains: Sequence[isl.Set]) -> isl.MultiUnionPwAff:
-    total: isl.UnionPwAff | None = None
+    values: list[isl.UnionPwAff] = []
     for domain in domains:
         space = isl.LocalSpace.from_space(domain.get_space())
         value = isl.Aff.var_on_domain(space, isl.dim_type.set, loop.depth)
         if loop.descending:
             value = value.neg()
-        one = isl.UnionPwAff.from_pw_aff(isl.PwAff.from_aff(value))
-        total = one if total is None else total.union_add(one)
-    return isl.MultiUnionPwAff.from_union_pw_aff(total)
+        values.append(isl.UnionPwAff.from_pw_aff(isl.PwAff.from_aff(value)))
+    return isl.MultiUnionPwAff.from_union_pw_aff(functools.reduce(isl.UnionPwAff.union_add, values))

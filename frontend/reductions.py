@@ -21,8 +21,8 @@ def reduction(body: tuple[Stmt, ...]) -> Reduction | None:
         case (Assign(target=Access() as x, op=op, value=value),) if op in _COMPOUND:
             return _accept(x, _COMPOUND[op], value)
         case (If(condition=condition, then=(Assign(target=Access() as x, op="", value=e),), otherwise=()),):
-            op = _chosen(condition, e, x)
-            return _accept(x, op, e) if op else None
+            chosen = _chosen(condition, e, x)
+            return _accept(x, chosen, e) if chosen else None
     return None
 
 
@@ -38,8 +38,8 @@ def _plain(x: Access, value: Expr) -> Reduction | None:
         case Call(function=function, arguments=(a, b)) if function in _CALLS and x in (a, b):
             return _accept(x, _CALLS[function], b if a == x else a)
         case Ternary(condition=condition, then=a, otherwise=b) if x in (a, b):
-            op = _chosen(condition, a, b)
-            return _accept(x, op, b if a == x else a) if op else None
+            chosen = _chosen(condition, a, b)
+            return _accept(x, chosen, b if a == x else a) if chosen else None
     return None
 
 

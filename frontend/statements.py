@@ -19,7 +19,7 @@ _REFUSED: dict[type[c_ast.Node], tuple[str, str]] = {
     c_ast.While: ("a `while` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
     c_ast.DoWhile: ("a `do` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
     c_ast.Switch: ("a `switch`", "write it as `if` and `else`"),
-    c_ast.Break: ("`break`", "put the condition of leaving into the loop's bounds, or leave this loop outside the SCoP"),
+    c_ast.Break: ("`break`", "put the condition into the loop's bounds, or leave this loop outside the SCoP"),
     c_ast.Continue: ("`continue`", "put the rest of the loop's body under the opposite `if`"),
     c_ast.Return: ("`return`", "end the SCoP before it"),
     c_ast.Goto: ("`goto`", "use loops and `if`"),
@@ -93,7 +93,7 @@ def initialisation(node: c_ast.Decl, variable: Variable, translator: Translator)
 
 
 def _check_assignable(target: Expr, value: Expr, node: c_ast.Node) -> None:
-    if "struct" in (target.type.kind, value.type.kind) and target.type != value.type:  # type: ignore[attr-defined]
+    if "struct" in (target.type.kind, value.type.kind) and target.type != value.type:
         raise UserError(
             "the two sides of the assignment have different types", location=where(node), hint="assign field by field"
         )

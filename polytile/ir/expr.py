@@ -1,4 +1,4 @@
-"""Statement bodies and index expressions: one small expression language for the C that comes in and the CUDA that goes out.
+"""Statement bodies and index expressions: one small language for the C that comes in and the CUDA that goes out.
 
 Every node is frozen and carries its type (values) or its source location (statements). Nodes that read memory are
 `Access`; everything else is a pure value. The frontend builds these from C, the code generator prints them.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from dataclasses import field as _field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polytile.diagnostics import NOWHERE, Location
 
@@ -54,6 +54,12 @@ SCALAR_TYPES = {
 @dataclass(frozen=True, slots=True)
 class Expr:
     """Base of values."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def type(self) -> CType:
+            """The C type of the value."""
 
 
 @dataclass(frozen=True, slots=True)
