@@ -39,6 +39,8 @@ class Collector:
     evaluator: Evaluator
     translator: Translator | None = None
     names: dict[str, str] = field(default_factory=dict)  # array -> how the user calls it
+    lenient: bool = False  # note accesses with a subscript that is not affine in `unknown` instead of refusing them
+    unknown: list[tuple[AccessKind, str]] = field(default_factory=list)
     found: list[RawAccess] = field(default_factory=list)
     _inner: tuple[str, ...] = ()
     _path: Path = ()
@@ -137,13 +139,19 @@ class Collector:
         self._path = path
 
     def _add(self, kind: AccessKind, access: Access, known: isl.Set) -> None:
-        subscripts = tuple(self._subscript(access, s, known) for s in access.subscripts)
+        try:
+            subscripts = tuple(self._subscript(access, s, known) for s in access.subscripts)
+        except UserError:
+            if not self.lenient:
+                raise
+            self.unknown.append((kind, access.array))
+            return
         self.found.append(RawAccess(kind, access, subscripts, known, self._inner, self._path, access.location))
 
     def _subscript(self, access: Access, expr: Expr, known: isl.Set) -> Polynomial:
         try:
             value = self.evaluator.used(expr, known)
-            if len(access.subscripts) > 1:
+            if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
         except NotAffine as problem:
             location = (self.translator.location(expr) if self.translator else None) or access.location

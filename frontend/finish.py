@@ -19,7 +19,7 @@ from polytile.frontend.reductions import reduction
 from polytile.frontend.region import Region
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
 from polytile.frontend.shapes import Shapes, to_array
-from polytile.ir.expr import Access, Expr, Name, Stmt, rewrite
+from polytile.ir.expr import Access, CType, Expr, Name, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 
 _PARAM = isl.dim_type.param
@@ -172,19 +172,8 @@ class _Assembler:
         )
 
     def _relation(self, raw: RawAccess, draft: Draft, domain: isl.Set) -> isl.Map:
-        columns: list[isl.PwAff | None] = [self.evaluator.of_polynomial(p, raw.access) for p in raw.subscripts]
-        points = raw.points
         fields = self.shapes.found[raw.access.array].variable.fields
-        if fields and raw.access.field is not None:
-            number = [name for name, _ in fields].index(raw.access.field)
-            columns.append(isl.PwAff(f"{{ [({number})] }}"))
-        elif fields:
-            columns.append(None)
-        relation = lift_relation(columns, raw.access.array, points, draft.name, draft.iterators)
-        if fields and raw.access.field is None:
-            last = relation.dim(isl.dim_type.out) - 1
-            relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
-            relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
+        relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator)
         return without_in_map(relation, raw.inner).gist_domain(domain).coalesce()
 
     def _kind(self, raw: RawAccess, own: isl.Map, raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> AccessKind:
@@ -197,6 +186,23 @@ class _Assembler:
         ]
         always = always_written(writes)
         return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
+
+
+def lift(
+    raw: RawAccess, fields: Sequence[tuple[str, CType]], name: str, iterators: Sequence[str], evaluator: Evaluator
+) -> isl.Map:
+    """The relation of one access; a struct's fields are a last dimension, all of them when it is used as a whole."""
+    columns: list[isl.PwAff | None] = [evaluator.of_polynomial(p, raw.access) for p in raw.subscripts]
+    if fields:
+        names = [field_name for field_name, _ in fields]
+        number = raw.access.field
+        columns.append(None if number is None else isl.PwAff(f"{{ [({names.index(number)})] }}"))
+    relation = lift_relation(columns, raw.access.array, raw.points, name, iterators)
+    if fields and raw.access.field is None:
+        last = relation.dim(isl.dim_type.out) - 1
+        relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
+        relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
+    return relation
 
 
 def _distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[RawAccess, isl.Map]]:
