@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from pycparser import c_ast
@@ -73,3 +73,37 @@ def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
         case _:
             for _, child in node.children():
                 yield from variables_in(child)
+
+
+def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
+    """Replace variables by copies of expressions, in place; a declaration of the same name is renamed along.
+
+    before: double t = x;    with x -> a[i], t -> t_1
+    after:  double t_1 = a[i];
+    """
+    match node:
+        case c_ast.ID():
+            return copied(values[node.name]) if node.name in values else node
+        case c_ast.StructRef():
+            node.name = substituted(node.name, values)
+            return node
+        case c_ast.FuncCall(name=c_ast.ID()):
+            node.args = substituted(node.args, values)
+            return node
+        case c_ast.Decl():
+            new = values.get(node.name)
+            if isinstance(new, c_ast.ID):
+                node.name = new.name
+                _rename_declarator(node.type, new.name)
+        case c_ast.NamedInitializer():
+            node.expr = substituted(node.expr, values)
+            return node
+        case None:
+            return None
+    return map_children(node, lambda child: substituted(child, values))
+
+
+def _rename_declarator(node: Any, name: str) -> None:
+    while not isinstance(node, c_ast.TypeDecl):
+        node = node.type
+    node.declname = name

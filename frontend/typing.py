@@ -5,7 +5,9 @@ from __future__ import annotations
 from pycparser import c_ast
 
 from polytile.frontend.constants import constant_type
-from polytile.frontend.scope import Scope
+from polytile.frontend.normalise import base_node
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.trees import copied
 from polytile.ir.expr import DOUBLE, FLOAT, INT, CType
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
@@ -62,3 +64,11 @@ def _common(left: CType | None, right: CType | None) -> CType | None:
     if "float" in (a.kind, b.kind):
         return DOUBLE if DOUBLE in (a, b) else FLOAT
     return a if a == b else None
+
+
+def cast_to(shape: Shape, value: c_ast.Node, scope: Scope) -> c_ast.Node:
+    """`(T) value`, or the value itself when it has that type."""
+    if shape.base is None or shape.base.kind == "struct" or type_of(value, scope) == shape.base:
+        return copied(value)
+    typename = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, base_node(shape, value.coord)), value.coord)
+    return c_ast.Cast(typename, copied(value), value.coord)

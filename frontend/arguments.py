@@ -1,0 +1,133 @@
+"""What stands for the parameters of a function when its body replaces a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.frontend.callees import Callee, effects_below, only_pure_calls
+from polytile.frontend.normalise import base_node
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.trees import copied, substituted, variables_in, written_name
+from polytile.frontend.typing import cast_to
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """`values` replace parameters by name; `copies` declare the parameters that need storage of their own."""
+
+    values: Mapping[str, c_ast.Node]
+    copies: tuple[c_ast.Decl, ...] = ()
+
+
+def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_values: bool) -> Arguments | None:
+    """Match the arguments of a call with the parameters, or None where that would change the program.
+
+    An argument takes the parameter's place when that gives the same value: it has no effect, and nothing that it
+    reads changes in the function. Otherwise the parameter becomes a variable (not with `only_values`).
+    """
+    given = list(call.args.exprs) if call.args is not None else []
+    if len(given) != len(callee.parameters) or any(True for a in given for _ in effects_below(a)):
+        return None
+    pairs = list(zip(callee.parameters, given, strict=True))
+    values: dict[str, c_ast.Node] = {}
+    copies: list[c_ast.Decl] = []
+    for name, argument in pairs:
+        shape = callee.scope.names[name].shape
+        if shape.layers:
+            continue
+        if _keeps_its_value(name, argument, callee, scope):
+            value = _scalar_value(argument, shape, scope)
+            if value is None:
+                return None
+            values[name] = value
+        elif only_values or shape.base is None:
+            return None
+        else:
+            copies.append(_declared(name, argument, shape))
+    for name, argument in pairs:
+        if callee.scope.names[name].shape.layers:
+            fits = _same_array(callee.scope.names[name], argument, scope, values) and not callee.writes(name)
+            if not fits or not _subscripts_stay(argument, callee, scope):
+                return None
+            values[name] = argument
+    return Arguments(values, tuple(copies))
+
+
+def _scalar_value(argument: c_ast.Node, shape: Shape, scope: Scope) -> c_ast.Node | None:
+    if shape.base is None or not only_pure_calls(argument, scope):
+        return None
+    if shape.base.kind == "struct":
+        return argument if isinstance(argument, c_ast.ID) else None
+    return cast_to(shape, argument, scope)
+
+
+def _keeps_its_value(name: str, argument: c_ast.Node, callee: Callee, scope: Scope) -> bool:
+    """Whether the argument means the same wherever the function mentions the parameter."""
+    if not callee.steps:
+        return True
+    memory = any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef | c_ast.FuncCall) for n in nodes_below(argument))
+    if memory or callee.writes(name):
+        return False
+    nodes = [n for step in callee.steps for n in nodes_below(step)]
+    own = {*callee.locals, *callee.parameters}
+    changed = {w for n in nodes if (w := written_name(n)) is not None and w not in own}
+    calls = any(isinstance(n, c_ast.FuncCall) for n in nodes)
+    uses = {str(use.name) for use in variables_in(argument)}
+    return not (uses & changed) and not (calls and any(_is_global(u, scope) for u in uses))
+
+
+def _is_global(name: str, scope: Scope) -> bool:
+    known = scope.lookup(name)
+    return known is None or known.level == "global"
+
+
+def _declared(name: str, argument: c_ast.Node, shape: Shape) -> c_ast.Decl:
+    coord = argument.coord
+    declarator = c_ast.TypeDecl(name, [], None, base_node(shape, coord), coord)
+    return c_ast.Decl(name, [], [], [], [], declarator, copied(argument), None, coord)
+
+
+def _same_array(parameter: Binding, argument: c_ast.Node, scope: Scope, values: Mapping[str, c_ast.Node]) -> bool:
+    """Whether an argument, `A` or a row `A[i]`, has the element type, rank and row lengths of the parameter."""
+    base, depth = _base_and_depth(argument)
+    given = scope.lookup(base.name) if isinstance(base, c_ast.ID) else None
+    if given is None or given.shape.base != parameter.shape.base or parameter.shape.base is None:
+        return False
+    wanted, found = parameter.shape.layers, given.shape.layers[depth:]
+    if len(wanted) != len(found) or any(layer.pointer for layer in (*wanted[1:], *given.shape.layers[1:])):
+        return False
+    return all(
+        a.extent is not None
+        and b.extent is not None
+        and _spelling(substituted(copied(a.extent), values), scope) == _spelling(b.extent, scope)
+        for a, b in zip(wanted[1:], found[1:], strict=True)
+    )
+
+
+def _base_and_depth(node: c_ast.Node) -> tuple[c_ast.Node, int]:
+    depth = 0
+    while isinstance(node, c_ast.ArrayRef):
+        node, depth = node.name, depth + 1
+    return node, depth
+
+
+def _subscripts_stay(argument: c_ast.Node, callee: Callee, scope: Scope) -> bool:
+    while isinstance(argument, c_ast.ArrayRef):
+        if not _keeps_its_value("", argument.subscript, callee, scope):
+            return False
+        argument = argument.name
+    return True
+
+
+def _spelling(extent: c_ast.Node, scope: Scope) -> str:
+    constant = scope.constant(extent)
+    if constant is not None:
+        return str(constant.value)
+    while isinstance(extent, c_ast.Cast):
+        extent = extent.expr
+    return str(CGenerator().visit(extent))
