@@ -183,7 +183,8 @@ def _range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
 def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
     """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
     dims = [f"p{i}" for i in range(len(names))]
-    terms = [f"{d} = {n}" if sizes is None else f"{d} mod {s} = {n}" for d, n, s in zip(dims, names, sizes or names)]
+    folded = dims if sizes is None else [f"{d} mod {s}" for d, s in zip(dims, sizes, strict=True)]
+    terms = [f"{point} = {name}" for point, name in zip(folded, names, strict=True)]
     where = isl.UnionSet(f"[{', '.join(names)}] -> {{ [{', '.join(dims)}] : {' and '.join(terms)} }}")
     values = isl.UnionMap.from_multi_union_pw_aff(node.band_get_partial_schedule())
     return values.intersect_range(where).domain()

@@ -2,45 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polytile.codegen.annotate import Annotation, BlockCoordinate
-from polytile.codegen.isl_ast import statements
-from polytile.codegen.isl_ast import expression as to_expr
-from polytile.ir.expr import CType, Expr, Stmt
+from polytile.codegen.isl_ast import GridRange, statements
+from polytile.ir.expr import CType, Stmt
+from polytile.ir.isl_expr import ast_options
+from polytile.ir.isl_expr import expression as to_expr
 from polytile.ir.isl_util import CONTEXT
 from polytile.ir.schedule import KERNEL
-
-
-@dataclass(frozen=True, slots=True)
-class GridRange:
-    """The first and the last block coordinate of one launch, over the host's iterators and the parameters."""
-
-    first: Expr
-    last: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class GeneratedTree:
-    """`body` holds For, If, Instance and Marked `kernel:N`; `grids` the ranges of each annotated occurrence."""
-
-    body: tuple[Stmt, ...]
-    grids: dict[str, tuple[GridRange, ...]]
-
-
-@contextmanager
-def _ast_options() -> Iterator[None]:
-    """min and max instead of nested conditions; isl keeps this in its context, so it is put back."""
-    before = CONTEXT.get_ast_build_detect_min_max()
-    CONTEXT.set_ast_build_detect_min_max(1)
-    try:
-        yield
-    finally:
-        CONTEXT.set_ast_build_detect_min_max(before)
 
 
 class _GridRanges:
@@ -87,23 +57,25 @@ def _flatten(space: isl.Space) -> isl.MultiAff:
     return flat
 
 
-def generate(annotation: Annotation, tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType) -> GeneratedTree:
-    """isl's AST for an annotated tree; loops are named `iterator`0, `iterator`1, ... by their depth."""
+def generate(
+    annotation: Annotation, tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType
+) -> tuple[Stmt, ...]:
+    """The statement tree (For, If, Instance, Marked `kernel:N`) of an annotated schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth."""
     depth = max_depth(tree)
     ids = isl.IdList.alloc(CONTEXT, depth)
     for i in range(depth):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
     ranges = _GridRanges(annotation, integer)
-    with _ast_options():
+    with ast_options():
         # islpy gives the build and a handle that must outlive it.
-        build, handle = isl.AstBuild.from_context(context).set_iterators(ids).set_after_each_mark(ranges)
+        build, _handle = isl.AstBuild.from_context(context).set_iterators(ids).set_after_each_mark(ranges)
         try:
             node = build.node_from_schedule(tree)
         except isl.Error:
             if ranges.error is not None:
                 raise ranges.error from None
             raise
-    return GeneratedTree(statements(node, integer), ranges.found)
+    return statements(node, ranges.found, integer)
 
 
 def max_depth(tree: isl.Schedule) -> int:
@@ -115,10 +87,3 @@ def max_depth(tree: isl.Schedule) -> int:
         deepest = max(deepest, int(node.get_schedule_depth()))
         stack.extend(node.child(i) for i in range(node.n_children()))
     return deepest + 1
-
-
-def parameter_expression(value: isl.PwAff, context: isl.Set, integer: CType) -> Expr:
-    """A piecewise quasi-affine expression over the parameters alone."""
-    with _ast_options():
-        build = isl.AstBuild.from_context(context)
-        return to_expr(build.expr_from_pw_aff(value), integer)

@@ -6,10 +6,10 @@ from functools import reduce
 
 import islpy as isl
 
-from polytile.codegen.ast_build import parameter_expression
 from polytile.diagnostics import UserError
 from polytile.ir.expr import LLONG, Binary, Expr, Literal
 from polytile.ir.host import Buffer, Transfer
+from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.scop import Array, Origin, Scop
 
 ZERO = Literal("0", LLONG)

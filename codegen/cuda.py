@@ -24,7 +24,7 @@ from polytile.ir.memory import Space, Storage
 
 def print_kernels(program: HostProgram) -> str:
     """Device code alone, without any header: what the run-time compiler takes."""
-    return render("kernels.cu.j2", helpers=_helpers([program]), program=_device_part(program))
+    return render("kernels.cu.j2", helpers=_helpers([program]), program=_device_part(program)).rstrip() + "\n"
 
 
 def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> str:

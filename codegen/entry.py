@@ -113,7 +113,7 @@ def print_entry(program: HostProgram) -> str:
         f"return {names.run}.result();",
     ]
     header = [line for text in program.summary for line in comment(text)]
-    return "\n".join([*header, *wrapped(start, parts, ")"), "{", *indented(body), "}", ""])
+    return "\n".join([*header, *wrapped(start, parts, ")"), "{", *indented(body), "}"])
 
 
 def _signature(program: HostProgram, names: _Names) -> tuple[str, list[str]]:

@@ -194,10 +194,7 @@ class Printer:
         arguments = expr.arguments
         expected = MATH_SIGNATURES.get(expr.function)
         if self.cpp and expected is not None and len(expected) == len(arguments):
-            arguments = tuple(
-                a if a.type == t else Cast(t, a)  # type: ignore[attr-defined]
-                for a, t in zip(arguments, expected, strict=True)
-            )
+            arguments = tuple(a if a.type == t else Cast(t, a) for a, t in zip(arguments, expected, strict=True))
         return f"{expr.function}({', '.join(self(a) for a in arguments)})"
 
     def _helper(self, function: str, arguments: tuple[Expr, ...]) -> str:

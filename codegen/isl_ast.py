@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import INT, Binary, Call, CType, Expr, For, If, Literal, Name, Stmt, Ternary, Unary, rewrite
-
-OP = isl.ast_expr_op_type
-BINARY_OPS = {
-    OP.add: "+",
-    OP.sub: "-",
-    OP.mul: "*",
-    OP.div: "/",  # exact
-    OP.pdiv_q: "/",  # of a non-negative number
-    OP.pdiv_r: "%",
-    OP.zdiv_r: "%",  # only compared with 0
-    OP.eq: "==",
-    OP.le: "<=",
-    OP.lt: "<",
-    OP.ge: ">=",
-    OP.gt: ">",
-    OP.and_: "&&",
-    OP.and_then: "&&",
-    OP.or_: "||",
-    OP.or_else: "||",
-}
+from polytile.ir.expr import INT, CType, Expr, For, If, Name, Stmt, rewrite
+from polytile.ir.isl_expr import expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,69 +21,50 @@ class Instance(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
+class GridRange:
+    """The first and the last block coordinate of one launch, over the host's iterators and the parameters."""
+
+    first: Expr
+    last: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Marked(Stmt):
-    """The part of the tree under the mark `name`; `annotation` identifies this occurrence of it."""
+    """The part of the tree under the mark `name`; `grid` has a range for each block coordinate of a kernel."""
 
     name: str
-    annotation: str
+    grid: tuple[GridRange, ...]
     body: tuple[Stmt, ...]
 
 
-def expression(expr: isl.AstExpr, integer: CType = INT) -> Expr:
-    """An isl AST expression over names and integers."""
-    kind = expr.get_type()
-    if kind == isl.ast_expr_type.int:
-        value = expr.get_val().to_python()
-        return Literal(str(value), integer) if value >= 0 else Unary("-", Literal(str(-value), integer), integer)
-    if kind == isl.ast_expr_type.id:
-        return Name(str(expr.get_id().get_name()), integer)
-    op = expr.get_op_type()
-    arguments = [expression(expr.get_op_arg(i), integer) for i in range(expr.get_op_n_arg())]
-    if op in (OP.max, OP.min):
-        function = "max" if op == OP.max else "min"
-        total = arguments[0]
-        for argument in arguments[1:]:
-            total = Call(function, (total, argument), integer)
-        return total
-    if op == OP.minus:
-        return Unary("-", arguments[0], integer)
-    if op == OP.fdiv_q:
-        return Call("floord", tuple(arguments), integer)
-    if op in (OP.cond, OP.select):
-        return Ternary(arguments[0], arguments[1], arguments[2], integer)
-    if op in BINARY_OPS:
-        return Binary(BINARY_OPS[op], arguments[0], arguments[1], INT if op in _LOGICAL else integer)
-    raise InternalError(f"an expression isl should not make here: {expr}")
+Grids = Mapping[str, tuple[GridRange, ...]]  # by the annotation of a kernel mark in isl's AST
 
 
-_LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, OP.and_, OP.and_then, OP.or_, OP.or_else)
-
-
-def statements(node: isl.AstNode, integer: CType = INT) -> tuple[Stmt, ...]:
+def statements(node: isl.AstNode, grids: Grids, integer: CType = INT) -> tuple[Stmt, ...]:
     """An isl AST as a statement tree of For, If, Instance and Marked."""
     kind = node.get_type()
     if kind == isl.ast_node_type.block:
         children = node.block_get_children()
-        return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), integer))
+        return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), grids, integer))
     if kind == isl.ast_node_type.for_:
-        return _loop(node, integer)
+        return _loop(node, grids, integer)
     if kind == isl.ast_node_type.if_:
-        otherwise = statements(node.if_get_else_node(), integer) if node.if_has_else_node() else ()
+        otherwise = statements(node.if_get_else_node(), grids, integer) if node.if_has_else_node() else ()
         condition = expression(node.if_get_cond(), integer)
-        return (If(condition, statements(node.if_get_then_node(), integer), otherwise),)
+        return (If(condition, statements(node.if_get_then_node(), grids, integer), otherwise),)
     if kind == isl.ast_node_type.mark:
         annotation = node.get_annotation()
-        tag = str(annotation.get_name()) if annotation is not None else ""
-        return (Marked(str(node.mark_get_id().get_name()), tag, statements(node.mark_get_node(), integer)),)
+        grid = grids[str(annotation.get_name())] if annotation is not None else ()
+        return (Marked(str(node.mark_get_id().get_name()), grid, statements(node.mark_get_node(), grids, integer)),)
     call = node.user_get_expr()
     name = str(call.get_op_arg(0).get_id().get_name())
     return (Instance(name, tuple(expression(call.get_op_arg(i), integer) for i in range(1, call.get_op_n_arg()))),)
 
 
-def _loop(node: isl.AstNode, integer: CType) -> tuple[Stmt, ...]:
+def _loop(node: isl.AstNode, grids: Grids, integer: CType) -> tuple[Stmt, ...]:
     iterator = expression(node.for_get_iterator(), integer)
     assert isinstance(iterator, Name)
-    body = statements(node.for_get_body(), integer)
+    body = statements(node.for_get_body(), grids, integer)
     lower = expression(node.for_get_init(), integer)
     if node.for_is_degenerate():
         return tuple(substitute(s, iterator.name, lower) for s in body)
@@ -134,5 +96,6 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
         case Instance():
             return Instance(stmt.statement, tuple(rewrite(v, change) for v in stmt.values))
         case Marked():
-            return Marked(stmt.name, stmt.annotation, many(stmt.body))
+            grid = tuple(GridRange(rewrite(g.first, change), rewrite(g.last, change)) for g in stmt.grid)
+            return Marked(stmt.name, grid, many(stmt.body))
     raise InternalError(f"unexpected in a generated tree: {stmt}")

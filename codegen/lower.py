@@ -6,14 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polytile.codegen.annotate import Annotation, KernelShape
-from polytile.codegen.ast_build import GeneratedTree, GridRange, generate
+from polytile.codegen.ast_build import generate
 from polytile.codegen.buffers import buffers
-from polytile.codegen.isl_ast import Instance, Marked
+from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops, simple
+from polytile.codegen.tidy import merge_scopes, tidy
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import INT, LLONG, LONG, Access, Assign, Binary, CType, Declare, Expr, For, If, Literal, Name, Scope, Stmt
-from polytile.ir.expr import rewrite, walk
+from polytile.ir.expr import (
+    INT,
+    LLONG,
+    LONG,
+    Access,
+    Assign,
+    Binary,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    rewrite,
+    walk,
+)
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -57,14 +75,14 @@ class _Lowering:
     schedule: MappedSchedule
     given: LoweringInput
     annotation: Annotation
-    generated: GeneratedTree
+    generated: tuple[Stmt, ...]
     names: Names
     integer: CType
 
     def program(self) -> HostProgram:
         kernels: list[Kernel] = []
         taken = frozenset(p.name for p in self.scop.parameters)
-        body = rename_loops(self.generated.body, self.scop, taken)
+        body = rename_loops(self.generated, self.scop, taken)
         host = self._host(body, kernels, taken)
         inside = frozenset(a for homes in self.given.storage.values() for a in homes)
         return HostProgram(
@@ -100,7 +118,7 @@ class _Lowering:
 
     def _launch(self, mark: Marked, kernels: list[Kernel], scope: frozenset[str]) -> Launch:
         shape = self.annotation.kernels[int(mark.name.partition(":")[2])]
-        ranges = self.generated.grids[mark.annotation]
+        ranges = mark.grid
         kernel = _KernelBuilder(self, shape, ranges, scope, len(kernels)).build(mark.body)
         kernels.append(kernel)
         extents: dict[str, Expr] = {"x": Literal("1"), "y": Literal("1"), "z": Literal("1")}
@@ -118,13 +136,14 @@ class _KernelBuilder:
     number: int  # in the order of the launches in the text
 
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
-        lowered = self._body(body)
-        axes = {c: axis for c, axis in self.shape.threads}
-        coordinates = [Coordinate(n, f"threadIdx.{axis}") for n, axis in axes.items()]
+        lowered = merge_scopes(tidy(self._body(body)))
+        coordinates = [Coordinate(name, f"threadIdx.{axis}") for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
-            if block.axis == "x":
+            if block.axis == "x" and _is_zero(grid.first):
                 coordinates.append(Coordinate(block.name, "blockIdx.x"))
-                lowered = _shifted(lowered, block.name, grid.first, self.owner.integer)
+            elif block.axis == "x":
+                first = plus(grid.first, Name("blockIdx.x", self.owner.integer), self.owner.integer)
+                lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
         used = _names(lowered)
@@ -203,13 +222,11 @@ class _KernelBuilder:
         return tuple(found)
 
     def _summary(self) -> tuple[str, ...]:
-        lines = [f"{s.location.short}: {s.text}" if s.location.line else f"{s.name}: {s.text}" for s in self._statements()]
+        statements = [self.owner.scop.statement(n) for n in self.shape.statements]
+        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
         blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
         x, y, z = self.shape.block
         return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
-
-    def _statements(self) -> list[Statement]:
-        return [self.owner.scop.statement(n) for n in self.shape.statements]
 
 
 def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
@@ -251,16 +268,8 @@ def _writes(body: tuple[Stmt, ...], array: str) -> bool:
     return any(isinstance(t, Access) and t.array == array for t in targets)
 
 
-def _shifted(body: tuple[Stmt, ...], name: str, first: Expr, integer: CType) -> tuple[Stmt, ...]:
-    """Count a block coordinate from the first one that has work."""
-    if isinstance(first, Literal) and first.text == "0":
-        return body
-    shifted = plus(first, Name(name, integer), integer)
-
-    def change(node: Expr) -> Expr:
-        return shifted if isinstance(node, Name) and node.name == name else node
-
-    return tuple(rewrite(s, change) for s in body)
+def _is_zero(value: Expr) -> bool:
+    return isinstance(value, Literal) and value.text == "0"
 
 
 def plus(a: Expr, b: Expr, integer: CType) -> Expr:
@@ -298,7 +307,7 @@ def lower_sequential(scop: Scop) -> tuple[Stmt, ...]:
     integer = index_type(scop)
     tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
     generated = generate(Annotation(scop, names), tree, scop.context, names.prefix("c"), integer)
-    body = rename_loops(generated.body, scop, frozenset(p.name for p in scop.parameters))
+    body = rename_loops(generated, scop, frozenset(p.name for p in scop.parameters))
     return _bound(body, scop, integer)
 
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from polytile.codegen.spelling import NOT_FREE
 from polytile.ir.expr import Declare, For, walk
 from polytile.ir.scop import Scop
 
-# What C++, CUDA's headers or our own helpers would not let a variable be called.
-RESERVED = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue
-    decltype default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline
-    int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return
-    short signed sizeof static static_assert static_cast struct switch template this throw true try typedef typeid
-    typename union unsigned using virtual void volatile wchar_t while xor xor_eq restrict
-    threadIdx blockIdx blockDim gridDim warpSize min max floord pmod""".split()
+C_KEYWORDS = frozenset(
+    ("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float")
+    + ("for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof")
+    + ("static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while")
 )
+RESERVED = C_KEYWORDS | NOT_FREE | {"min", "max"}
 
 
 @dataclass

@@ -33,7 +33,7 @@ def _rename(stmt: Stmt, scop: Scop, taken: frozenset[str]) -> Stmt:
             then, otherwise = (rename_loops(b, scop, taken) for b in (stmt.then, stmt.otherwise))
             return If(stmt.condition, then, otherwise, stmt.location)
         case Marked():
-            return Marked(stmt.name, stmt.annotation, rename_loops(stmt.body, scop, taken))
+            return Marked(stmt.name, stmt.grid, rename_loops(stmt.body, scop, taken))
     return stmt
 
 

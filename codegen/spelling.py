@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 # Keywords of C++ alone, and what CUDA's headers define as variables or macros.
-_NOT_FREE = """
+_WORDS = """
     alignas alignof and and_eq asm bitand bitor bool catch char16_t char32_t char8_t class compl concept consteval
     constexpr constinit const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend
     mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast
@@ -15,13 +15,13 @@ _NOT_FREE = """
     threadIdx blockIdx blockDim gridDim warpSize linux unix major minor makedev stdin stdout stderr errno assert NULL
     EOF INFINITY NAN HUGE_VAL
 """
-_RESERVED = frozenset(_NOT_FREE.split())
+NOT_FREE = frozenset(_WORDS.split())
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|[A-Za-z_]\w*')
 
 
 def identifier(name: str) -> str:
     """`name` as it is spelt in CUDA C++: `new` is `polytile_new`."""
-    return f"polytile_{name}" if name in _RESERVED else name
+    return f"polytile_{name}" if name in NOT_FREE else name
 
 
 def to_cpp(text: str) -> str:

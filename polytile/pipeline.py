@@ -20,6 +20,7 @@ from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.scheduling.classic import band_schedule
 from polytile.scheduling.dependences import Dependences, analyse
+from polytile.scheduling.expand import expand
 from polytile.scheduling.legality import BarrierReason, Proof, prove
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu
@@ -63,6 +64,18 @@ class Compilation:
 def find_dependences(state: Compilation) -> Compilation:
     """Dependence analysis."""
     return replace(state, dependences=analyse(state.scop))
+
+
+def expand_storage(state: Compilation) -> Compilation:
+    """Expansion of what serialises loops by its reuse alone; the dependences are found anew."""
+    assert state.dependences is not None
+    scop, notes = expand(state.scop, state.dependences)
+    if scop is state.scop:
+        return state
+    state = find_dependences(replace(state, scop=scop))
+    for note in notes:
+        state = state.with_remark(note)
+    return state
 
 
 def find_schedule(state: Compilation) -> Compilation:
@@ -119,7 +132,7 @@ def generate_program(state: Compilation) -> Compilation:
     program = lower(state.scop, state.schedule, given)
     kernels = len(program.kernels)
     return replace(state, program=program).with_remark(
-        f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' if kernels != 1 else ''}; {state.proof}"
+        f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
     )
 
 
@@ -140,6 +153,7 @@ def _named(scop: Scop, name: str) -> str:
 
 STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
     ("dependences", find_dependences),
+    ("expansion", expand_storage),
     ("schedule", find_schedule),
     ("legality", prove_schedule),
     ("ast", generate_program),

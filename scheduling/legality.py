@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.diagnostics import IllegalSchedule, Location
-from polytile.ir.isl_util import OverBudget, budget, mark_name, sample
+from polytile.ir.isl_util import OverBudgetError, budget, mark_name, sample
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.dependences import Dependences
@@ -177,7 +177,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
         with budget(max_operations):
             _check_domain(scop, schedule.tree)
             walk.node(schedule.tree.get_root(), needed, None, "")
-    except OverBudget:
+    except OverBudgetError:
         return Proof(False, 0)
     if walk.violations:
         raise illegal(scop, dependences, walk.violations[0])

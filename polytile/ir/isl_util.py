@@ -16,13 +16,13 @@ T = TypeVar("T")
 CONTEXT: isl.Context = isl.DEFAULT_CONTEXT
 
 
-class OverBudget(Exception):
+class OverBudgetError(Exception):
     """An isl computation used up its operation budget."""
 
 
 @contextmanager
 def budget(operations: int) -> Iterator[None]:
-    """Bound the isl operations of the block; raises OverBudget when they run out.
+    """Bound the isl operations of the block; raises OverBudgetError when they run out.
 
     isl reports exhaustion in several ways (an error, a null result), so every isl error inside the block that
     happens with the budget spent counts as exhaustion.
@@ -33,7 +33,7 @@ def budget(operations: int) -> Iterator[None]:
         yield
     except isl.Error as error:
         if "operations" in str(error) or "null" in str(error).lower() or "call to" in str(error):
-            raise OverBudget(str(error)) from error
+            raise OverBudgetError(str(error)) from error
         raise
     finally:
         CONTEXT.set_max_operations(0)
@@ -44,7 +44,7 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     """The maps of a union, in a reproducible order (by their tuple names)."""
     found: list[isl.Map] = []
     union.foreach_map(found.append)
-    return sorted(found, key=lambda m: (_tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out), m.dim(isl.dim_type.in_)))
+    return sorted(found, key=lambda m: (_tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out)))
 
 
 def sets(union: isl.UnionSet) -> list[isl.Set]:
@@ -100,7 +100,10 @@ def constant_value(pw: isl.PwAff) -> int | None:
     return value[0] if value and all(v == value[0] for v in value) else None
 
 
-def sample(relation: isl.UnionMap | isl.Map) -> tuple[str, tuple[int, ...], str, tuple[int, ...], dict[str, int]] | None:
+Pair = tuple[str, tuple[int, ...], str, tuple[int, ...], dict[str, int]]
+
+
+def sample(relation: isl.UnionMap | isl.Map) -> Pair | None:
     """One pair of a relation between statement instances, with small values where isl finds them:
     (source, its iterators, sink, its iterators, parameters); None when the relation is empty."""
     union = relation if isinstance(relation, isl.UnionMap) else isl.UnionMap.from_map(relation)

@@ -7,8 +7,8 @@ Marks, from the root down (positions are found by them, never by depth):
   kernel. Blocks of one launch are unordered.
 - `thread[8,32]`: the band below gives points that threads share out: thread coordinate = point modulo the size, and
   one thread runs its points in order. Every thread mark of a kernel has the same sizes, those of the block.
-- `sync`: directly above a serial band or a sequence inside a kernel, outside thread bands: a barrier ends each iteration,
-  or stands between the children.
+- `sync`: directly above a serial band or a sequence inside a kernel, outside thread bands: a barrier ends each
+  iteration, or stands between the children.
 
 Bands that no mark claims are serial: on the host above a kernel, in each thread inside one. A statement below no thread
 mark runs in thread 0 of its block.

@@ -1,0 +1,104 @@
+"""Small rewrites that make kernels read as a person would write them; none changes what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+
+
+def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Name the iterators before the conditions that test them, and drop braces that guard nothing.
+
+    before: if (ti + 8 * bi < n) { { const int i = ti + 8 * bi; A[i] = 0; } }
+    after:  const int i = ti + 8 * bi; if (i < n) { A[i] = 0; }
+    """
+    return tuple(_flat(_tidy(stmt) for stmt in body))
+
+
+def _tidy(stmt: Stmt) -> list[Stmt]:
+    match stmt:
+        case For():
+            body = _unwrapped(tidy(stmt.body))
+            return [For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)]
+        case If():
+            then, otherwise = _unwrapped(tidy(stmt.then)), _unwrapped(tidy(stmt.otherwise))
+            return _hoisted(If(stmt.condition, then, otherwise, stmt.location))
+        case Scope():
+            return [Scope(tidy(stmt.body))]
+    return [stmt]
+
+
+def _flat(parts: Iterable[list[Stmt]]) -> Iterable[Stmt]:
+    for part in parts:
+        yield from part
+
+
+def _unwrapped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The braces of an only statement are those of the loop or branch around it."""
+    if len(body) == 1 and isinstance(body[0], Scope):
+        return body[0].body
+    return body
+
+
+def _hoisted(branch: If) -> list[Stmt]:
+    """Move the leading declarations of the then-branch in front when the condition tests their values."""
+    declared: list[Declare] = []
+    for stmt in branch.then:
+        if not isinstance(stmt, Declare) or stmt.value is None:
+            break
+        declared.append(stmt)
+    condition = branch.condition
+    for d in declared:
+        condition = _named(condition, d)
+    used = {n.name for n in walk(condition) if isinstance(n, Name)}
+    wanted = {d.name for d in declared}
+    known = {n.name for n in walk(branch.condition) if isinstance(n, Name)}
+    if not wanted & used or wanted & known or branch.otherwise:
+        return [branch]
+    return [Scope((*declared, If(condition, branch.then[len(declared) :], (), branch.location)))]
+
+
+def _named(condition: Expr, declared: Declare) -> Expr:
+    def change(node: Expr) -> Expr:
+        return Name(declared.name, declared.type) if node == declared.value else node
+
+    return rewrite(condition, change)  # type: ignore[no-any-return]
+
+
+def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Neighbouring scopes that open with the same declarations become one.
+
+    before: { const int i = c0; A[i] = 0; } { const int i = c0; B[i] = 0; }
+    after:  { const int i = c0; A[i] = 0; B[i] = 0; }
+    """
+    merged: list[Stmt] = []
+    for stmt in body:
+        stmt = _inside(stmt)
+        previous = merged[-1] if merged else None
+        if isinstance(stmt, Scope) and isinstance(previous, Scope):
+            shared = _declarations(stmt)
+            if shared and shared == _declarations(previous):
+                merged[-1] = Scope((*previous.body, *stmt.body[len(shared) :]))
+                continue
+        merged.append(stmt)
+    return tuple(merged)
+
+
+def _inside(stmt: Stmt) -> Stmt:
+    match stmt:
+        case For():
+            body = _unwrapped(merge_scopes(stmt.body))
+            return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)
+        case If():
+            then, otherwise = _unwrapped(merge_scopes(stmt.then)), _unwrapped(merge_scopes(stmt.otherwise))
+            return If(stmt.condition, then, otherwise, stmt.location)
+        case Scope():
+            return Scope(merge_scopes(stmt.body))
+    return stmt
+
+
+def _declarations(scope: Scope) -> tuple[Stmt, ...]:
+    """The declarations at the top of a scope."""
+    count = next((i for i, s in enumerate(scope.body) if not isinstance(s, Declare)), len(scope.body))
+    return scope.body[:count]

@@ -1,0 +1,86 @@
+"""The classic strategy: isl's Pluto-style scheduler, with coincidence, under a budget [Verdoolaege et al. 2013, section 4].
+
+Its result is a schedule tree of permutable bands with coincident members; mapping.py gives it to blocks and threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import islpy as isl
+
+from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, transform_node
+from polytile.ir.scop import Scop
+from polytile.scheduling.bands import Member, insert_band, members_of
+from polytile.scheduling.dependences import Dependences
+
+
+@contextmanager
+def _scheduler_options() -> Iterator[None]:
+    """Outer parallelism first, as deep bands as possible; isl keeps these in its context, so they are put back."""
+    outer, depth = CONTEXT.get_schedule_outer_coincidence(), CONTEXT.get_schedule_maximize_band_depth()
+    CONTEXT.set_schedule_outer_coincidence(1)
+    CONTEXT.set_schedule_maximize_band_depth(1)
+    try:
+        yield
+    finally:
+        CONTEXT.set_schedule_outer_coincidence(outer)
+        CONTEXT.set_schedule_maximize_band_depth(depth)
+
+
+def band_schedule(scop: Scop, dependences: Dependences, max_operations: int) -> tuple[isl.Schedule, tuple[str, ...]]:
+    """A schedule tree of permutable bands for the Scop, and notes for the user.
+
+    When isl's scheduler uses up `max_operations`, the original order stands in, with its parallel loops marked.
+    """
+    constraints = (
+        isl.ScheduleConstraints.on_domain(scop.domain.intersect_params(scop.context))
+        .set_context(scop.context)
+        .set_validity(dependences.all)
+        .set_coincidence(dependences.all)
+        .set_proximity(dependences.flow)
+    )
+    try:
+        with _scheduler_options(), budget(max_operations):
+            return constraints.compute_schedule(), ()
+    except OverBudgetError:
+        note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
+        return original_order(scop, dependences), (note,)
+
+
+def original_order(scop: Scop, dependences: Dependences) -> isl.Schedule:
+    """The source's own loops, each marked coincident where it carries no dependence."""
+    tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
+    return mark_coincident(tree, dependences.all)
+
+
+def mark_coincident(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
+    """Recompute which band members carry no dependence; bands of several members that are not marked permutable are
+    split, so that each member stands alone.
+
+    before: band [t, i], nothing known
+    after:  band [t] (serial) with the band [i] (coincident) below
+    """
+    return _mark(tree.get_root(), dependences).get_schedule()
+
+
+def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
+    if node.get_type() == isl.schedule_node_type.filter:
+        own = node.filter_get_filter()
+        pairs = pairs.intersect_domain(own).intersect_range(own)
+    if node.get_type() != isl.schedule_node_type.band or node.band_n_member() == 0:
+        return transform_node(node, lambda child: _mark(child, pairs))
+    if node.band_n_member() > 1 and not node.band_get_permutable():
+        return _mark(node.band_split(1), pairs)
+    partial = node.band_get_partial_schedule()
+    members = [Member(m.value, _carries_nothing(m, pairs)) for m in members_of(node)]
+    permutable = bool(node.band_get_permutable())
+    node = insert_band(node.delete(), members, permutable)
+    below = pairs.eq_at_multi_union_pw_aff(partial)
+    return transform_node(node, lambda child: _mark(child, below))
+
+
+def _carries_nothing(member: Member, pairs: isl.UnionMap) -> bool:
+    alone = isl.MultiUnionPwAff.from_union_pw_aff(member.value)
+    return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(alone)))

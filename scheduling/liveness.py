@@ -1,0 +1,42 @@
+"""Which arrays the host must copy to the device before the kernels, and back after them."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.ir.host import Transfer
+from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.dependences import Dependences
+
+
+def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:
+    """The transfers of all arrays of a Scop.
+
+    An array is copied in when a read may see a value from before the SCoP, or when it is copied out but not all of it
+    is certainly written (the rest must survive the copy back).
+    """
+    return tuple(_transfer(scop, dependences, array) for array in scop.arrays)
+
+
+def _transfer(scop: Scop, dependences: Dependences, array: Array) -> Transfer:
+    only = frozenset((array.name,))
+    every = scop.accesses(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only)
+    if every.is_empty():
+        return Transfer(array, None, False, False)
+    touched = isl.Set.from_union_set(every.range())
+    if array.origin is not Origin.EXTERNAL:
+        return Transfer(array, touched, False, False)
+    written = scop.written(array.name)
+    copy_out = written and array.live_out
+    read_first = not dependences.of(array.name).uninitialised.is_empty() and array.live_in
+    return Transfer(array, touched, read_first or (copy_out and not _all_written(scop, array)), copy_out)
+
+
+def _all_written(scop: Scop, array: Array) -> bool:
+    """Only a scalar is known to be overwritten as a whole: an array's declared extents may exceed what is accessed."""
+    if array.rank or array.fields:
+        return False
+    must = scop.accesses(AccessKind.WRITE, arrays=frozenset((array.name,)))
+    wanted = isl.UnionSet(f"{{ {array.name}[] }}")
+    certainly = must.range().gist_params(scop.context)
+    return bool(wanted.is_subset(certainly))

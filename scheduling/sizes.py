@@ -1,0 +1,120 @@
+"""Tile and block sizes of each kernel: the defaults, `--tile`, `--block` and PPCG's `--sizes`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from polytile.diagnostics import UsageError
+from polytile.gpu import Gpu
+from polytile.options import Options
+
+# Enough threads to hide latency, whole warps along x; outermost first.
+DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSizes:
+    """`tile` has one entry for each mapped loop, then one for each serial loop that is to be tiled too; `block` one for
+    each mapped loop."""
+
+    tile: tuple[int, ...]
+    block: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeTable:
+    """Sizes given for single kernels: kernel number -> sizes."""
+
+    tiles: dict[int, tuple[int, ...]]
+    blocks: dict[int, tuple[int, ...]]
+
+
+def parse_sizes(text: str | None) -> SizeTable:
+    """Read `{ kernel[0] -> tile[32, 32]; kernel[1] -> block[128] }`; raises UsageError."""
+    table = SizeTable({}, {})
+    if not text:
+        return table
+    try:
+        union = isl.UnionMap(text)
+    except isl.Error:
+        raise UsageError(
+            f"--sizes: cannot read {text!r}", hint="for example { kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }"
+        ) from None
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    for m in found:
+        what = m.get_tuple_name(isl.dim_type.out)
+        if m.get_tuple_name(isl.dim_type.in_) != "kernel" or what not in ("tile", "block") or m.dim(isl.dim_type.in_) != 1:
+            raise UsageError("--sizes maps kernel[number] to tile[...] or block[...]")
+        target = table.tiles if what == "tile" else table.blocks
+        for number, sizes in _points(m):
+            if min(sizes, default=1) < 1:
+                raise UsageError(f"--sizes: {what} sizes are positive")
+            target[number] = sizes
+    return table
+
+
+def _points(m: isl.Map) -> list[tuple[int, tuple[int, ...]]]:
+    wrapped = m.wrap()
+    if not wrapped.is_bounded():
+        raise UsageError("--sizes: each size is one number")
+    found: list[tuple[int, tuple[int, ...]]] = []
+
+    def visit(point: isl.Point) -> None:
+        values = [point.get_coordinate_val(isl.dim_type.set, i).to_python() for i in range(wrapped.dim(isl.dim_type.set))]
+        found.append((values[0], tuple(values[1:])))
+
+    wrapped.foreach_point(visit)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChooser:
+    """Picks the sizes of kernel after kernel."""
+
+    options: Options
+    table: SizeTable
+    gpu: Gpu
+
+    def choose(self, kernel: int, mapped: int, members: int) -> KernelSizes:
+        """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads."""
+        asked_tile = self.table.tiles.get(kernel, self.options.tile)
+        asked_block = self.table.blocks.get(kernel, self.options.block)
+        tile = _spread(asked_tile, members)
+        block = _spread_inner(asked_block, mapped)
+        default = DEFAULT_BLOCK[mapped]
+        if not block:
+            block = tuple(min(d, t) for d, t in zip(default, tile, strict=False)) if tile else default
+        if not tile:
+            tile = block
+        elif len(tile) < mapped:
+            tile += block[len(tile) :]
+        self._check(kernel, block)
+        return KernelSizes(tile, block)
+
+    def _check(self, kernel: int, block: tuple[int, ...]) -> None:
+        limits = tuple(reversed(self.gpu.block_limit))[-len(block) :]
+        if prod(block) > self.gpu.threads_per_block or any(b > limit for b, limit in zip(block, limits, strict=True)):
+            shape = "x".join(map(str, block))
+            raise UsageError(
+                f"kernel {kernel}: a block of {shape} = {prod(block)} threads is larger than the GPU allows",
+                hint=f"at most {self.gpu.threads_per_block} threads, and at most 64 along z",
+            )
+
+
+def _spread(sizes: tuple[int, ...], members: int) -> tuple[int, ...]:
+    """One number stands for every loop; more numbers than loops are ignored from the end."""
+    return sizes * members if len(sizes) == 1 else sizes[:members]
+
+
+def _spread_inner(sizes: tuple[int, ...], mapped: int) -> tuple[int, ...]:
+    """Block sizes belong to the innermost mapped loops; missing outer ones are 1, surplus outer ones multiply in."""
+    if not sizes:
+        return ()
+    if len(sizes) < mapped:
+        return (1,) * (mapped - len(sizes)) + sizes
+    surplus = len(sizes) - mapped
+    return (prod(sizes[: surplus + 1]), *sizes[surplus + 1 :])
