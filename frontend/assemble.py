@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polytile.diagnostics import UserError
+from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.directives import check_directives
 from polytile.frontend.inline import Inlined, inlined
@@ -37,6 +37,8 @@ class FileContext:
 
 def assemble(context: FileContext, place: Place, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
+    if place.span is None:
+        raise InternalError(f"the lines of the SCoP at {place.location} are not known")
     check_directives(context.file.source.raw, place.span, context.file.source.path)
     _check_declarations_after(place)
     assumptions = assumptions_of(context.file, place)

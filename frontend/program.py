@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.assemble import FileContext, assemble
-from polytile.frontend.autodetect import detected
+from polytile.frontend.autodetect import detect
 from polytile.frontend.extract import extract
 from polytile.frontend.regions import Place
 from polytile.frontend.sequential import sequential_source
-from polytile.frontend.source import named, read_places
+from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.ir.scop import Scop, Span
 
 
@@ -58,9 +58,17 @@ def read_program(
             refusals.append(Refusal(error, name, place.span))
     if autodetect:
         taken = {p.function_name for p in places}
-        found, refused = detected(context, taken, lambda place, name: scop_of(context, place, name))
-        scops += found
-        refusals += [Refusal(error, name, span) for error, name, span in refused]
+        counts: dict[str, int] = {}
+
+        def attempt(place: Place) -> Scop:
+            numbered = dict(counts)
+            scop = scop_of(context, place, fresh_scop_name(place.function_name, numbered, context.file.names))
+            counts.update(numbered)
+            return scop
+
+        found = detect(context, taken, attempt)
+        scops += found.scops
+        refusals += [Refusal(error, None, place.span) for error, place in found.refused]
     if not scops and not refusals:
         raise _nothing_found(source.path, autodetect)
     return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals))

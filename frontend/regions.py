@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
@@ -32,7 +32,10 @@ class Place:
     following: tuple[c_ast.Node, ...]
     path: tuple[c_ast.Node, ...]
     location: Location
-    span: Span
+    span: Span | None  # None until the lines of a detected loop are known
+
+    def at(self, span: Span) -> Place:
+        return replace(self, span=span)
 
     @property
     def function_name(self) -> str:

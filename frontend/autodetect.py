@@ -1,0 +1,140 @@
+"""Looking for SCoPs in a file without pragmas: outermost loops that extraction accepts, neighbours joined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from pycparser import c_ast
+
+from polytile.diagnostics import UserError
+from polytile.frontend.assemble import FileContext
+from polytile.frontend.loop_text import loops_span
+from polytile.frontend.parse import location_of
+from polytile.frontend.regions import Place, functions
+from polytile.frontend.scope import Scope
+from polytile.frontend.trees import block_items
+from polytile.ir.scop import Scop
+
+_Path = tuple[c_ast.Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The SCoPs found, and the loops that are none with the reason."""
+
+    scops: tuple[Scop, ...]
+    refused: tuple[tuple[UserError, Place], ...]
+
+
+def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Place], Scop]) -> Detection:
+    """Try the loops of every function that is not in `taken`; `attempt` raises `UserError` for what is no SCoP.
+
+    Neighbouring loops become one SCoP when they can. Below a loop that is refused, inner loops are tried.
+    """
+    search = _Search(context, attempt)
+    for function, scope in functions(context.file):
+        if function.decl.name not in taken and location_of(function).file == context.file.source.path:
+            search.block(function, function.body, scope.child(), ())
+    return Detection(tuple(search.scops), tuple(search.refused))
+
+
+@dataclass(slots=True)
+class _Search:
+    context: FileContext
+    attempt: Callable[[Place], Scop]
+    scops: list[Scop] = field(default_factory=list)
+    refused: list[tuple[UserError, Place]] = field(default_factory=list)
+
+    def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
+        items = block_items(block)
+        start = 0
+        for is_loop, group in groupby(items, key=lambda i: isinstance(i, c_ast.For)):
+            members = list(group)
+            end = start + len(members)
+            if is_loop:
+                self._run(function, members, items[end:], scope, (*path, block))
+            else:
+                for item in members:
+                    scope.bind(item)
+                    self._below(function, item, scope, (*path, block))
+            start = end
+
+    def _below(self, function: c_ast.FuncDef, node: c_ast.Node | None, scope: Scope, path: _Path) -> None:
+        match node:
+            case c_ast.Compound():
+                self.block(function, node, scope.child(), path)
+            case c_ast.While() | c_ast.DoWhile():
+                self._statement(function, node.stmt, scope, (*path, node))
+            case c_ast.If():
+                self._statement(function, node.iftrue, scope, (*path, node))
+                self._statement(function, node.iffalse, scope, (*path, node))
+
+    def _statement(self, function: c_ast.FuncDef, node: c_ast.Node | None, scope: Scope, path: _Path) -> None:
+        """A statement under a header; it need not be a block."""
+        if isinstance(node, c_ast.For):
+            self._run(function, [node], [], scope, path)
+        else:
+            self._below(function, node, scope, path)
+
+    def _run(
+        self,
+        function: c_ast.FuncDef,
+        loops: list[c_ast.Node],
+        following: list[c_ast.Node],
+        scope: Scope,
+        path: _Path,
+    ) -> None:
+        """Neighbouring loops: all as one SCoP, else the longest accepted stretches, else each alone."""
+        whole = self._try(function, loops, following, scope, path)
+        if isinstance(whole, Scop):
+            self.scops.append(whole)
+            return
+        if len(loops) == 1:
+            self._refuse(function, loops[0], whole, scope, path)
+            return
+        alone = [self._try(function, [n], [*loops[k + 1 :], *following], scope, path) for k, n in enumerate(loops)]
+        for good, group in groupby(range(len(loops)), key=lambda k: isinstance(alone[k], Scop)):
+            members = list(group)
+            after = [*loops[members[-1] + 1 :], *following]
+            if good and 1 < len(members) < len(loops):
+                joined = self._try(function, [loops[k] for k in members], after, scope, path)
+                if isinstance(joined, Scop):
+                    self.scops.append(joined)
+                    continue
+            for k in members:
+                self._keep(function, loops[k], alone[k], scope, path)
+
+    def _keep(
+        self, function: c_ast.FuncDef, loop: c_ast.Node, result: Scop | tuple[UserError, Place], scope: Scope, path: _Path
+    ) -> None:
+        if isinstance(result, Scop):
+            self.scops.append(result)
+        else:
+            self._refuse(function, loop, result, scope, path)
+
+    def _refuse(
+        self, function: c_ast.FuncDef, loop: c_ast.Node, reason: tuple[UserError, Place], scope: Scope, path: _Path
+    ) -> None:
+        self.refused.append(reason)
+        inner = scope.child()
+        if isinstance(loop, c_ast.For):
+            if isinstance(loop.init, c_ast.DeclList):
+                inner.bind(loop.init)
+            self._statement(function, loop.stmt, inner, (*path, loop))
+
+    def _try(
+        self,
+        function: c_ast.FuncDef,
+        loops: Sequence[c_ast.Node],
+        following: Sequence[c_ast.Node],
+        scope: Scope,
+        path: _Path,
+    ) -> Scop | tuple[UserError, Place]:
+        source = self.context.file.source
+        place = Place(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
+        try:
+            return self.attempt(place.at(loops_span(source.raw, source.path, loops)))
+        except UserError as error:
+            return error, place

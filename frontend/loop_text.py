@@ -1,0 +1,120 @@
+"""The characters of loops in the user's file, found without trusting macros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.tokens import Token, tokenize
+from polytile.ir.scop import Span
+
+_OPENING = {"(": ")", "[": "]", "{": "}"}
+
+
+def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
+    """From the first loop's `for` to the last one's `}` or `;`; refused when the text does not show it plainly."""
+    starts = [_offset(text, location_of(loop)) for loop in loops]
+    scanner = _Scanner(list(tokenize(text, starts[0])), location_of(loops[0]))
+    for loop, start in zip(loops, starts, strict=True):
+        if location_of(loop).file != file or scanner.offset != start or scanner.text != "for":
+            raise _unclear(location_of(loop))
+        scanner.statement()
+        _check_inside(text, file, loop, start, scanner.end)
+    first, end = starts[0], scanner.end
+    return Span(first, end, text.count("\n", 0, first) + 1, text.count("\n", 0, end) + 1)
+
+
+def _offset(text: str, location: Location) -> int:
+    lines = text.split("\n")
+    return sum(len(line) + 1 for line in lines[: location.line - 1]) + location.column - 1
+
+
+def _check_inside(text: str, file: str, loop: c_ast.Node, start: int, end: int) -> None:
+    """Everything that was parsed below the loop stands in its text, and no loop in its text is missing."""
+    nodes = [n for n in nodes_below(loop) if n.coord is not None and location_of(n).file == file]
+    written = sum(t.text == "for" for t in tokenize(text[start:end]))
+    parsed = sum(isinstance(n, c_ast.For) for n in nodes_below(loop))
+    if written != parsed or any(not start <= _offset(text, location_of(n)) < end for n in nodes):
+        raise _unclear(location_of(loop))
+
+
+def _unclear(location: Location) -> UserError:
+    return UserError(
+        "a macro or a directive hides where this loop starts or ends",
+        location=location,
+        hint="mark the loop with '#pragma scop' and '#pragma endscop'",
+    )
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """Finds the end of a statement in a list of tokens."""
+
+    tokens: list[Token]
+    location: Location
+    position: int = 0
+
+    @property
+    def text(self) -> str:
+        if self.position >= len(self.tokens):
+            raise _unclear(self.location)
+        return self.tokens[self.position].text
+
+    @property
+    def offset(self) -> int:
+        return self.tokens[self.position].offset if self.position < len(self.tokens) else -1
+
+    @property
+    def end(self) -> int:
+        last = self.tokens[self.position - 1]
+        return last.offset + len(last.text)
+
+    def statement(self) -> None:
+        word = self.text
+        if word == "{":
+            self._group()
+        elif word in ("for", "while", "if", "switch"):
+            self.position += 1
+            self._group()
+            self.statement()
+            if word == "if" and self.position < len(self.tokens) and self.text == "else":
+                self.position += 1
+                self.statement()
+        elif word == "do":
+            self.position += 1
+            self.statement()
+            self._simple()
+        else:
+            self._simple()
+
+    def _simple(self) -> None:
+        while self.text != ";":
+            if self.text in _OPENING:
+                self._group()
+            elif self.text in (")", "]", "}", "#"):
+                raise _unclear(self.location)
+            else:
+                self.position += 1
+        self.position += 1
+
+    def _group(self) -> None:
+        """A bracketed group with everything in it."""
+        if self.text not in _OPENING:
+            raise _unclear(self.location)
+        expected: list[str] = []
+        while True:
+            word = self.text
+            if word in _OPENING:
+                expected.append(_OPENING[word])
+            elif word in (")", "]", "}"):
+                if not expected or expected.pop() != word:
+                    raise _unclear(self.location)
+            elif word == "#":
+                raise _unclear(self.location)
+            self.position += 1
+            if not expected:
+                return
