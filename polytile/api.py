@@ -20,6 +20,7 @@ from polytile.codegen.header import print_header
 from polytile.codegen.hostfile import host_file
 from polytile.diagnostics import Diagnostic, UsageError, UserError
 from polytile.frontend.isl_text import scop_from_isl
+from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -193,8 +194,7 @@ class Program:
 
     @property
     def stem(self) -> str:
-        """`gemm` for `src/gemm.c`; the outputs are named after it."""
-        return "stdin" if self.path in ("-", "<stdin>") else Path(self.path).stem
+        return output_stem(self.path)
 
     @property
     def programs(self) -> list[HostProgram]:
@@ -218,8 +218,8 @@ class Program:
 
     @property
     def schedules(self) -> str:
-        """The schedules of all compiled SCoPs, as `--save-schedule` writes them."""
-        return join_schedules({s.name: s.schedule for s in self.scops})
+        """The schedules of the SCoPs that run on the GPU, as `--save-schedule` writes them."""
+        return join_schedules({s.name: s.schedule for s in self.scops if s.schedule})
 
     def explain(self) -> str:
         """What was done to each SCoP and why."""
@@ -258,6 +258,11 @@ class Program:
                 strict=self.options.strict,
             )
         return target
+
+
+def output_stem(path: str) -> str:
+    """`gemm` for `src/gemm.c`; the outputs are named after it."""
+    return "stdin" if path in ("-", STDIN) else Path(path).stem
 
 
 def _home(path: str) -> Path:

@@ -111,7 +111,7 @@ def _run_options(group: argparse._ArgumentGroup) -> None:
 
 def parse(arguments: Sequence[str]) -> Request:
     """Read a command line; raises UsageError, or SystemExit after --help and --version."""
-    found = _parser().parse_args(arguments)
+    found = _parser().parse_args(_with_libraries(arguments))
     if found.link and found.build is None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
     return Request(
@@ -141,6 +141,17 @@ def parse(arguments: Sequence[str]) -> Request:
         quiet=found.quiet,
         seed=None if found.seed is None else _integer("--seed", found.seed, least=0),
     )
+
+
+def _with_libraries(arguments: Sequence[str]) -> list[str]:
+    """Let `--link -lm` be understood: argparse takes `-lm` for an option of its own."""
+    words: list[str] = []
+    for word in arguments:
+        if words and words[-1] == "--link" and word.startswith("-"):
+            words[-1] = f"--link={word}"
+        else:
+            words.append(word)
+    return words
 
 
 def _integer(option: str, text: str, *, least: int | None = None) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from polytile.api import CompiledScop, Program, compile_file
+from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.arguments import Request
 from polytile.diagnostics import (
     EXIT_DONE,
@@ -22,7 +22,7 @@ from polytile.options import Options
 from polytile.report import Report
 from polytile.runtime.engine import on_gpu
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.output import write_outputs
+from polytile.runtime.output import check_target, write_outputs
 from polytile.runtime.validate import Validation
 
 
@@ -31,6 +31,8 @@ def run(request: Request, report: Report) -> int:
     options = _options(request)
     if request.on == "gpu" and (request.validate or request.build is None):
         on_gpu("gpu")
+    for target in _targets(request):
+        check_target(target)
     dumps = _Dumps(request, report)
     with report.stage("compile"):
         program = _compile(request, options, dumps)
@@ -58,6 +60,12 @@ def _options(request: Request) -> Options:
         strict=request.strict,
         arch=request.arch,
     )
+
+
+def _targets(request: Request) -> list[Path]:
+    """Files that will be written, to be refused before any work is done; the input names the others."""
+    named = [name for name in (request.save_schedule, request.build) if name is not None]
+    return [Path(request.output) / f"{output_stem(request.input)}_host.c", *(Path(name) for name in named)]
 
 
 def _read_schedules(name: str) -> str:

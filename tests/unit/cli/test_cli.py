@@ -1,0 +1,212 @@
+"""The command: what it prints and writes when all is well."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polytile import __version__
+from polytile.arguments import parse
+from polytile.cli import main
+from polytile.diagnostics import UsageError
+from polytile.schedule_file import join_schedules, split_schedules
+
+SOURCE = """#include <stdio.h>
+#ifndef N
+#define N 40
+#endif
+static double A[N][N], B[N][N];
+void smooth(int n)
+{
+#pragma scop
+    for (int i = 1; i < n - 1; i++)
+        for (int j = 1; j < n - 1; j++)
+            B[i][j] = 0.25 * (A[i - 1][j] + A[i + 1][j] + A[i][j - 1] + A[i][j + 1]);
+#pragma endscop
+}
+void sum(int n, double total[1])
+{
+    double s = 0;
+#pragma scop
+    for (int i = 0; i < n; i++)
+        s = s * 0.5 + B[i][i];
+#pragma endscop
+    total[0] = s;
+}
+int main(void)
+{
+    double total[1];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            A[i][j] = i * 3 + j;
+    smooth(N);
+    sum(N, total);
+    printf("%.17g\\n", total[0]);
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "smooth.c"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(*arguments: object) -> int:
+    return main([str(a) for a in arguments])
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"polytile {__version__}\n"
+
+
+def test_help_lists_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    assert "3 validation failed" in capsys.readouterr().out
+
+
+def test_wrong_usage_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from polytile.cli import main; main(['--version']); main(['x.c', '--tile', 'x']); "
+        "print([m for m in ('islpy', 'numpy', 'pycparser', 'jinja2', 'rich') if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code]
+    out = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert out.splitlines()[-1] == "[]"
+
+
+def test_every_option_is_understood() -> None:
+    request = parse(
+        "in.c --target cuda -o out -I a -I b -DN=4 -D M --param n=0x10 --param m=-3 --arch sm_80 --schedule classic "
+        "--tile 64,64,16 --block 16,16 --fp strict --validate --on emulator --build exe --link a.c --link -lm".split()
+        + "--explain --keep-going --autodetect --dump scop --dump ast --save-schedule s --json -v --seed 7".split()
+    )
+    assert request.include_dirs == ("a", "b") and request.defines == ("N=4", "M")
+    assert request.parameters == {"n": 16, "m": -3}
+    assert (request.tile, request.block) == ((64, 64, 16), (16, 16))
+    assert request.strict and request.link == ("a.c", "-lm") and request.seed == 7
+
+
+def test_three_files_are_written(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "--target", "cuda", "-o", tmp_path) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "smooth.c",
+        "smooth_host.c",
+        "smooth_kernel.cu",
+        "smooth_kernel.h",
+    }
+    out = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("smooth.c:8: smooth_scop0: ") for line in out)
+    assert any("sum_scop" in line for line in out)
+    assert out[-1].startswith("wrote ")
+
+
+def test_validation_says_on_what(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (source, "-o", tmp_path, "--validate", "--on", "emulator", "--seed", "5", "--param", "n=9")
+    assert run(*arguments) == 0
+    out = capsys.readouterr().out
+    assert "smooth_scop0: validated on the emulator (n=9; B: max error " in out
+    assert "--seed 5" in out
+    assert run(*arguments, "--fp", "strict") == 0
+    assert "(n=9; B: bitwise equal" in capsys.readouterr().out
+
+
+def test_json(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", tmp_path, "--validate", "--on", "emulator", "--json", "--explain", "--dump", "scop") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["exit_status"] == 0 and result["polytile"] == __version__
+    assert result["scops"][0]["name"] == "smooth_scop0" and result["scops"][0]["status"] == "compiled"
+    assert result["validations"][0]["agreed"] and result["seed"] == result["validations"][0]["seed"]
+    assert len(result["files"]) == 3 and "scop" in result["dumps"]["smooth_scop0"]
+
+
+def test_json_reports_errors_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("nowhere.c", "--json") == 1
+    assert json.loads(capsys.readouterr().out)["diagnostics"][0]["severity"] == "error"
+    assert run("nowhere.c", "--json", "--tile", "x") == 2
+    assert json.loads(capsys.readouterr().out)["exit_status"] == 2
+
+
+def test_quiet_prints_nothing(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", tmp_path, "-q") == 0
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err == ""
+
+
+def test_verbose_says_what_takes_how_long(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", tmp_path, "-v") == 0
+    assert "polytile: compile: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("stage", "content"),
+    [("scop", "domain: "), ("dependences", "flow: "), ("schedule", "domain: "), ("ast", "kernel ")],
+)
+def test_dumps(
+    stage: str, content: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(source, "-o", tmp_path, "-q", "--dump", stage) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"# smooth_scop0: {stage}\n") and content in out
+
+
+def test_explain(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", tmp_path, "-q", "--explain") == 0
+    assert "smooth_scop0" in capsys.readouterr().out
+
+
+def test_a_saved_schedule_can_be_loaded(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "saved.yaml"
+    assert run(source, "-o", tmp_path, "--save-schedule", saved, "--tile", "8") == 0
+    first = (tmp_path / "smooth_kernel.cu").read_text()
+    assert "# schedule of smooth_scop0\n" in saved.read_text()
+    assert run(source, "-o", tmp_path, "--load-schedule", saved, "--validate", "--on", "emulator") == 0
+    assert first.count("__global__") == (tmp_path / "smooth_kernel.cu").read_text().count("__global__")
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SOURCE.encode())))
+    assert run("-", "-o", tmp_path) == 0
+    assert {p.name for p in tmp_path.iterdir()} == {"stdin_host.c", "stdin_kernel.cu", "stdin_kernel.h"}
+
+
+def test_the_whole_program_gives_the_same_result(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, built = tmp_path / "plain", tmp_path / "built"
+    subprocess.run(["cc", "-O1", str(source), "-o", str(plain), "-lm"], check=True, timeout=60)
+    assert run(source, "-o", tmp_path, "--build", built, "--on", "emulator", "-D", "N=50") == 0
+    assert f"built {built}" in capsys.readouterr().out
+    subprocess.run(["cc", "-O1", "-DN=50", str(source), "-o", str(plain), "-lm"], check=True, timeout=60)
+    outputs = [subprocess.run([str(p)], capture_output=True, check=True, timeout=60).stdout for p in (plain, built)]
+    assert outputs[0] == outputs[1]
+
+
+def test_schedule_files() -> None:
+    text = join_schedules({"a_scop0": "domain: 1\n", "b_scop0": "domain: 2"})
+    names = ["a_scop0", "b_scop0"]
+    assert {n: t.strip() for n, t in split_schedules(text, names, "f").items()} == {
+        "a_scop0": "domain: 1",
+        "b_scop0": "domain: 2",
+    }
+    assert split_schedules("domain: 3", ["only"], "f") == {"only": "domain: 3"}
+    with pytest.raises(UsageError, match="which of the 2 SCoPs"):
+        split_schedules("domain: 3", names, "f")
+    with pytest.raises(UsageError, match="a schedule of a_scop0, which is not here"):
+        split_schedules(text, ["b_scop0"], "f")
+
+
+def test_the_module_runs() -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    command = [sys.executable, "-m", "polytile", "--version"]
+    out = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True).stdout
+    assert out == f"polytile {__version__}\n"
