@@ -48,7 +48,7 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
         elif only_values or shape.base is None:
             return None
         else:
-            copies.append(_declared(name, argument, shape))
+            copies.append(declared(name, argument, shape, argument.coord))
     for name, argument in pairs:
         if callee.scope.names[name].shape.layers:
             fits = _same_array(callee.scope.names[name], argument, scope, values) and not callee.writes(name)
@@ -86,10 +86,10 @@ def _is_global(name: str, scope: Scope) -> bool:
     return known is None or known.level == "global"
 
 
-def _declared(name: str, argument: c_ast.Node, shape: Shape) -> c_ast.Decl:
-    coord = argument.coord
+def declared(name: str, value: c_ast.Node | None, shape: Shape, coord: object) -> c_ast.Decl:
+    """The declaration of a scalar with a resolved type."""
     declarator = c_ast.TypeDecl(name, [], None, base_node(shape, coord), coord)
-    return c_ast.Decl(name, [], [], [], [], declarator, copied(argument), None, coord)
+    return c_ast.Decl(name, [], [], [], [], declarator, None if value is None else copied(value), None, coord)
 
 
 def _same_array(parameter: Binding, argument: c_ast.Node, scope: Scope, values: Mapping[str, c_ast.Node]) -> bool:

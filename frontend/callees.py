@@ -80,6 +80,17 @@ class Library:
             self._read[name] = read_callee(*self.functions[name])
         return self._read.get(name)
 
+    def without_effects(self, name: str) -> bool:
+        """Whether calling a function changes nothing but its own variables."""
+        callee = self.get(name)
+        if callee is None or callee.steps is None or self.recursive(name):
+            return False
+        own = {*callee.locals, *(p for p in callee.parameters if not callee.scope.names[p].shape.layers)}
+        nodes = list(nodes_below(callee.definition.body))
+        changed = {_base_name(n) for n in nodes if _changes_something(n)}
+        calls = [n for n in nodes if isinstance(n, c_ast.FuncCall)]
+        return changed <= own and all(self.without_effects(called_name(c)) or _is_pure(c, callee.scope) for c in calls)
+
     def recursive(self, name: str) -> bool:
         """Whether a function may call itself, directly or through others of the file."""
         seen: set[str] = set()
@@ -90,6 +101,14 @@ class Library:
             waiting += called - seen
             seen |= called
         return name in seen
+
+
+def _base_name(node: c_ast.Node) -> str:
+    """The variable that an assignment or increment changes, wholly or in part."""
+    target = node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
+    while isinstance(target, c_ast.ArrayRef | c_ast.StructRef):
+        target = target.name
+    return str(target.name) if isinstance(target, c_ast.ID) else ""
 
 
 def called_name(node: c_ast.Node) -> str:

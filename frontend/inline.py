@@ -8,11 +8,12 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.arguments import Arguments, bind_arguments, cast_to
+from polytile.frontend.arguments import Arguments, bind_arguments, declared
 from polytile.frontend.callees import Callee, Library, called_name
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, map_children, substituted
+from polytile.frontend.typing import cast_to
 
 _LARGEST = 4000  # nodes of a SCoP after which calls stay calls
 
@@ -61,6 +62,7 @@ class _Inliner:
     library: Library
     taken: set[str]
     size: int = 0
+    hoisted: list[c_ast.Node] | None = None  # what must run before the statement at hand; None: nothing can
 
     def items(self, nodes: list[c_ast.Node]) -> list[c_ast.Node]:
         return [made for node in nodes for made in self._item(node)]
@@ -69,7 +71,7 @@ class _Inliner:
         """A statement of a block; inlining may turn one into several."""
         if isinstance(node, c_ast.Decl):
             made = self._declared_by_call(node)
-            return [self.visit(node)] if made is None else made
+            return self._with_hoisted(node) if made is None else made
         return [self._substatement(node)]
 
     def visit(self, node: Any) -> Any:
@@ -87,6 +89,8 @@ class _Inliner:
                 return node
             case c_ast.FuncCall():
                 return self._value_call(node)
+            case c_ast.TernaryOp(cond=first) | c_ast.BinaryOp(op="&&" | "||", left=first):
+                return self._conditional(node, first)
             case c_ast.FuncDef() | c_ast.Typename() | c_ast.Pragma():
                 return node
         return map_children(node, self.visit)
@@ -115,7 +119,30 @@ class _Inliner:
 
     def _substatement(self, node: c_ast.Node) -> c_ast.Node:
         made = self._statement_call(node)
+        if made is None and isinstance(node, c_ast.Assignment):
+            made = self._with_hoisted(node)
+            return node if len(made) == 1 else c_ast.Compound(made, node.coord)
         return self.visit(node) if made is None else c_ast.Compound(made, node.coord)
+
+    def _with_hoisted(self, node: c_ast.Decl | c_ast.Assignment) -> list[c_ast.Node]:
+        """before: y = 2 * f(x);    after: double f_value; { ...; f_value = v; } y = 2 * f_value;"""
+        if isinstance(node, c_ast.Assignment):
+            node.lvalue = self.visit(node.lvalue)
+        self.hoisted = []
+        if isinstance(node, c_ast.Assignment):
+            node.rvalue = self.visit(node.rvalue)
+        elif node.init is not None and not isinstance(node.init, c_ast.InitList):
+            node.init = self.visit(node.init)
+        hoisted, self.hoisted = self.hoisted, None
+        return [*hoisted, self.visit(node) if isinstance(node, c_ast.Decl) else node]
+
+    def _conditional(self, node: Any, first: c_ast.Node) -> Any:
+        """Only the first operand of `?:`, `&&` and `||` surely runs, so nothing of the others is hoisted."""
+        condition = self.visit(first)
+        hoisted, self.hoisted = self.hoisted, None
+        map_children(node, lambda child: condition if child is first else self.visit(child))
+        self.hoisted = hoisted
+        return node
 
     # Calls ----------------------------------------------------------------------------------------------------------
     def _callee(self, call: c_ast.FuncCall) -> Callee | None:
@@ -132,12 +159,28 @@ class _Inliner:
         callee = self._callee(call)
         if callee is None or callee.value is None or callee.result is None:
             return call
+        if callee.steps:
+            return self._hoist(callee, call)
         bound = bind_arguments(callee, call, self.scope, only_values=True)
         if bound is None:
             return call
         value = self._nested(callee, lambda inner: inner.converted_value(callee))
         self.size += sum(1 for _ in nodes_below(value))
         return substituted(value, bound.values)
+
+    def _hoist(self, callee: Callee, call: c_ast.FuncCall) -> c_ast.Node:
+        """Run the steps of a function without outside effects before the statement that uses its value."""
+        if self.hoisted is None or callee.result is None or not self.library.without_effects(callee.name):
+            return call
+        bound = bind_arguments(callee, call, self.scope, only_values=False)
+        if bound is None:
+            return call
+        target = c_ast.ID(self._fresh(f"{callee.name}_value", numbered=False), call.coord)
+        declaration = declared(target.name, None, callee.result, call.coord)
+        steps = self._spliced(callee, bound, c_ast.Assignment("=", target, call, call.coord))
+        self.scope.bind(declaration)
+        self.hoisted += [declaration, c_ast.Compound(steps, call.coord)]
+        return copied(target)
 
     def converted_value(self, callee: Callee) -> Any:
         """What the callee returns, converted to its result type, in the callee's own names."""
@@ -191,7 +234,9 @@ class _Inliner:
         renamed = self._fresh_names(steps, bound)
         spliced = [substituted(s, {**bound.values, **renamed}) for s in steps]
         if isinstance(node, c_ast.Assignment) and callee.result is not None:
+            hoisted, self.hoisted = self.hoisted, None
             spliced[-1].lvalue = self.visit(node.lvalue)
+            self.hoisted = hoisted
         copies = [self._copy_in(c, renamed) for c in bound.copies]
         self.size += sum(1 for s in spliced for _ in nodes_below(s))
         return [*copies, *spliced]
@@ -213,9 +258,10 @@ class _Inliner:
             self.taken.add(name)
         return renamed
 
-    def _fresh(self, name: str) -> str:
-        count = 1
-        while f"{name}_{count}" in self.taken or self.scope.lookup(f"{name}_{count}") is not None:
+    def _fresh(self, name: str, *, numbered: bool = True) -> str:
+        candidate, count = f"{name}_1" if numbered else name, 1
+        while candidate in self.taken or self.scope.lookup(candidate) is not None:
             count += 1
-        self.taken.add(f"{name}_{count}")
-        return f"{name}_{count}"
+            candidate = f"{name}_{count}"
+        self.taken.add(candidate)
+        return candidate
