@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+
+import pytest
 
 from polytile.diagnostics import Location
 from polytile.ir.expr import (
+    BOOL,
     DOUBLE,
     FLOAT,
     INT,
+    LONG,
     Access,
     Assign,
     Binary,
@@ -84,9 +89,9 @@ def at(array: Array, *subscripts: Expr) -> Access:
     return Access(array.name, subscripts, array.element)
 
 
-def vector_add(*, alias: bool = False) -> HostProgram:
+def vector_add() -> HostProgram:
     """z[i] = x[i] + a * y[i]."""
-    z, x, y = (Array(name, DOUBLE, (N,), may_alias=alias) for name in "zxy")
+    z, x, y = (Array(name, DOUBLE, (N,), may_alias=True) for name in "zxy")
     a = Array("a", DOUBLE)
     i = Name("i")
     element = add(mul(lit(128), Name("bx")), Name("tx"))
@@ -163,10 +168,10 @@ def jacobi() -> HostProgram:
     )
 
 
-def reduction(extra_shared: int = 0) -> HostProgram:
+def reduction(*, extra_shared: int = 0) -> HostProgram:
     """s += x[i] with a shared-memory tree; `extra_shared` doubles more push it beyond static shared memory."""
     s, x = Array("s", DOUBLE), Array("x", DOUBLE, (N,))
-    tx, i, d = Name("tx"), Name("i"), Name("d")
+    tx, i = Name("tx"), Name("i")
     partial = Array("partial", DOUBLE, (lit(128),), Origin.TEMPORARY)
     private = Array("sum", DOUBLE, (), Origin.TEMPORARY)
     padding = Array("padding", DOUBLE, (lit(extra_shared),), Origin.TEMPORARY)
@@ -180,13 +185,6 @@ def reduction(extra_shared: int = 0) -> HostProgram:
         Assign(at(private, i), "", Literal("0.0", DOUBLE)),
         For("i", tx, at_most(i, sub(N, ONE)), 128, (Assign(at(private, i), "+", at(x, i), Location("sum.c", 3)),)),
         Assign(at(partial, tx), "", at(private, lit(0))),
-        For(
-            "d",
-            lit(64),
-            Binary(">=", d, ONE),
-            -63,
-            (Barrier("partial[] is complete"),),
-        ),
         Barrier("all of partial[] is written"),
         If(
             Binary("==", tx, lit(0)),
@@ -204,17 +202,17 @@ def reduction(extra_shared: int = 0) -> HostProgram:
     if extra_shared:
         storage.append(Storage("padding", Space.SHARED, DOUBLE, padding.extents, "s_padding"))
         body.insert(0, Assign(at(padding, add(tx, lit(extra_shared - 128))), "", Literal("1.0", DOUBLE)))
-    kernel = Kernel(
-        "sum_0", (*integers("n"), pointer(s), pointer(x, const=True)), (128, 1, 1), (TX,), tuple(storage), tuple(body)
-    )
+    name = "dynamic_sum" if extra_shared else "sum"
+    parameters = (*integers("n"), pointer(s), pointer(x, const=True))
+    kernel = Kernel(f"{name}_0", parameters, (128, 1, 1), (TX,), tuple(storage), tuple(body))
     return HostProgram(
-        "polytile_sum",
+        f"polytile_{name}",
         (Parameter("n", INT),),
         (s, x),
         frozenset(),
         (buffer(s, copy_out=True), buffer(x)),
         (kernel,),
-        (Launch("sum_0", (ONE, ONE, ONE)),),
+        (Launch(f"{name}_0", (ONE, ONE, ONE)),),
     )
 
 
@@ -273,18 +271,84 @@ def float_math() -> HostProgram:
     )
 
 
-def biased() -> HostProgram:
-    """x[i] for n <= i < n + 10: only a part of what x points to is copied."""
-    program = vector_add()
-    z = program.arguments[0]
-    shifted = replace(program.buffers[0], first=lit(0))
-    return replace(program, buffers=(shifted, *program.buffers[1:]), arguments=(z, *program.arguments[1:]))
+def boolean() -> HostProgram:
+    """Counts in c the i with x[i] > 0 and on: a _Bool by value, and a count in 64 bits."""
+    c, x = Array("c", LONG), Array("x", DOUBLE, (N,), may_alias=True)
+    on = Array("on", BOOL)
+    i = Name("i")
+    test = Binary("&&", Binary(">", at(x, i), lit(0)), at(on))
+    count = Assign(at(c), "+", ONE, Location("count.c", 4))
+    body = (For("i", lit(0), at_most(i, sub(N, ONE)), 1, (If(test, (count,)),)),)
+    kernel = Kernel(
+        "count_0",
+        (*integers("n"), pointer(c), pointer(x, const=True), KernelParameter("on", BOOL)),
+        (1, 1, 1),
+        (),
+        (home(c), home(x), Storage("on", Space.VALUE, BOOL, (), "on")),
+        body,
+        index_type="long long",
+    )
+    return HostProgram(
+        "polytile_count",
+        (Parameter("n", LONG),),
+        (c, x, on),
+        frozenset({"on"}),
+        (buffer(c, copy_out=True), buffer(x)),
+        (kernel,),
+        (Launch("count_0", (ONE, ONE, ONE)),),
+    )
 
 
-ALL = {
+def window() -> HostProgram:
+    """x[i] += 1 for n <= i < n + 10: only the part of x that is touched is copied."""
+    x = Array("x", DOUBLE, (None,))
+    update = Assign(at(x, add(N, Name("tx"))), "+", Literal("1.0", DOUBLE), Location("window.c", 3))
+    kernel = Kernel("window_0", (*integers("n"), pointer(x)), (10, 1, 1), (TX,), (home(x),), (update,))
+    return HostProgram(
+        "polytile_window",
+        (Parameter("n", INT),),
+        (x,),
+        frozenset(),
+        (Buffer(x, N, lit(10), True, True),),
+        (kernel,),
+        (Launch("window_0", (ONE, ONE, ONE)),),
+    )
+
+
+def renamed(program: HostProgram, name: str, *, elements: Expr) -> HostProgram:
+    """The counting program under another name, with 32-bit indices and other sizes."""
+    kernel = replace(program.kernels[0], name=f"{name}_0", index_type="int")
+    c, x = program.buffers
+    buffers = (c, replace(x, elements=elements))
+    launch = Launch(kernel.name, (ONE, ONE, ONE))
+    return replace(program, name=f"polytile_{name}", buffers=buffers, kernels=(kernel,), body=(launch,))
+
+
+PROGRAMS: dict[str, Callable[[], HostProgram]] = {
     "axpy": vector_add,
     "jacobi": jacobi,
     "sum": reduction,
+    "dynamic_sum": lambda: reduction(extra_shared=8000),
     "structs": structs,
     "float_math": float_math,
+    "count": boolean,
+    "window": window,
 }
+
+
+OVERSIZED = {
+    "huge": lambda: renamed(boolean(), "huge", elements=mul(mul(N, N), N)),
+    "wide": lambda: renamed(boolean(), "wide", elements=ONE),
+}
+
+
+@pytest.fixture(scope="session")
+def oversized() -> Mapping[str, Callable[[], HostProgram]]:
+    """Programs to be run with sizes that do not fit: `huge` needs n * n * n elements, `wide` one."""
+    return OVERSIZED
+
+
+@pytest.fixture(scope="session")
+def programs() -> Mapping[str, Callable[[], HostProgram]]:
+    """The host programs above, by name."""
+    return PROGRAMS

@@ -1,0 +1,29 @@
+"""What all tests share: golden files, written anew with `pytest --update-golden`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(path, text)` compares a text with tests/golden/path, or writes it under --update-golden."""
+
+    def check(path: str, text: str) -> None:
+        file = GOLDEN / path
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        assert file.exists(), f"no golden file {file}: run pytest --update-golden and look at it"
+        assert text == file.read_text(), f"differs from {file}: run pytest --update-golden and look at the difference"
+
+    return check

@@ -1,0 +1,62 @@
+#include <stdio.h>
+
+struct point { double x; _Bool flag; double new; };
+
+static double weight(int k) { return 1.0 / (k + 1); }
+
+static void axpy(int n, double z[n], const double *x, const double *y, double a)
+{
+    int i;
+    if (n > 0) {
+        { /* user.c:11-14 runs on the GPU */
+            extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
+            extern void exit(int);
+            if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) exit(4);
+            if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+#line 12 "folder/user.c"
+        for (i = 0; i < n; i++)
+            z[i] = x[i] + a * y[i];
+            }
+#line 14 "folder/user.c"
+        }
+    }
+}
+
+static double total(int n, double *x)
+{
+    double s = 0, w[10];
+    { /* user.c:21-24 runs on the GPU */
+        extern int polytile_sum(int n, double *s, const double *x);
+        extern void exit(int);
+        if (polytile_sum(n, (double *)&s, (const double *)x) != 0) exit(4);
+        if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+#line 22 "folder/user.c"
+    for (int k = 0; k < 10; k++) w[k] = weight(k);
+    for (int i = 0; i < n; i++) s += x[i] * w[0];
+        }
+#line 24 "folder/user.c"
+    }
+    return s;
+}
+
+static void shift(int n, struct point *p, struct point o)
+{
+    { /* user.c:30-30 runs on the GPU */
+        extern int polytile_structs(int n, void *p, const void *o);
+        extern void exit(int);
+        if (polytile_structs(n, (void *)p, (const void *)&o) != 0) exit(4);
+        if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
+#line 30 "folder/user.c"
+for (int i = 0; i < n; i++) p[i].new += o.x;
+        }
+#line 30 "folder/user.c"
+    }
+}
+
+int main(void)
+{
+    double z[8], x[8] = {1, 2}, y[8] = {3};
+    struct point p[2] = {{0, 0, 0}, {0, 0, 0}}, o = {0.5, 0, 0};
+    axpy(8, z, x, y, 2.0); shift(2, p, o);
+    printf("%g %g line %d\n", total(8, z), p[1].new, __LINE__); return 0;
+}

@@ -1,0 +1,80 @@
+"""Statement trees as lines."""
+
+from __future__ import annotations
+
+from polytile.codegen.expressions import Printer
+from polytile.codegen.statements import StatementPrinter, comment, one_line, reads, wrapped
+from polytile.diagnostics import Location
+from polytile.ir.expr import INT, Access, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
+from polytile.ir.kernel import Barrier, Comment
+
+i, n = Name("i"), Name("n")
+S = Assign(Access("x", (i,)), "+", Literal("1.0"), Location("f.c", 4, 5))
+
+
+def lines(*body: Stmt) -> list[str]:
+    element = Printer(lambda access, printer: f"{access.array}[{', '.join(printer(s) for s in access.subscripts)}]")
+    return StatementPrinter(element).lines(body)
+
+
+def loop(condition: Expr, step: int = 1) -> str:
+    return lines(For("i", Literal("0"), condition, step, (S,)))[0]
+
+
+def up_to(bound: Expr) -> Binary:
+    return Binary("<=", i, bound)
+
+
+def test_loops_read_the_way_people_write_them() -> None:
+    assert loop(up_to(Binary("-", n, Literal("1")))) == "for (int i = 0; i < n; ++i) {"
+    assert loop(up_to(Binary("+", n, Literal("-1"))), 4) == "for (int i = 0; i < n; i += 4) {"
+    assert loop(up_to(Binary("-", n, Literal("3")))) == "for (int i = 0; i < n - 2; ++i) {"
+    assert loop(up_to(Binary("+", n, Literal("1")))) == "for (int i = 0; i < n + 2; ++i) {"
+    assert loop(up_to(n)) == "for (int i = 0; i <= n; ++i) {"
+    assert loop(up_to(Literal("31"))) == "for (int i = 0; i < 32; ++i) {"
+    assert loop(up_to(Literal("2147483647"))) == "for (int i = 0; i <= 2147483647; ++i) {"
+    both = Call("min", (Literal("31"), Binary("-", n, Literal("1"))), INT)
+    assert loop(up_to(both)) == "for (int i = 0; i < polytile_min(32, n); ++i) {"
+    assert loop(Binary(">=", i, Literal("0")), -1) == "for (int i = 0; i >= 0; --i) {"
+
+
+def test_the_line_of_the_source_is_named_once_in_a_row() -> None:
+    assert lines(S, S, Barrier("x is  read")) == [
+        "x[i] += 1.0;  // f.c:4",
+        "x[i] += 1.0;",
+        "__syncthreads();  // x is read",
+    ]
+
+
+def test_branches_chain() -> None:
+    inner = If(Binary("<", i, n), (S,), (S,))
+    assert lines(If(i, (Scope((S,)),), (inner,))) == [
+        "if (i) {",
+        "    {",
+        "        x[i] += 1.0;  // f.c:4",
+        "    }",
+        "} else if (i < n) {",
+        "    x[i] += 1.0;  // f.c:4",
+        "} else {",
+        "    x[i] += 1.0;  // f.c:4",
+        "}",
+    ]
+
+
+def test_comments_cannot_continue_on_the_next_line() -> None:
+    assert one_line("a \\\n b\\") == "a \\ b"
+    assert comment("first\nsecond\\") == ["// first", "// second"]
+    assert lines(Comment("why")) == ["// why"]
+
+
+def test_a_plain_assignment_reads_its_subscripts_but_not_its_target() -> None:
+    assert set(reads(Assign(Access("x", (i,)), "", Access("y")))) == {"i", "y"}
+    assert set(reads(Scope((S, Declare("t", INT, n))))) == {"x", "i", "n"}
+
+
+def test_long_lists_are_broken() -> None:
+    parts = [f"double *argument_{k}" for k in range(9)]
+    text = wrapped("int f(", parts, ");")
+    assert all(len(line) <= 110 for line in text)
+    assert " ".join(line.strip() for line in text) == f"int f({', '.join(parts)});"
+    assert wrapped("int f(", [], ")") == ["int f()"]
