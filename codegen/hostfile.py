@@ -45,9 +45,10 @@ def _replacement(text: str, file: str, span: Span, program: HostProgram, newline
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
     skipped, source, end = _split(text[span.start : span.end], newline)
     indent = _indentation(text, span, source)
-    where = f"{one_line(PurePath(file).name)}:{span.first_line}-{span.last_line}"
+    if not _at_line_start(text, span):
+        source = [indent + source[0], *source[1:]]
     call = [
-        f"{{ /* {where.replace('*/', '* /')} runs on the GPU */",
+        f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
         *indented(_call(program)),
         f"{INDENT}if (0) {{ /* the sequential C, compiled so that what it uses stays in use, but never run */",
     ]
@@ -61,6 +62,12 @@ def _replacement(text: str, file: str, span: Span, program: HostProgram, newline
     ]
     block = newline.join(lines)
     return (block if _at_line_start(text, span) else block.removeprefix(indent)) + end
+
+
+def _place(file: str, span: Span) -> str:
+    """`gemm.c:41-52`, inside a comment."""
+    last = f"-{span.last_line}" if span.last_line != span.first_line else ""
+    return f"{one_line(PurePath(file).name).replace('*/', '* /')}:{span.first_line}{last}"
 
 
 def _at_line_start(text: str, span: Span) -> bool:

@@ -21,7 +21,7 @@ def write_outputs(files: Mapping[Path, str]) -> None:
         written = []
         for path, text in files.items():
             check_target(path)
-            partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+            partial = path.with_name(f".polytile-{secrets.token_hex(4)}.tmp")
             undo.callback(partial.unlink, missing_ok=True)
             _attempt_write(partial, path, text)
             written.append((partial, path))

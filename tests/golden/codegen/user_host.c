@@ -8,7 +8,7 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
 {
     int i;
     if (n > 0) {
-        { /* user.c:11-14 runs on the GPU */
+        { /* user.c:11-14 runs on the GPU, compiled by polytile */
             extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
             extern void exit(int);
             if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) exit(4);
@@ -25,7 +25,7 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
 static double total(int n, double *x)
 {
     double s = 0, w[10];
-    { /* user.c:21-24 runs on the GPU */
+    { /* user.c:21-24 runs on the GPU, compiled by polytile */
         extern int polytile_sum(int n, double *s, const double *x);
         extern void exit(int);
         if (polytile_sum(n, (double *)&s, (const double *)x) != 0) exit(4);
@@ -41,13 +41,13 @@ static double total(int n, double *x)
 
 static void shift(int n, struct point *p, struct point o)
 {
-    { /* user.c:30-30 runs on the GPU */
+    { /* user.c:30 runs on the GPU, compiled by polytile */
         extern int polytile_structs(int n, void *p, const void *o);
         extern void exit(int);
         if (polytile_structs(n, (void *)p, (const void *)&o) != 0) exit(4);
         if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
 #line 30 "folder/user.c"
-for (int i = 0; i < n; i++) p[i].new += o.x;
+    for (int i = 0; i < n; i++) p[i].new += o.x;
         }
 #line 30 "folder/user.c"
     }

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
+from polytile.codegen.hostfile import host_file
 from polytile.diagnostics import Location
 from polytile.ir.expr import (
     BOOL,
@@ -29,7 +31,7 @@ from polytile.ir.expr import (
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
-from polytile.ir.scop import Array, Origin, Parameter
+from polytile.ir.scop import Array, Origin, Parameter, Scop, Span
 
 ONE = Literal("1")
 N, M, T = Name("n"), Name("m"), Name("t")
@@ -313,6 +315,85 @@ def window() -> HostProgram:
         (kernel,),
         (Launch("window_0", (ONE, ONE, ONE)),),
     )
+
+
+SOURCE = """\
+#include <stdio.h>
+
+struct point { double x; _Bool flag; double new; };
+
+static double weight(int k) { return 1.0 / (k + 1); }
+
+static void axpy(int n, double z[n], const double *x, const double *y, double a)
+{
+    int i;
+    if (n > 0) {
+#pragma scop
+        for (i = 0; i < n; i++)
+            z[i] = x[i] + a * y[i];
+#pragma endscop
+    }
+}
+
+static double total(int n, double *x)
+{
+    double s = 0, w[10];
+    #pragma scop
+    for (int k = 0; k < 10; k++) w[k] = weight(k);
+    for (int i = 0; i < n; i++) s += x[i] * w[0];
+    #pragma endscop
+    return s;
+}
+
+static void shift(int n, struct point *p, struct point o)
+{
+    for (int i = 0; i < n; i++) p[i].new += o.x;
+}
+
+int main(void)
+{
+    double z[8], x[8] = {1, 2}, y[8] = {3};
+    struct point p[2] = {{0, 0, 0}, {0, 0, 0}}, o = {0.5, 0, 0};
+    axpy(8, z, x, y, 2.0); shift(2, p, o);
+    printf("%g %g line %d\\n", total(8, z), p[1].new, __LINE__); return 0;
+}
+"""
+
+
+def scop(text: str, first: str, last: str) -> Scop:
+    """A SCoP that takes `text` from the start of `first` to the end of `last`."""
+    start = text.index(first)
+    end = text.index(last, start) + len(last)
+    lines = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
+    schedule = isl.Schedule.from_domain(isl.UnionSet("{ }"))
+    return Scop("scop", (), isl.Set("{ : }"), (), (), schedule, Span(start, end, *lines))
+
+
+def replaced(text: str = SOURCE) -> str:
+    """The host file of a user's file with three SCoPs."""
+    axpy = scop(text, "#pragma scop", "#pragma endscop")
+    total = scop(text, "    #pragma scop", "#pragma endscop")
+    shift = scop(text, "for (int i = 0; i < n; i++) p[i]", "o.x;")
+    chosen = [(shift, structs()), (total, reduction()), (axpy, vector_add())]
+    return host_file(text, "folder/user.c", chosen)
+
+
+@pytest.fixture(scope="session")
+def user_source() -> str:
+    """A user's program with three SCoPs."""
+    return SOURCE
+
+
+@pytest.fixture(scope="session")
+def host_text() -> Callable[[str], str]:
+    """Its host file, from its text: line ends may differ."""
+    return replaced
+
+
+@pytest.fixture(scope="session")
+def scop_at() -> Callable[[str, str, str], Scop]:
+    """A SCoP that is nothing but a place in a text."""
+    return scop
 
 
 def renamed(program: HostProgram, name: str, *, elements: Expr) -> HostProgram:
