@@ -32,13 +32,13 @@ def write_outputs(files: Mapping[Path, str]) -> None:
 def check_target(path: Path) -> None:
     """Raise UserError when `path` cannot become a file: its folder is missing or locked, or it is a folder itself."""
     folder = path.parent
-    if not folder.exists():
+    if not os.path.exists(folder):
         raise UserError(f"the output folder {folder} does not exist", hint=f"create it first: mkdir -p {folder}")
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise UserError(f"the output folder {folder} is not a folder", hint="name a folder")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise UserError(f"the output folder {folder} cannot be written", hint="name a folder that you may write to")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise UserError(f"cannot write {path}: a folder has that name", hint="remove it, or name another folder")
 
 

@@ -38,7 +38,7 @@ def test_a_rename_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_name_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="File name too long"):
-        write_outputs({tmp_path / ("a" * 250): "x"})
+        write_outputs({tmp_path / ("a" * 300): "x"})
 
 
 def test_folders_that_cannot_take_files(tmp_path: Path) -> None:
