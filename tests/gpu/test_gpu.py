@@ -1,0 +1,111 @@
+"""On a real GPU: NVRTC through CuPy and nvcc, arrays on the device, times. Skipped, with the reason, elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polytile
+from polytile.runtime.compilers import nvcc
+from polytile.runtime.device import cupy_available
+from polytile.runtime.driver import driver_arch
+from polytile.runtime.engine import on_gpu
+
+pytestmark = pytest.mark.skipif(driver_arch() is None, reason="no GPU that the CUDA driver can use")
+needs_cupy = pytest.mark.skipif(not cupy_available(), reason="CuPy cannot be used")
+SUITE = Path(__file__).resolve().parents[2] / "polybench" / "suite"
+
+SOURCE = """
+void kernel(int n, int m, double a, double y[n], double A[n][m], double *x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            y[i] += a * A[i][j] * x[j];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Any:
+    return polytile.compile(SOURCE).scops[0]
+
+
+def arguments() -> dict[str, Any]:
+    generator = np.random.default_rng(1)
+    return {
+        "n": 300,
+        "m": 200,
+        "a": 2.0,
+        "y": generator.random(300),
+        "A": generator.random((300, 200)),
+        "x": generator.random(200),
+    }
+
+
+def test_the_driver_is_asked() -> None:
+    arch = driver_arch()
+    assert arch is not None and arch.startswith("sm_") and on_gpu("auto") == (cupy_available() or nvcc() is not None)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("path", sorted(SUITE.glob("*.c")), ids=lambda p: p.stem)
+def test_the_suite_agrees_with_the_sequential_programs(path: Path, strict: bool) -> None:
+    for scop in polytile.compile(path, strict=strict).scops:
+        labels = [v.label for v in scop.validate(on="gpu", seed=4)]
+        assert len(labels) == cupy_available() + (nvcc() is not None)
+
+
+@needs_cupy
+def test_numpy_arrays_are_copied(kernel: Any) -> None:
+    given = arguments()
+    expected = given["y"] + 2.0 * given["A"] @ given["x"]
+    kernel(**given)
+    assert np.allclose(given["y"], expected)
+
+
+@needs_cupy
+def test_device_arrays_are_used_in_place(kernel: Any) -> None:
+    import cupy
+
+    given = arguments()
+    expected = given["y"] + 2.0 * given["A"] @ given["x"]
+    on_device = {k: cupy.asarray(v) if isinstance(v, np.ndarray) else v for k, v in given.items()}
+    pointer = on_device["y"].data.ptr
+    kernel(**on_device)
+    assert on_device["y"].data.ptr == pointer
+    assert np.allclose(on_device["y"].get(), expected)
+    mixed = {**arguments(), "y": cupy.asarray(arguments()["y"])}
+    kernel(**mixed)
+    assert np.allclose(mixed["y"].get(), expected)
+
+
+@needs_cupy
+def test_dlpack_arrays_of_another_library() -> None:
+    torch = pytest.importorskip("torch")
+    kernel = polytile.compile(SOURCE).scops[0]
+    given = arguments()
+    expected = given["y"] + 2.0 * given["A"] @ given["x"]
+    tensors = {k: torch.from_numpy(v).cuda() if isinstance(v, np.ndarray) else v for k, v in given.items()}
+    kernel(**tensors)
+    assert np.allclose(tensors["y"].cpu().numpy(), expected)
+
+
+@needs_cupy
+def test_device_arrays_that_overlap_are_refused(kernel: Any) -> None:
+    import cupy
+
+    given = {k: cupy.asarray(v) if isinstance(v, np.ndarray) else v for k, v in arguments().items()}
+    given["x"] = given["y"]
+    with pytest.raises(polytile.UsageError, match="share memory"):
+        kernel(**given)
+
+
+@needs_cupy
+def test_times(kernel: Any) -> None:
+    for timing in kernel.time(parameters={"n": 1000, "m": 1000}):
+        assert len(timing.milliseconds) >= 5 and 0 < timing.median < 1000
