@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.codegen.names import Names
-from polytile.ir.isl_util import band_members, mark_name, transform_node
+from polytile.ir.isl_util import band_members, mark_name, reduce_quotients, transform_node
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, path_of, thread_sizes
 from polytile.ir.scop import Scop
 
@@ -86,7 +86,7 @@ class Annotation:
             ranges = _range_of(mark, member)
             name = self.names.shared(f"b{_iterator(self.scop, member, str(i))}")
             axis = AXES[len(members) - 1 - i]
-            coordinates.append(BlockCoordinate(name, axis, ranges.dim_min(0), ranges.dim_max(0)))
+            coordinates.append(BlockCoordinate(name, axis, reduce_quotients(ranges.dim_min(0)), reduce_quotients(ranges.dim_max(0))))
         return tuple(coordinates)
 
     def _thread_coordinates(

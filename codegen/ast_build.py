@@ -9,7 +9,7 @@ from polytile.codegen.isl_ast import GridRange, statements
 from polytile.ir.expr import CType, Stmt
 from polytile.ir.isl_expr import ast_options
 from polytile.ir.isl_expr import expression as to_expr
-from polytile.ir.isl_util import CONTEXT
+from polytile.ir.isl_util import CONTEXT, reduce_quotients
 from polytile.ir.schedule import KERNEL
 
 
@@ -37,9 +37,10 @@ class _GridRanges:
 
     def _range(self, build: isl.AstBuild, block: BlockCoordinate) -> GridRange:
         here = _flatten(build.get_schedule_space())
-        bounds = (bound.align_params(here.get_space()).pullback_multi_aff(here) for bound in (block.first, block.last))
-        first, last = (to_expr(build.expr_from_pw_aff(bound), self.integer) for bound in bounds)
-        return GridRange(first, last)
+        count = block.last.sub(block.first).add_constant_val(isl.Val(1))
+        count = reduce_quotients(count)
+        bounds = (b.align_params(here.get_space()).pullback_multi_aff(here) for b in (block.first, block.last, count))
+        return GridRange(*(to_expr(build.expr_from_pw_aff(bound), self.integer) for bound in bounds))
 
 
 def _flatten(space: isl.Space) -> isl.MultiAff:

@@ -22,10 +22,12 @@ class Instance(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class GridRange:
-    """The first and the last block coordinate of one launch, over the host's iterators and the parameters."""
+    """The block coordinates of one launch along one axis: the first, the last, and how many there are, over the host's
+    iterators and the parameters."""
 
     first: Expr
     last: Expr
+    count: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,6 @@ def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
         case Instance():
             return Instance(stmt.statement, tuple(rewrite(v, change) for v in stmt.values))
         case Marked():
-            grid = tuple(GridRange(rewrite(g.first, change), rewrite(g.last, change)) for g in stmt.grid)
+            grid = tuple(GridRange(*(rewrite(e, change) for e in (g.first, g.last, g.count))) for g in stmt.grid)
             return Marked(stmt.name, grid, many(stmt.body))
     raise InternalError(f"unexpected in a generated tree: {stmt}")

@@ -123,7 +123,7 @@ class _Lowering:
         kernels.append(kernel)
         extents: dict[str, Expr] = {"x": Literal("1"), "y": Literal("1"), "z": Literal("1")}
         for block, grid in zip(shape.blocks, ranges, strict=True):
-            extents[block.axis] = wide(plus(minus(grid.last, grid.first, self.integer), Literal("1"), self.integer))
+            extents[block.axis] = wide(grid.count)
         return Launch(kernel.name, (extents["x"], extents["y"], extents["z"]))
 
 
@@ -136,7 +136,7 @@ class _KernelBuilder:
     number: int  # in the order of the launches in the text
 
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
-        lowered = merge_scopes(tidy(self._body(body)))
+        lowered = self._body(body)
         coordinates = [Coordinate(name, f"threadIdx.{axis}") for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
             if block.axis == "x" and _is_zero(grid.first):
@@ -146,6 +146,7 @@ class _KernelBuilder:
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
+        lowered = merge_scopes(tidy(lowered))
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
@@ -281,10 +282,6 @@ def plus(a: Expr, b: Expr, integer: CType) -> Expr:
     if isinstance(b, Literal) and b.text == "0":
         return a
     return Binary("+", a, b, integer)
-
-
-def minus(a: Expr, b: Expr, integer: CType) -> Expr:
-    return a if isinstance(b, Literal) and b.text == "0" else Binary("-", a, b, integer)
 
 
 def wide(expr: Expr) -> Expr:

@@ -18,12 +18,13 @@ from polytile.ir.host import HostProgram
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
 from polytile.options import Options
-from polytile.scheduling.classic import band_schedule
+from polytile.scheduling.classic import Candidate, candidates
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.legality import BarrierReason, Proof, prove
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu
+from polytile.scheduling.select import best
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
 
 Observer = Callable[[str, object], None]
@@ -86,13 +87,13 @@ def find_schedule(state: Compilation) -> Compilation:
         tree = read_schedule(state.scop, state.options.load_schedule)
         if is_mapped(tree):
             return replace(state, schedule=MappedSchedule(tree, "loaded"))
-        strategy, notes = "loaded", ()
+        found = [Candidate("loaded", tree)]
     else:
-        strategy = "classic"
-        tree, notes = band_schedule(state.scop, state.dependences, state.options.max_operations)
-    if not has_parallelism(tree):
+        found = candidates(state.scop, state.dependences, state.options.max_operations)
+    parallel = [c for c in found if has_parallelism(c.tree)]
+    if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
-    mapped = map_to_gpu(state.scop, tree, state.dependences.all, sizes, strategy, notes)
+    mapped = best(state.scop, [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel])
     state = replace(state, schedule=mapped)
     for note in mapped.notes:
         state = state.with_remark(note)

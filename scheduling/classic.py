@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import islpy as isl
 
@@ -16,37 +17,66 @@ from polytile.scheduling.bands import Member, insert_band, members_of
 from polytile.scheduling.dependences import Dependences
 
 
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tree of permutable bands, not yet mapped."""
+
+    fusion: str  # "fused", "distributed" or "original order"
+    tree: isl.Schedule = field(compare=False)
+    notes: tuple[str, ...] = ()
+
+
 @contextmanager
-def _scheduler_options() -> Iterator[None]:
+def _scheduler_options(*, distribute: bool) -> Iterator[None]:
     """Outer parallelism first, as deep bands as possible; isl keeps these in its context, so they are put back."""
     outer, depth = CONTEXT.get_schedule_outer_coincidence(), CONTEXT.get_schedule_maximize_band_depth()
+    components = CONTEXT.get_schedule_serialize_sccs()
     CONTEXT.set_schedule_outer_coincidence(1)
     CONTEXT.set_schedule_maximize_band_depth(1)
+    CONTEXT.set_schedule_serialize_sccs(int(distribute))
     try:
         yield
     finally:
         CONTEXT.set_schedule_outer_coincidence(outer)
         CONTEXT.set_schedule_maximize_band_depth(depth)
+        CONTEXT.set_schedule_serialize_sccs(components)
 
 
-def band_schedule(scop: Scop, dependences: Dependences, max_operations: int) -> tuple[isl.Schedule, tuple[str, ...]]:
-    """A schedule tree of permutable bands for the Scop, and notes for the user.
+def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> list[Candidate]:
+    """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
+    component of the dependences. When isl's scheduler uses up `max_operations`, the original order stands in."""
+    found: list[Candidate] = []
+    for fusion in ("fused", "distributed"):
+        try:
+            with budget(max_operations):
+                found.append(Candidate(fusion, _band_schedule(scop, dependences, distribute=fusion == "distributed")))
+        except OverBudgetError:
+            note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
+            found.append(Candidate("original order", original_order(scop, dependences), (note,)))
+            break
+    return found
 
-    When isl's scheduler uses up `max_operations`, the original order stands in, with its parallel loops marked.
-    """
+
+def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) -> isl.Schedule:
+    """isl's schedule of everything but the epilogue, with the epilogue behind it."""
+    main = isl.UnionSet.empty(scop.domain.get_space())
+    for statement in scop.statements:
+        if statement.name not in scop.epilogue:
+            main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
+    needed = dependences.all.intersect_domain(main).intersect_range(main)
     constraints = (
-        isl.ScheduleConstraints.on_domain(scop.domain.intersect_params(scop.context))
+        isl.ScheduleConstraints.on_domain(main)
         .set_context(scop.context)
-        .set_validity(dependences.all)
-        .set_coincidence(dependences.all)
-        .set_proximity(dependences.flow)
+        .set_validity(needed)
+        .set_coincidence(needed)
+        .set_proximity(dependences.flow.intersect_domain(main).intersect_range(main))
     )
-    try:
-        with _scheduler_options(), budget(max_operations):
-            return constraints.compute_schedule(), ()
-    except OverBudgetError:
-        note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
-        return original_order(scop, dependences), (note,)
+    with _scheduler_options(distribute=distribute):
+        tree = constraints.compute_schedule()
+    for name in scop.epilogue:
+        own = isl.UnionSet.from_set(scop.statement(name).domain)
+        tree = tree.sequence(mark_coincident(scop.schedule.intersect_domain(own), dependences.all))
+    return tree
 
 
 def original_order(scop: Scop, dependences: Dependences) -> isl.Schedule:
@@ -62,7 +92,8 @@ def mark_coincident(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedu
     before: band [t, i], nothing known
     after:  band [t] (serial) with the band [i] (coincident) below
     """
-    return _mark(tree.get_root(), dependences).get_schedule()
+    own = tree.get_domain()
+    return _mark(tree.get_root(), dependences.intersect_domain(own).intersect_range(own)).get_schedule()
 
 
 def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:

@@ -73,7 +73,7 @@ def _union(relations: list[isl.UnionMap]) -> isl.UnionMap:
     total = relations[0] if relations else isl.UnionMap("{}")
     for relation in relations[1:]:
         total = total.union(relation)
-    return total.coalesce()
+    return total
 
 
 def _flow(
@@ -101,9 +101,9 @@ def array_dependences(scop: Scop, array: str) -> ArrayDependences:
     output = _flow(scop, writes, must, may).get_may_dependence()
     return ArrayDependences(
         array,
-        flow.get_may_dependence().coalesce(),
-        memory.subtract(output).coalesce(),
-        output.coalesce(),
+        flow.get_may_dependence(),
+        memory.subtract(output),
+        output,
         flow.get_may_no_source(),
     )
 

@@ -157,7 +157,13 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
     schedule = scop.schedule
     for copy in copies:
         schedule = schedule.sequence(_schedule_of(copy))
-    return replace(scop, arrays=(*arrays, expanded), statements=(*statements, *copies), schedule=schedule)
+    return replace(
+        scop,
+        arrays=(*arrays, expanded),
+        statements=(*statements, *copies),
+        schedule=schedule,
+        epilogue=(*scop.epilogue, *(c.name for c in copies)),
+    )
 
 
 def _known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:

@@ -17,6 +17,7 @@ from polytile.ir.isl_util import transform_node
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, node_at, thread_mark
 from polytile.ir.scop import Scop
 from polytile.scheduling.bands import Member, insert_band, members_of, tile
+from polytile.scheduling.classic import Candidate
 from polytile.scheduling.legality import missing_barriers
 from polytile.scheduling.sizes import SizeChooser
 from polytile.scheduling.strides import strided_accesses
@@ -157,13 +158,14 @@ def has_parallelism(tree: isl.Schedule) -> bool:
 
 
 def map_to_gpu(
-    scop: Scop, tree: isl.Schedule, dependences: isl.UnionMap, sizes: SizeChooser, strategy: str, notes: tuple[str, ...]
+    scop: Scop, candidate: Candidate, dependences: isl.UnionMap, sizes: SizeChooser
 ) -> MappedSchedule:
     """Map a tree of bands to kernels, blocks and threads, and put barriers where dependences need them."""
     mapper = _Mapper(scop, sizes)
-    mapped = mapper.visit(tree.get_root()).get_schedule()
+    mapped = mapper.visit(candidate.tree.get_root()).get_schedule()
     mapped = with_barriers(mapped, dependences)
-    return MappedSchedule(mapped, strategy, (*notes, *mapper.notes))
+    strategy = "loaded" if candidate.fusion == "loaded" else f"classic ({candidate.fusion})"
+    return MappedSchedule(mapped, strategy, (*candidate.notes, *mapper.notes))
 
 
 def with_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:

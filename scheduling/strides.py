@@ -8,10 +8,53 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import maps, mark_name
+from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
 DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it, as a guess
+
+
+def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> int:
+    """A guess at the memory time of one mapped kernel, to compare schedules of the same program: every access counts
+    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work."""
+    cost = 0
+    for leaf in _leaves(kernel):
+        threads = _thread_band(leaf)
+        cost += _leaf_cost(scop, leaf, threads)
+    return cost
+
+
+STRIDED = 8  # a request of 32 lines against one of 4 to 8
+FEW_THREADS = {0: 1024, 1: 4}  # by the number of loops that run in parallel
+
+
+def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
+    """(the schedule dimension along x, the number of parallel loops) of the thread band above a leaf."""
+    node = leaf
+    parallel = None
+    while node.has_parent():
+        node = node.parent()
+        if sizes := thread_sizes(node):
+            parallel = (int(node.get_schedule_depth()) + len(sizes) - 1, len(sizes))
+        elif mark_name(node) == BLOCK and parallel is not None:
+            return parallel[0], max(parallel[1], int(node.child(0).band_n_member()) + (parallel[1] == 1))
+    return parallel
+
+
+def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None) -> int:
+    depth = int(leaf.get_schedule_depth())
+    order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+    cost = 0
+    for mapped in maps(order):
+        statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
+        instances = DEPTH_WEIGHT ** len(statement.iterators)
+        for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
+            touched = mapped.reverse().apply_range(access.relation)
+            coalesced = threads is None or _is_coalesced(touched, _step(depth, threads[0]))
+            few = FEW_THREADS.get(threads[1] if threads else 0, 1)
+            cost += instances * few * (1 if coalesced else STRIDED)
+    return cost
 
 
 def strided_accesses(scop: Scop, band: isl.ScheduleNode, member: int) -> int:

@@ -135,3 +135,42 @@ def _near_zero(points: isl.Set) -> isl.Set:
         if not small.is_empty():
             return small
     return points
+
+
+def reduce_quotients(value: isl.PwAff) -> isl.PwAff:
+    """The same values with small coefficients inside divisions, which neither overflow nor distract.
+
+    before: k + floor((-127*k - 126)/128)
+    after:  floor((k - 126)/128)
+    """
+    pieces: list[isl.PwAff] = []
+    value.foreach_piece(lambda domain, aff: pieces.append(isl.PwAff.alloc(domain, _reduce_aff(aff))))
+    total = pieces[0]
+    for piece in pieces[1:]:
+        total = total.union_add(piece)
+    return total.coalesce()
+
+
+def _reduce_aff(aff: isl.Aff) -> isl.Aff:
+    """Rebuild an expression, splitting a*x inside floor((a*x + ...)/m) into whole multiples of m and a small rest."""
+    space = isl.LocalSpace.from_space(aff.get_domain_space())
+    result = isl.Aff.zero_on_domain(space).set_constant_val(aff.get_constant_val())
+    for kind in (isl.dim_type.param, isl.dim_type.in_):
+        for i in range(aff.dim(kind)):
+            result = result.set_coefficient_val(kind, i, aff.get_coefficient_val(kind, i))
+    for i in range(aff.dim(isl.dim_type.div)):
+        factor = aff.get_coefficient_val(isl.dim_type.div, i)
+        if not factor.is_zero():
+            result = result.add(_reduced_floor(_reduce_aff(aff.get_div(i)), space).scale_val(factor))
+    return result
+
+
+def _reduced_floor(inner: isl.Aff, space: isl.LocalSpace) -> isl.Aff:
+    """floor(inner), with the whole multiples of its denominator taken out where no division is nested in it."""
+    whole = isl.Aff.zero_on_domain(space)
+    for kind in (isl.dim_type.param, isl.dim_type.in_):
+        for i in range(inner.dim(kind)):
+            nearest = inner.get_coefficient_val(kind, i).add(isl.Val("1/2")).floor()
+            if not nearest.is_zero():
+                whole = whole.set_coefficient_val(kind, i, nearest)
+    return whole.add(inner.sub(whole).floor())

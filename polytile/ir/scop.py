@@ -142,6 +142,7 @@ class Scop:
     location: Location = NOWHERE
     definitions: str = ""
     source: str | None = None
+    epilogue: tuple[str, ...] = ()  # statements that run behind all others, each in a tree of its own
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
