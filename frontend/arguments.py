@@ -9,11 +9,11 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
+from polytile.frontend.conversions import cast_to
 from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import copied, substituted, variables_in, written_name
-from polytile.frontend.typing import cast_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.region import Region, Symbol
 from polytile.frontend.regions import Place, functions
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import variables_in
@@ -63,7 +63,7 @@ def assemble(context: FileContext, place: Place, name: str) -> Region:
     )
 
 
-def _type_names(structs: list[tuple[object, Shape]]) -> dict[str, CType]:
+def _type_names(structs: list[tuple[StructType, Shape]]) -> dict[str, CType]:
     return {shape.base.name: shape.base for _, shape in structs if shape.base is not None}
 
 

@@ -99,8 +99,4 @@ def _stable(
     for loop in place.path:
         if isinstance(loop, _LOOPS) and order[id(loop)] > start:
             spans.append((order[id(loop)], max(order[id(n)] for n in nodes_below(loop))))
-    return not any(
-        (written_name(n) or address_taken(n)) in names
-        for low, high in spans
-        for n in body[low : high + 1]
-    )
+    return not any((written_name(n) or address_taken(n)) in names for low, high in spans for n in body[low : high + 1])

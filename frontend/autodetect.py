@@ -18,6 +18,7 @@ from polytile.frontend.trees import block_items
 from polytile.ir.scop import Scop
 
 _Path = tuple[c_ast.Node, ...]
+_Result = Scop | tuple[UserError, Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,7 @@ class _Search:
             for k in members:
                 self._keep(function, loops[k], alone[k], scope, path)
 
-    def _keep(
-        self, function: c_ast.FuncDef, loop: c_ast.Node, result: Scop | tuple[UserError, Place], scope: Scope, path: _Path
-    ) -> None:
+    def _keep(self, function: c_ast.FuncDef, loop: c_ast.Node, result: _Result, scope: Scope, path: _Path) -> None:
         if isinstance(result, Scop):
             self.scops.append(result)
         else:
@@ -131,7 +130,7 @@ class _Search:
         following: Sequence[c_ast.Node],
         scope: Scope,
         path: _Path,
-    ) -> Scop | tuple[UserError, Place]:
+    ) -> _Result:
         source = self.context.file.source
         place = Place(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
         try:

@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import UserError
 from polytile.frontend.assumptions import is_assumption
+from polytile.frontend.conversions import cast_to
 from polytile.frontend.normalise import normalised, spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.preprocess import is_shipped
@@ -23,7 +24,6 @@ from polytile.frontend.trees import (
     variables_in,
     written_name,
 )
-from polytile.frontend.typing import cast_to
 
 _JUMPS = (c_ast.Return, c_ast.Goto, c_ast.Label, c_ast.Switch, c_ast.While, c_ast.DoWhile)
 
@@ -63,9 +63,7 @@ class Callee:
         return any(self.scope.lookup(name) is not None for name in self.locals)
 
     def writes(self, name: str) -> bool:
-        return any(
-            name in (written_name(n), address_taken(n)) for step in self.steps or () for n in nodes_below(step)
-        )
+        return any(name in (written_name(n), address_taken(n)) for step in self.steps or () for n in nodes_below(step))
 
 
 @dataclass(frozen=True, slots=True)

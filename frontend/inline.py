@@ -10,10 +10,10 @@ from pycparser import c_ast
 
 from polytile.frontend.arguments import Arguments, bind_arguments, declared
 from polytile.frontend.callees import Callee, Library, called_name
+from polytile.frontend.conversions import cast_to
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, map_children, substituted
-from polytile.frontend.typing import cast_to
 
 _LARGEST = 4000  # nodes of a SCoP after which calls stay calls
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from polytile.diagnostics import Location
 from polytile.frontend.tokens import Token, tokenize
@@ -66,7 +67,7 @@ def _at_macro_names(columns: dict[tuple[int, int], int], raw: list[Token]) -> di
     matched = set(columns.values())
     moved = {
         paren.offset: name.offset
-        for name, paren in zip(raw, raw[1:], strict=False)
+        for name, paren in pairwise(raw)
         if paren.text == "(" and name.kind == "name" and name.offset not in matched
     }
     return {place: moved.get(column, column) for place, column in columns.items()}

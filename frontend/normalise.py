@@ -1,4 +1,4 @@
-"""One SCoP with its types spelt out and its integer constants folded, so that it needs no declaration but variables'."""
+"""One SCoP with its types spelt out and its integer constants folded: only variables need a declaration then."""
 
 from __future__ import annotations
 

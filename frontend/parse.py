@@ -51,7 +51,8 @@ def parse(source: Preprocessed) -> ParsedFile:
         raise _syntax_error(str(error), source, reached) from None
     except RecursionError:
         hint = "split the expression or the nest that is nested this deeply"
-        raise UserError("the file is nested too deeply to parse", location=Location(source.path, 1), hint=hint) from None
+        place = Location(source.path, 1)
+        raise UserError("the file is nested too deeply to parse", location=place, hint=hint) from None
     _place(tree, source)
     return ParsedFile(source, tree, identifiers(source.text))
 
@@ -104,7 +105,8 @@ def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, i
     location = source.lines.location(line, column)
     if not text.startswith("before: "):
         what = text[:1].lower() + text[1:]
-        return UserError(f"syntax error: {what}", location=location, hint=_hint(source, line, _token_at(source, line, column)))
+        hint = _hint(source, line, _token_at(source, line, column))
+        return UserError(f"syntax error: {what}", location=location, hint=hint)
     token = text.removeprefix("before: ")
     return UserError(f"syntax error before '{token}'", location=location, hint=_hint(source, line, token))
 

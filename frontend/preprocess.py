@@ -28,6 +28,8 @@ _GNU = (
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
 )  # fmt: skip
 _KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile)\b")
+_MARK = "__polytile_assume__"
+_ASSUMPTION = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+assume[ \t]*\((.*)\)[ \t]*$", re.MULTILINE)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _MISSING = (
@@ -77,14 +79,22 @@ def preprocess(
     else:
         remember_source(path, text)
     command = _system_preprocessor() if preprocessor == "auto" else preprocessor
-    request = _Request(path, text.replace("\r\n", "\n"), tuple(include_dirs), tuple(defines))
+    request = _Request(path, _open_assumptions(text.replace("\r\n", "\n")), tuple(include_dirs), tuple(defines))
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
-    return Preprocessed(path, text, "\n".join(map(_without_foreign_pragma, lines)), line_map)
+    return Preprocessed(path, text, "\n".join(map(_parser_line, lines)), line_map)
 
 
-def _without_foreign_pragma(line: str) -> str:
+def _open_assumptions(text: str) -> str:
+    """Let the preprocessor see the macros in `#pragma polytile assume(N >= 4)`, where C keeps them as they are."""
+    return _ASSUMPTION.sub(rf"\1{_MARK}(\2)", text)
+
+
+def _parser_line(line: str) -> str:
+    """A line as the parser reads it: assumptions are pragmas again, and foreign pragmas are gone."""
+    if line.lstrip().startswith(_MARK):
+        return line.replace(_MARK, "#pragma polytile assume", 1)
     return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line
 
 
@@ -134,7 +144,9 @@ class _Request:
             inside = os.path.relpath(name, os.path.abspath(given)) if os.path.isabs(name) else ".."
             if not inside.startswith(".."):
                 return os.path.join(given, inside)
-        return name if os.path.isabs(name) or name.startswith("<") else os.path.normpath(os.path.join(self.folder, name))
+        if os.path.isabs(name) or name.startswith("<"):
+            return name
+        return os.path.normpath(os.path.join(self.folder, name))
 
 
 def _run_system(command: str, request: _Request) -> str:
@@ -153,7 +165,8 @@ def _run_system(command: str, request: _Request) -> str:
         )
     except subprocess.TimeoutExpired:
         hint = "look for an include that reads itself or a pipe, or give the file already preprocessed"
-        raise UserError(f"'{command} -E' did not end within {_SECONDS:.0f} s", location=Location(request.path, 1), hint=hint) from None
+        what = f"'{command} -E' did not end within {_SECONDS:.0f} s"
+        raise UserError(what, location=Location(request.path, 1), hint=hint) from None
     except OSError as error:
         raise UsageError(f"cannot run the C preprocessor '{command}': {error.strerror or error}") from error
     if done.returncode:
@@ -183,7 +196,8 @@ def _error(location: Location, message: str, request: _Request) -> UserError:
             return _missing_include(location, found["name"], request)
     if message.startswith("#error"):
         message = message.replace('#error "', "#error ", 1).rstrip('"') if message.endswith('"') else message
-        return UserError(message, location=location, hint="define or undefine the macro that it tests with -D NAME=VALUE")
+        hint = "define the macro that it asks for with -D NAME=VALUE"
+        return UserError(message, location=location, hint=hint)
     return UserError(message, location=location, hint="the C preprocessor rejects this line")
 
 

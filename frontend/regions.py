@@ -183,7 +183,9 @@ def check_polytile_pragma(node: c_ast.Pragma) -> None:
     """Refuse a `#pragma polytile` that says nothing known."""
     if not re.fullmatch(r"assume\s*\(.*\)", polytile_pragma(node) or "", re.DOTALL):
         raise UserError(
-            f"unknown pragma '#pragma {node.string.strip()}'", location=location_of(node), hint=f"polytile knows {_KNOWN}"
+            f"unknown pragma '#pragma {node.string.strip()}'",
+            location=location_of(node),
+            hint=f"polytile knows {_KNOWN}",
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
@@ -179,7 +179,9 @@ class Scope:
         """Resolve a type node."""
         match node:
             case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
-                return _around(Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, typedef_name))
+                return _around(
+                    Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, typedef_name)
+                )
             case c_ast.PtrDecl(type=inner, quals=quals):
                 return _around(Layer(True, None, "restrict" in (quals or [])), self.shape(inner, typedef_name))
             case c_ast.FuncDecl():
@@ -285,14 +287,14 @@ class Scope:
 
 
 def _around(layer: Layer, shape: Shape) -> Shape:
-    return Shape(shape.base, (layer, *shape.layers), shape.const, shape.struct, shape.reason, shape.void, shape.function)
+    return replace(shape, layers=(layer, *shape.layers))
 
 
 def _qualified(shape: Shape, quals: list[str]) -> Shape:
     if "volatile" in quals or "_Atomic" in quals:
         return Shape(None, shape.layers, shape.const, reason="it is volatile or atomic")
     if "const" in quals and not shape.const:
-        return Shape(shape.base, shape.layers, True, shape.struct, shape.reason, shape.void, shape.function)
+        return replace(shape, const=True)
     return shape
 
 
@@ -300,8 +302,7 @@ def _sized_by_initialiser(shape: Shape, init: c_ast.Node | None) -> Shape:
     """`double a[] = {1, 2, 3}` has three elements; designators are left as an unknown extent."""
     if isinstance(init, c_ast.InitList) and not any(isinstance(e, c_ast.NamedInitializer) for e in init.exprs):
         extent = c_ast.Constant("int", str(len(init.exprs)), init.coord)
-        layers = (Layer(False, extent), *shape.layers[1:])
-        return Shape(shape.base, layers, shape.const, shape.struct, shape.reason)
+        return replace(shape, layers=(Layer(False, extent), *shape.layers[1:]))
     return shape
 
 
@@ -309,7 +310,7 @@ def struct_shape(struct: StructType) -> Shape:
     """The shape of a struct: its size is LP64's, 0 when it holds what has no known size."""
     size, _ = struct_layout(struct)
     if not size:
-        return Shape(None, struct=struct, reason=f"{struct.name or 'its struct'} has a member of a type without a known size")
+        return Shape(None, struct=struct, reason="its struct has a member of a type without a known size")
     return Shape(CType(struct.name, "struct", size), struct=struct)
 
 

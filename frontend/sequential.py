@@ -32,9 +32,9 @@ def sequential_source(region: Region, scop: Scop) -> str:
     locals_ = [_Local(s) for n, s in region.symbols.items() if n not in passed]
     signature = [f"{p.type} {p.name}" for p in scop.parameters] + [a.declaration for a in arguments]
     lines = [f"void {region.name}_reference({', '.join(signature) or 'void'})", "{"]
-    lines += [f"  {line}" for part in (*arguments, *locals_) for line in part.before]
+    lines += [f"  {line}" for a in arguments for line in a.before] + [f"  {line}" for s in locals_ for line in s.before]
     lines += _indented(_printed(c_ast.Compound(_renamed(list(region.body), renamed))))
-    lines += [f"  {line}" for part in (*arguments, *locals_) for line in part.after]
+    lines += [f"  {line}" for a in arguments for line in a.after] + [f"  {line}" for s in locals_ for line in s.after]
     lines.append("}")
     helpers = [_printed(f) for f in _renamed(list(region.functions.values()), renamed)]
     parts = [_headers(region, allocates=any(s.allocated for s in locals_)), region.definitions, *helpers]

@@ -46,9 +46,7 @@ def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
     owners = {name: ownership(b, place) for name in symbols if (b := place.scope.lookup(name)) is not None}
     unknown = any(s.pointer and not s.restrict and owners[n] is Ownership.SHARED for n, s in symbols.items())
     alone = {Ownership.OWNED} if unknown else {Ownership.OWNED, Ownership.PASSED}
-    return {
-        n: replace(s, restrict=True) if s.pointer and owners[n] in alone else s for n, s in symbols.items()
-    }
+    return {n: replace(s, restrict=True) if s.pointer and owners[n] in alone else s for n, s in symbols.items()}
 
 
 def _symbol(binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness) -> Symbol:
@@ -114,7 +112,7 @@ def _extents(binding: Binding, use: c_ast.ID, place: Place) -> tuple[c_ast.Node 
         outermost_of_pointer = k == 0 and binding.kind == "parameter"
         if changed is not None and not outermost_of_pointer:
             raise UserError(
-                f"the size of '{binding.name}' depends on '{changed}', which changes after '{binding.name}' is declared",
+                f"the size of '{binding.name}' depends on '{changed}', which changes after that declaration",
                 location=location_of(use),
                 hint=f"declare '{binding.name}' with a variable that keeps its value",
             )

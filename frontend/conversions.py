@@ -1,0 +1,76 @@
+"""The types of C expressions, as far as inlining needs them to leave out casts that change nothing."""
+
+from __future__ import annotations
+
+from pycparser import c_ast
+
+from polytile.frontend.constants import constant_type
+from polytile.frontend.normalise import base_node
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.trees import copied
+from polytile.ir.expr import DOUBLE, FLOAT, INT, CType
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
+
+
+def type_of(node: c_ast.Node, scope: Scope) -> CType | None:
+    """The arithmetic type of an expression, or None when it is not known."""
+    match node:
+        case c_ast.Constant():
+            return _literal_type(node)
+        case c_ast.ID(name=name):
+            binding = scope.lookup(name)
+            return None if binding is None or binding.shape.layers else binding.shape.base
+        case c_ast.ArrayRef():
+            return _element_type(node, scope)
+        case c_ast.Cast(to_type=to_type):
+            shape = scope.shape(to_type)
+            return None if shape.layers else shape.base
+        case c_ast.UnaryOp(op="+" | "-" | "~", expr=operand):
+            return _promoted(type_of(operand, scope))
+        case c_ast.UnaryOp(op="!"):
+            return INT
+        case c_ast.BinaryOp(op=op) if op in _COMPARISONS:
+            return INT
+        case c_ast.BinaryOp(op="<<" | ">>", left=left):
+            return _promoted(type_of(left, scope))
+        case c_ast.BinaryOp(left=left, right=right) | c_ast.TernaryOp(iftrue=left, iffalse=right):
+            return _common(type_of(left, scope), type_of(right, scope))
+    return None
+
+
+def _literal_type(node: c_ast.Constant) -> CType | None:
+    if node.type in ("float", "double"):
+        return FLOAT if node.value[-1] in "fF" and not node.value.lower().startswith("0x") else DOUBLE
+    return constant_type(node)
+
+
+def _element_type(node: c_ast.Node, scope: Scope) -> CType | None:
+    depth = 0
+    while isinstance(node, c_ast.ArrayRef):
+        node, depth = node.name, depth + 1
+    binding = scope.lookup(node.name) if isinstance(node, c_ast.ID) else None
+    return binding.shape.base if binding is not None and len(binding.shape.layers) == depth else None
+
+
+def _promoted(ctype: CType | None) -> CType | None:
+    return INT if ctype is not None and ctype.kind == "int" and ctype.size < INT.size else ctype
+
+
+def _common(left: CType | None, right: CType | None) -> CType | None:
+    a, b = _promoted(left), _promoted(right)
+    if a is None or b is None or "struct" in (a.kind, b.kind):
+        return None
+    if "float" in (a.kind, b.kind):
+        return DOUBLE if DOUBLE in (a, b) else FLOAT
+    return a if a == b else None
+
+
+def cast_to(shape: Shape, value: c_ast.Node, scope: Scope) -> c_ast.Node:
+    """`(T) value`, or the value itself when it has that type."""
+    if shape.base is None or shape.base.kind == "struct" or type_of(value, scope) == shape.base:
+        return copied(value)
+    typename = c_ast.Typename(
+        None, [], None, c_ast.TypeDecl(None, [], None, base_node(shape, value.coord)), value.coord
+    )
+    return c_ast.Cast(typename, copied(value), value.coord)
