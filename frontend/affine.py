@@ -125,7 +125,7 @@ class Evaluator:
         raise NotAffine(
             expr,
             f"`{describe(expr)}` is unsigned and may wrap around below 0",
-            hint=f"use a signed type, or promise it: #pragma polytile assume({describe(expr)} >= 0) with signed names",
+            hint="use signed types, or promise that it stays above with `#pragma polytile assume(...)`",
         )
 
     def _name(self, name: str, ctype: CType, expr: Expr) -> Polynomial:

@@ -61,6 +61,12 @@ class Translator:
 
     def target(self, node: c_ast.Node) -> Access | Name:
         """The expression tree of an lvalue that is assigned to."""
+        if self._rank(node) > 0:
+            raise UserError(
+                "a pointer or a whole array is assigned to",
+                location=where(node),
+                hint="assign to elements, and set pointers before the SCoP",
+            )
         expr = self.value(node)
         if not isinstance(expr, Access | Name):
             raise UserError(
@@ -118,8 +124,8 @@ class Translator:
         variable, location = place.variable, where(node)
         if len(place.subscripts) != len(variable.extents) or place.offset is not None:
             raise UserError(
-                f"the array `{variable.source}` has {len(variable.extents)} dimensions, "
-                f"but {len(place.subscripts)} subscripts are used here",
+                f"`{variable.source}` has {_count(len(variable.extents), 'dimension')}, "
+                f"but {_count(len(place.subscripts), 'subscript')} here",
                 location=location,
                 hint="a SCoP works on elements: give every subscript, and pass no pointers on",
             )
@@ -147,6 +153,8 @@ class Translator:
                 return _dereference(self._place(node.expr), None, node)
             case c_ast.BinaryOp(op="+" | "-"):
                 return self._pointer_sum(node)
+            case c_ast.UnaryOp(op="&"):
+                raise _address(node)
             case c_ast.StructRef():
                 place = self._place(node.name)
                 if node.type == "->":
@@ -195,11 +203,7 @@ class Translator:
         if op == "sizeof":
             return self._sizeof(node)
         if op == "&":
-            raise UserError(
-                "a SCoP cannot take an address",
-                location=where(node),
-                hint="use array elements by their subscripts, and copy results of functions into variables before",
-            )
+            raise _address(node)
         operand = self.value(node.expr)
         if op == "~" and operand.type.kind != "int":
             raise _needs_integers(op, node)
@@ -344,10 +348,22 @@ def _convert(argument: Expr, ctype: CType) -> Expr:
 def _check_arity(name: str, expected: int, given: int, node: c_ast.Node) -> None:
     if expected != given:
         raise UserError(
-            f"`{name}` takes {expected} argument{'s' * (expected > 1)}, but {given} are given",
+            f"`{name}` takes {_count(expected, 'argument')}, but {given} are given",
             location=where(node),
             hint=f"call `{name}` as C's math library defines it",
         )
+
+
+def _address(node: c_ast.Node) -> UserError:
+    return UserError(
+        "a SCoP cannot take an address",
+        location=where(node),
+        hint="use variables and array elements themselves, and call functions that need addresses outside the SCoP",
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _side_effect(node: c_ast.Node, what: str) -> UserError:

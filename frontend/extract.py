@@ -59,8 +59,7 @@ class _Extractor:
     @classmethod
     def of(cls, region: Region) -> _Extractor:
         names = Names.of(region)
-        variables = {v.name: v for v in names.variables()}
-        evaluator = Evaluator(lambda name: eligible(name, variables.get(name)))
+        evaluator = Evaluator(lambda name: eligible(name, names.variable(name)))
         translator = Translator(names)
         return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator))
 

@@ -106,7 +106,8 @@ class _Given:
     def parameters(self, declared: Sequence[Parameter] | None) -> tuple[Parameter, ...]:
         """The parameters, in the order given, or as they occur in the isl texts."""
         used: list[str] = []
-        for piece in (*self.domains.values(), *self.relations.values(), self.context):
+        pieces: list[isl.Set | isl.UnionMap] = [*self.domains.values(), *self.relations.values(), self.context]
+        for piece in pieces:
             space = piece.get_space()
             used += [space.get_dim_name(_PARAM, k) or "" for k in range(space.dim(_PARAM))]
         sizes = [n.name for a in self.arrays.values() for e in a.extents if e for n in walk(e) if isinstance(n, Name)]
@@ -115,7 +116,7 @@ class _Given:
             return tuple(Parameter(n, INT) for n in names)
         missing = [n for n in names if n not in {p.name for p in declared}]
         if missing:
-            raise UserError(f"the parameter `{missing[0]}` is used but not in parameters", hint="declare it with a type")
+            raise UserError(f"the parameter `{missing[0]}` is used but not in parameters", hint="declare it")
         return tuple(declared)
 
 
@@ -143,7 +144,8 @@ def _schedule(text: str, given: _Given) -> isl.Schedule:
     dates = tree.get_map().intersect_domain(domain)
     if not dates.is_injective():
         raise UserError(
-            "schedule gives two instances the same date", hint="order all instances, for example with one more dimension"
+            "schedule gives two instances the same date",
+            hint="order all instances, for example with one more dimension",
         )
     return tree
 
@@ -222,7 +224,7 @@ def _parse_body(
 def _check_unwritten(names: Names, types: Mapping[str, CType]) -> None:
     for variable in names.outer.values():
         if variable.written and variable.name in types:
-            raise UserError(f"it assigns to `{variable.name}`", hint="assign to arrays; iterators and parameters are fixed")
+            raise UserError(f"it assigns to `{variable.name}`", hint="iterators and parameters are fixed")
 
 
 def _as_name(node: Any, types: Mapping[str, CType]) -> Any:

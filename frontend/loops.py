@@ -37,7 +37,8 @@ def header(node: c_ast.For, translator: Translator, evaluator: Evaluator, known:
     counter = loop_iterator(node)
     iterator = translator.names.loops.get(id(node))
     if counter is None or iterator is None:
-        raise _bad_header(node, "it does not start by setting one iterator", node.init)
+        first = node.init.decls[1] if isinstance(node.init, c_ast.DeclList) else node.init
+        raise _bad_header(node, "it does not start by setting one iterator", first)
     if iterator.type.kind != "int":
         raise UserError(
             f"the iterator `{iterator.source}` is not an integer",
@@ -113,9 +114,9 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     distance = here.sub(lower) if head.step > 0 else lower.sub(here)
     ahead = known.intersect(distance.nonneg_set())
     size = abs(head.step)
-    reached = ahead
+    reached = ahead if head.type.signed else ahead.intersect(here.nonneg_set())
     if size > 1:
-        reached = ahead.intersect(distance.mod_val(isl.Val(size)).eq_set(isl.PwAff("{ [(0)] }")))
+        reached = reached.intersect(distance.mod_val(isl.Val(size)).eq_set(isl.PwAff("{ [(0)] }")))
     target = _awaited(head)
     if target is not None:
         result = reached.intersect(_before(target, here, lower, head, evaluator, known))

@@ -110,6 +110,10 @@ class Names:
     def variables(self) -> list[Variable]:
         return [*self.outer.values(), *self.declared.values()]
 
+    def variable(self, name: str) -> Variable | None:
+        """The variable with this (unique) name."""
+        return next((v for v in self.variables() if v.name == name), None)
+
     # Scopes ---------------------------------------------------------------------------------------------------------
     def _visit(self, node: c_ast.Node) -> None:
         match node:

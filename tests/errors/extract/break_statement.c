@@ -1,0 +1,11 @@
+// expect: 7:9: error: `break` is not allowed in a SCoP
+void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+      if (A[i] > x)
+        break;
+      A[i] = 1;
+    }
+#pragma endscop
+}

@@ -1,0 +1,27 @@
+"""Each C file here starts with the diagnostic that it must get: `// expect: LINE:COL: error: MESSAGE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polytile.diagnostics import UserError
+from polytile.frontend.assemble import assemble
+from polytile.frontend.extract import extract
+from polytile.frontend.source import named, read_places
+
+FILES = sorted(Path(__file__).parent.glob("*.c"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_refusal(file: Path) -> None:
+    expected = file.read_text().splitlines()[0].removeprefix("// expect: ")
+    context, places = read_places(str(file))
+    with pytest.raises(UserError) as caught:
+        for name, place in named(context, places):
+            extract(assemble(context, place, name))
+    error = caught.value
+    assert error.location is not None and error.location.file == str(file)
+    assert f"{error.location.line}:{error.location.column}: error: {error.message}".startswith(expected)
+    assert error.hint
