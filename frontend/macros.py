@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +25,9 @@ def expand_with_pcpp(text: str, name: str, folder: str, search: Sequence[str], m
     """What `cc -E` prints, made by pcpp."""
     engine = _engine()
     engine.line_directive = "#line"
-    engine.rewrite_paths = []
     for directory in [os.path.abspath(folder), *search]:
         engine.add_path(directory)
+    engine.rewrite_paths = []
     for macro in [*_PREDEFINED, *_platform(), *macros]:
         definition, has_value, value = macro.partition("=")
         engine.define(f"{definition} {value if has_value else 1}")
@@ -52,7 +53,9 @@ def _engine() -> Any:
             self.found: list[tuple[str, int, str]] = []
 
         def on_error(self, file: str, line: int, msg: str) -> None:
-            self.found.append((file, line, msg))
+            # The wording of C compilers: "unterminated #ifdef".
+            message = re.sub(r"^Unterminated (#\w+).*", r"unterminated \1", msg.strip(), flags=re.DOTALL)
+            self.found.append((file, line, message))
 
         def on_include_not_found(self, is_malformed: bool, is_system: bool, curdir: str, includepath: str) -> None:
             message = "malformed #include" if is_malformed else f"{includepath}: No such file or directory"

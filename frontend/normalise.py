@@ -30,7 +30,12 @@ class _Normaliser:
     scope: Scope
 
     def items(self, nodes: list[c_ast.Node]) -> list[c_ast.Node]:
-        return [made for node in nodes if (made := self.visit(node)) is not None]
+        return [made for node in nodes if (made := self._item(node)) is not None]
+
+    def _item(self, node: c_ast.Node) -> Any:
+        if isinstance(node, c_ast.Compound):
+            return self._inside(lambda: self._compound(node))
+        return self.visit(node)
 
     def visit(self, node: Any) -> Any:
         match node:
@@ -40,7 +45,7 @@ class _Normaliser:
             case c_ast.Decl():
                 return self._declaration(node)
             case c_ast.Compound():
-                return self._inside(lambda: self._compound(node))
+                raise _statement_expression(node)
             case c_ast.For() | c_ast.If() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
                 return self._inside(lambda: map_children(node, self._statement))
             case c_ast.Case() | c_ast.Default():
@@ -70,7 +75,7 @@ class _Normaliser:
         return map_children(node, self.visit)
 
     def _statement(self, node: Any) -> Any:
-        made = self.visit(node)
+        made = self._item(node)
         return c_ast.EmptyStatement(node.coord) if made is None else made
 
     def _inside(self, work: Any) -> Any:
@@ -139,6 +144,14 @@ class _Normaliser:
     def _sizeof(self, node: c_ast.UnaryOp) -> c_ast.Node:
         value = self.scope.constant(node)
         return map_children(node, self.visit) if value is None else constant_node(value, node.coord)
+
+
+def _statement_expression(node: c_ast.Compound) -> UserError:
+    return UserError(
+        "a statement expression `({ ... })` is not C99",
+        location=location_of(node),
+        hint="write a function, which polytile inlines, or a macro that is one expression",
+    )
 
 
 def spelt(node: c_ast.Node, shape: Shape, name: str | None) -> c_ast.Node:

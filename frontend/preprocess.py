@@ -82,8 +82,8 @@ def preprocess(
     request = _Request(path, _open_assumptions(text.replace("\r\n", "\n")), tuple(include_dirs), tuple(defines))
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
-    line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
-    return Preprocessed(path, text, "\n".join(map(_parser_line, lines)), line_map)
+    lines = [_parser_line(line) for line in lines]
+    return Preprocessed(path, text, "\n".join(lines), LineMap(tuple(lines), tuple(origins), _raw_reader(path, text)))
 
 
 def _open_assumptions(text: str) -> str:
@@ -140,10 +140,10 @@ class _Request:
         """The name of a file as the user would write it."""
         if name == self.path:
             return name
-        for given in self.include_dirs:
+        for given in (*self.include_dirs, self.folder):
             inside = os.path.relpath(name, os.path.abspath(given)) if os.path.isabs(name) else ".."
             if not inside.startswith(".."):
-                return os.path.join(given, inside)
+                return os.path.normpath(os.path.join(given, inside))
         if os.path.isabs(name) or name.startswith("<"):
             return name
         return os.path.normpath(os.path.join(self.folder, name))

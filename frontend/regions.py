@@ -165,25 +165,30 @@ class _Finder:
                 check_polytile_pragma(node)
 
 
+def pragma_text(node: c_ast.Node) -> str:
+    """What follows `#pragma`, or stands in `_Pragma("...")`; an empty string for another node."""
+    if not isinstance(node, c_ast.Pragma):
+        return ""
+    return node.string.strip() if isinstance(node.string, str) else str(node.string.value).strip('" ')
+
+
 def scop_word(node: c_ast.Node) -> str | None:
     """`scop` or `endscop` for the pragmas that mark a SCoP, else None."""
-    words = node.string.split() if isinstance(node, c_ast.Pragma) and isinstance(node.string, str) else []
+    words = pragma_text(node).split()
     return words[0] if words and words[0] in ("scop", "endscop") else None
 
 
 def polytile_pragma(node: c_ast.Node) -> str | None:
     """What follows `#pragma polytile`, or None for another node."""
-    if isinstance(node, c_ast.Pragma) and isinstance(node.string, str):
-        word, _, rest = node.string.strip().partition("polytile")
-        return rest.strip() if not word and node.string.strip().startswith("polytile") else None
-    return None
+    text = pragma_text(node)
+    return text.removeprefix("polytile").strip() if text.startswith("polytile") else None
 
 
 def check_polytile_pragma(node: c_ast.Pragma) -> None:
     """Refuse a `#pragma polytile` that says nothing known."""
     if not re.fullmatch(r"assume\s*\(.*\)", polytile_pragma(node) or "", re.DOTALL):
         raise UserError(
-            f"unknown pragma '#pragma {node.string.strip()}'",
+            f"unknown pragma '#pragma {pragma_text(node)}'",
             location=location_of(node),
             hint=f"polytile knows {_KNOWN}",
         )

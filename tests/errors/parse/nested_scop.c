@@ -1,0 +1,11 @@
+// expect: 6:9: error: '#pragma scop' inside the SCoP that starts at line 4
+void f(int n, double a[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+#pragma scop
+        a[i] = 0;
+#pragma endscop
+    }
+#pragma endscop
+}

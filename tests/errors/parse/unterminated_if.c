@@ -1,0 +1,3 @@
+// expect: 2: error: unterminated #ifdef
+#ifdef N
+int n = N;
