@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from polytile.codegen.expressions import Printer, type_name
+from polytile.codegen.fold import folded
 from polytile.codegen.shared import dynamic_shared_bytes
 from polytile.codegen.spelling import fresh, identifier
 from polytile.codegen.statements import StatementPrinter, comment, indented, wrapped
@@ -142,10 +143,10 @@ def _buffers(program: HostProgram, names: _Names) -> list[str]:
     out = []
     for b in program.buffers:
         host = "nullptr" if b.temporary else identifier(b.array.name)
-        size = f"{checked_text(b.first)}, {checked_text(b.elements)}"
+        size = checked_text(b.first), checked_text(b.elements)
         element = f"sizeof({type_name(b.array.element)})"
         start = f"PolytileBuffer {names.buffers[b.array.name]}("
-        out += wrapped(start, [names.run, f'"{b.array.name}"', host, element, size], ");")
+        out += wrapped(start, [names.run, f'"{b.array.name}"', host, element, *size], ");")
     return out
 
 
@@ -196,7 +197,7 @@ def checked_text(size: Expr) -> str:
     before: n * m + 1
     after:  PolytileSize(n) * m + 1
     """
-    return Printer(_no_element)(_checked(size))
+    return Printer(_no_element)(_checked(folded(size)))
 
 
 def _checked(expr: Expr) -> Expr:

@@ -89,10 +89,18 @@ def linear_index(subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...])
             if extent is None:
                 raise InternalError("an inner extent of an array is unknown")
             product = Binary("*", index, extent)
-            index = product if _is_zero(subscript) else Binary("+", product, subscript)
+            index = product if _is_zero(subscript) else _sum(product, subscript, wide)
         elif not _is_zero(subscript):
             index = Cast(LLONG, subscript) if wide and position + 1 < len(subscripts) else subscript
     return index
+
+
+def _sum(left: Expr, right: Expr, wide: bool) -> Binary:
+    """`left + right`; in 64 bits without parentheses, so that neighbours share all but a constant offset."""
+    match right:
+        case Binary(op="+" | "-" as op, left=first, right=second) if wide:
+            return Binary(op, _sum(left, first, wide), second)
+    return Binary("+", left, right)
 
 
 def _is_zero(expr: Expr) -> bool:

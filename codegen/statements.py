@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from textwrap import fill
 
 from polytile.codegen.expressions import MAX_INT, Printer, type_name
 from polytile.diagnostics import NOWHERE, InternalError, Location
@@ -39,30 +40,29 @@ class StatementPrinter:
     launch: Callable[[Launch], list[str]] | None = None
     unread: frozenset[str] = frozenset()  # locals that are never read: compilers must not wonder
 
-    def lines(self, body: Iterable[Stmt]) -> list[str]:
-        """The lines of a block, without the indentation of what surrounds it."""
+    def lines(self, body: Iterable[Stmt], shown: Location = NOWHERE) -> list[str]:
+        """The lines of a block, without the indentation of what surrounds it; `shown` was the last line named."""
         out: list[str] = []
-        shown: Location = NOWHERE
         for stmt in body:
-            text = self._statement(stmt)
+            text = self._statement(stmt, shown)
             if isinstance(stmt, Assign | Declare) and stmt.location.line and stmt.location.line != shown.line:
                 shown = stmt.location
                 text[-1] += f"  // {one_line(shown.short)}"
             out += text
         return out
 
-    def _statement(self, stmt: Stmt) -> list[str]:
+    def _statement(self, stmt: Stmt, shown: Location) -> list[str]:
         match stmt:
             case Assign(target=target, op=op, value=value):
-                return [f"{self.expression(target)} {op}= {self.expression(value)};"]
+                return broken(f"{self.expression(target)} {op}= {self.expression(value)};")
             case Declare():
-                return [self._declaration(stmt)]
+                return broken(self._declaration(stmt))
             case If():
-                return self._branch(stmt)
+                return self._branch(stmt, shown)
             case For():
-                return [f"{self._loop_header(stmt)} {{", *indented(self.lines(stmt.body)), "}"]
+                return [*broken(f"{self._loop_header(stmt)} {{"), *indented(self.lines(stmt.body, shown)), "}"]
             case Scope(body=body):
-                return ["{", *indented(self.lines(body)), "}"]
+                return ["{", *indented(self.lines(body, shown)), "}"]
             case Barrier(reason=reason):
                 return [f"__syncthreads();  // {one_line(reason)}"]
             case Comment(text=text):
@@ -77,15 +77,16 @@ class StatementPrinter:
         ctype = type_name(stmt.type, cpp=self.expression.cpp)
         return f"{start}{ctype} {self.expression.name(stmt.name)}{value};"
 
-    def _branch(self, stmt: If) -> list[str]:
-        out = [f"if ({self.expression.truth(stmt.condition)}) {{", *indented(self.lines(stmt.then))]
+    def _branch(self, stmt: If, shown: Location) -> list[str]:
+        start = broken(f"if ({self.expression.truth(stmt.condition)}) {{")
+        out = [*start, *indented(self.lines(stmt.then, shown))]
         match stmt.otherwise:
             case ():
                 return [*out, "}"]
             case (If() as chained,):
-                first, *rest = self._branch(chained)
+                first, *rest = self._branch(chained, shown)
                 return [*out, f"}} else {first}", *rest]
-        return [*out, "} else {", *indented(self.lines(stmt.otherwise)), "}"]
+        return [*out, "} else {", *indented(self.lines(stmt.otherwise, shown)), "}"]
 
     def _loop_header(self, stmt: For) -> str:
         iterator = self.expression.name(stmt.iterator)
@@ -162,11 +163,34 @@ def one_line(text: str) -> str:
 
 
 def comment(text: str) -> list[str]:
-    return [f"// {one_line(line)}".rstrip() for line in text.splitlines()]
+    """Lines of comment; long ones go on below, further in."""
+    clean = (one_line(line) for line in text.splitlines())
+    pieces = (fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False) for line in clean)
+    return [f"// {line}" for piece in pieces for line in piece.splitlines()]
 
 
 def indented(lines: Iterable[str]) -> list[str]:
     return [INDENT + line if line else line for line in lines]
+
+
+def broken(line: str) -> list[str]:
+    """A line of code cut where it is too long: at the outermost operators in the second half of the width."""
+    lines = []
+    while len(line) > WIDTH and (cuts := list(_cuts(line))):
+        cut = -min(cuts)[-1]
+        lines.append(line[:cut])
+        line = INDENT * 2 + line[cut + 1 :]
+    return [*lines, line]
+
+
+def _cuts(line: str) -> Iterator[tuple[int, bool, int]]:
+    """Where a line may be cut: how deep in parentheses, whether inside a product, and minus the position."""
+    depth = 0
+    for position, character in enumerate(line[:WIDTH]):
+        depth += (character in "([") - (character in ")]")
+        before = line[position - 1]
+        if character == " " and position > WIDTH // 2 and before in "+-*/%&|<>=,?:;^":
+            yield depth, before in "*/%", -position
 
 
 def wrapped(start: str, parts: Iterable[str], end: str) -> list[str]:

@@ -45,7 +45,8 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_0(int n, int m, double 
     for (int i = 8 * by + ty + 1; i < n - 1; i += 524280) {
         for (int j = 32 * bx + tx + 1; j < m - 1; j += 32768) {
             if (i <= n - 2 && j <= m - 2) {
-                B[(long long)i * m + j] = 0.2 * (A[(long long)(i - 1) * m + j] + A[(long long)i * m + j] + A[(long long)i * m + (j - 1)] + A[(long long)i * m + (j + 1)] + A[(long long)(i + 1) * m + j]);  // jacobi.c:4
+                B[(long long)i * m + j] = 0.2 * (A[(long long)(i - 1) * m + j] + A[(long long)i * m + j] +
+                        A[(long long)i * m + j - 1] + A[(long long)i * m + j + 1] + A[(long long)(i + 1) * m + j]);  // jacobi.c:4
             }
         }
     }

@@ -103,6 +103,8 @@ def test_names_that_are_keywords_of_cpp() -> None:
         ((a, b), (Literal("100000"), Literal("100000")), "(long long)a * 100000 + b"),
         ((a, Literal("0")), (None, Name("m")), "(long long)a * m"),
         ((Literal("0"), a, b), (None, Name("m"), Name("k")), "(long long)a * k + b"),
+        ((a, op(b, "-", Literal("1"))), (None, Name("m")), "(long long)a * m + b - 1"),
+        ((a, op(b, "-", Literal("1"))), (Literal("9"), Literal("9")), "a * 9 + (b - 1)"),
         ((Literal("0"), Literal("0")), (None, Name("m")), "0"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polytile.codegen.expressions import Printer
-from polytile.codegen.statements import StatementPrinter, comment, one_line, reads, wrapped
+from polytile.codegen.statements import StatementPrinter, broken, comment, one_line, reads, wrapped
 from polytile.diagnostics import Location
 from polytile.ir.expr import INT, Access, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
 from polytile.ir.kernel import Barrier, Comment
@@ -78,3 +78,14 @@ def test_long_lists_are_broken() -> None:
     assert all(len(line) <= 110 for line in text)
     assert " ".join(line.strip() for line in text) == f"int f({', '.join(parts)});"
     assert wrapped("int f(", [], ")") == ["int f()"]
+
+
+def test_long_lines_are_cut_at_the_outermost_operators() -> None:
+    text = "x = " + " + ".join(f"f(a{k}, b{k} * c{k})" for k in range(12)) + ";"
+    lines = broken(text)
+    assert len(lines) > 1
+    assert all(len(line) <= 110 for line in lines)
+    assert all(line.endswith(" +") for line in lines[:-1])
+    assert " ".join(line.strip() for line in lines) == text
+    assert broken("short;") == ["short;"]
+    assert broken("y" * 200) == ["y" * 200]
