@@ -19,6 +19,7 @@ from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.scheduling.classic import Candidate, candidates
+from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.legality import BarrierReason, Proof, prove
@@ -93,7 +94,8 @@ def find_schedule(state: Compilation) -> Compilation:
     parallel = [c for c in found if has_parallelism(c.tree)]
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
-    mapped = best(state.scop, [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel])
+    schedules = [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel]
+    mapped = best(state.scop, state.dependences, schedules, state.gpu)
     state = replace(state, schedule=mapped)
     for note in mapped.notes:
         state = state.with_remark(note)
@@ -128,7 +130,7 @@ def generate_program(state: Compilation) -> Compilation:
     given = LoweringInput(
         transfers=transfers(state.scop, state.dependences),
         barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
-        storage={},
+        storage=contract(state.scop, state.dependences, state.schedule, state.gpu),
     )
     program = lower(state.scop, state.schedule, given)
     kernels = len(program.kernels)

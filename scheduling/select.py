@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from polytile.gpu import Gpu
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import Scop
+from polytile.scheduling.contract import contract
+from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.strides import mapped_cost
 
 
-def estimate(scop: Scop, schedule: MappedSchedule) -> int:
+def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, gpu: Gpu) -> int:
     """The sum of the costs of all kernels of a mapped schedule, in no unit."""
-    return sum(mapped_cost(scop, node) for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
+    homes = contract(scop, dependences, schedule, gpu)
+    free = frozenset(array for kernel in homes.values() for array in kernel)
+    marks = (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
+    return sum(mapped_cost(scop, mark, free) for mark in marks)
 
 
-def best(scop: Scop, schedules: list[MappedSchedule]) -> MappedSchedule:
+def best(scop: Scop, dependences: Dependences, schedules: list[MappedSchedule], gpu: Gpu) -> MappedSchedule:
     """The cheapest schedule; of equals the first."""
-    return min(schedules, key=lambda schedule: estimate(scop, schedule)) if len(schedules) > 1 else schedules[0]
+    if len(schedules) == 1:
+        return schedules[0]
+    return min(schedules, key=lambda schedule: estimate(scop, dependences, schedule, gpu))

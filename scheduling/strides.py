@@ -15,13 +15,13 @@ from polytile.ir.scop import AccessKind, Scop
 DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it, as a guess
 
 
-def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> int:
+def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> int:
     """A guess at the memory time of one mapped kernel, to compare schedules of the same program: every access counts
-    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work."""
+    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work. The arrays in `free` need no memory traffic."""
     cost = 0
     for leaf in _leaves(kernel):
         threads = _thread_band(leaf)
-        cost += _leaf_cost(scop, leaf, threads)
+        cost += _leaf_cost(scop, leaf, threads, free)
     return cost
 
 
@@ -42,7 +42,9 @@ def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
     return parallel
 
 
-def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None) -> int:
+def _leaf_cost(
+    scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None, free: frozenset[str]
+) -> int:
     depth = int(leaf.get_schedule_depth())
     order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
     cost = 0
@@ -50,6 +52,8 @@ def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | No
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
         instances = DEPTH_WEIGHT ** len(statement.iterators)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
+            if access.array in free:
+                continue
             touched = mapped.reverse().apply_range(access.relation)
             coalesced = threads is None or _is_coalesced(touched, _step(depth, threads[0]))
             few = FEW_THREADS.get(threads[1] if threads else 0, 1)

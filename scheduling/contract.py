@@ -1,0 +1,175 @@
+"""Contraction: arrays of the SCoP's own that one thread, or one block, uses alone move out of device memory.
+
+before: kernel { t_x[i][j] = A[i][j]; B[i][j] = t_x[i][j] * t_x[i][j]; }      t_x in device memory
+after:  kernel { double t; t = A[i][j]; B[i][j] = t * t; }                    t in a register
+
+An array shrinks to the dimensions of constant extent, or to none, when the flow of values over the smaller storage,
+computed anew in the mapped order, is exactly the flow that it had. So what is proven of the schedule still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from polytile.gpu import Gpu
+from polytile.ir.expr import Literal
+from polytile.ir.isl_util import mark_name
+from polytile.ir.memory import Space, Storage
+from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes
+from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.legality import thread_map
+
+MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
+
+Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`."""
+
+    kernel: int
+    domain: isl.UnionSet
+    block: isl.UnionMap
+    thread: isl.UnionMap
+
+
+def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, gpu: Gpu) -> Homes:
+    """The arrays that need no device memory, with their homes."""
+    homes: Homes = {}
+    own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
+    if not own:
+        return homes
+    shared_left = gpu.static_shared_per_block
+    places = list(_places(schedule))
+    for array in own:
+        place = _only_place(scop, array, places)
+        if place is None or not dependences.of(array.name).uninitialised.is_empty():
+            continue
+        home = _private(scop, dependences, schedule, array, place)
+        if home is None and (home := _shared(scop, dependences, array, place)) is not None:
+            size = array.element.size * _elements(home)
+            if size > shared_left:
+                continue
+            shared_left -= size
+        if home is not None:
+            homes.setdefault(place.kernel, {})[array.name] = home
+    return homes
+
+
+def _places(schedule: MappedSchedule) -> Iterator[_Place]:
+    marks = (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
+    for number, mark in enumerate(marks):
+        domain = mark.get_domain()
+        block = mark.get_prefix_schedule_union_map().intersect_domain(domain)
+        for node in _below(mark):
+            if mark_name(node) == BLOCK:
+                coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
+                block = block.flat_range_product(coordinates)
+        threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
+        yield _Place(number, domain, block, block.flat_range_product(threads))
+
+
+def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    yield node
+    for i in range(node.n_children()):
+        yield from _below(node.child(i))
+
+
+def _only_place(scop: Scop, array: Array, places: list[_Place]) -> _Place | None:
+    """The kernel that all accesses of an array are in."""
+    users = _accesses(scop, array, *AccessKind).domain()
+    if users.is_empty():
+        return None
+    return next((p for p in places if users.is_subset(p.domain)), None)
+
+
+def _accesses(scop: Scop, array: Array, *kinds: AccessKind) -> isl.UnionMap:
+    return scop.accesses(*kinds, arrays=frozenset((array.name,))).intersect_params(scop.context)
+
+
+def _constant_dimensions(array: Array) -> tuple[int, ...]:
+    return tuple(i for i, extent in enumerate(array.extents) if isinstance(extent, Literal))
+
+
+def _elements(home: Storage) -> int:
+    return prod(int(e.text) for e in home.extents if isinstance(e, Literal))
+
+
+def _home(array: Array, space: Space, keeps: tuple[int, ...]) -> Storage:
+    return Storage(array.name, space, array.element, tuple(array.extents[i] for i in keeps), array.name, keeps)
+
+
+def _private(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: _Place
+) -> Storage | None:
+    flow = dependences.of(array.name).flow.intersect_params(scop.context)
+    if not flow.is_subset(_same(flow, place.thread)):
+        return None
+    for keeps in dict.fromkeys(((), _constant_dimensions(array))):
+        home = _home(array, Space.PRIVATE, keeps)
+        if _elements(home) <= MOST_PRIVATE_ELEMENTS and _keeps_flow(scop, schedule, array, place.thread, keeps, flow):
+            return home
+    return None
+
+
+def _same(pairs: isl.UnionMap, place: isl.UnionMap) -> isl.UnionMap:
+    """The pairs of instances that run at one place."""
+    return pairs.intersect(place.apply_range(place.reverse()))
+
+
+def _smaller(accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int) -> isl.UnionMap:
+    """Accesses to the contracted storage: the place and the kept subscripts, `{ S[i, j] -> [[i, j] -> [e]] }`."""
+    names = [f"a{i}" for i in range(rank)]
+    found: list[isl.Map] = []
+    accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))
+    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(names[k] for k in keeps)}] }}")
+    total = isl.UnionMap.empty(accesses.get_space())
+    for m in found:
+        total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
+    return place.range_product(total)
+
+
+def _keeps_flow(
+    scop: Scop,
+    schedule: MappedSchedule,
+    array: Array,
+    place: isl.UnionMap,
+    keeps: tuple[int, ...],
+    flow: isl.UnionMap,
+) -> bool:
+    """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
+
+    def smaller(*kinds: AccessKind) -> isl.UnionMap:
+        return _smaller(_accesses(scop, array, *kinds), place, keeps, array.rank)
+
+    info = (
+        isl.UnionAccessInfo.from_sink(smaller(AccessKind.READ))
+        .set_must_source(smaller(AccessKind.WRITE))
+        .set_may_source(smaller(AccessKind.MAY_WRITE))
+        .set_schedule(schedule.tree)
+    )
+    return bool(info.compute_flow().get_may_dependence().is_equal(flow))
+
+
+def _shared(scop: Scop, dependences: Dependences, array: Array, place: _Place) -> Storage | None:
+    """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
+    keeps = _constant_dimensions(array)
+    flow = dependences.of(array.name).flow.intersect_params(scop.context)
+    if not keeps or not flow.is_subset(_same(flow, place.block)):
+        return None
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    for statement in scop.statements:
+        for access in statement.relations(*kinds):
+            if access.array != array.name:
+                continue
+            relation = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
+            cells = _smaller(relation, place.block, keeps, array.rank)
+            if not cells.reverse().apply_range(relation).is_single_valued():
+                return None
+    return _home(array, Space.SHARED, keeps)
