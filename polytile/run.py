@@ -19,7 +19,7 @@ from polytile.diagnostics import (
 )
 from polytile.dump import dump
 from polytile.options import Options
-from polytile.report import Report
+from polytile.report import Report, as_object
 from polytile.runtime.engine import on_gpu
 from polytile.runtime.inputs import new_seed
 from polytile.runtime.output import check_target, write_outputs
@@ -120,6 +120,7 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     for scop in program.scops:
         for remark in scop.remarks:
             _remark(report, scop, remark)
+    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals])
     status = EXIT_DONE
     for refusal in program.refusals:
         if request.autodetect:

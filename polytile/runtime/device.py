@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -85,15 +85,22 @@ class Bound:
 
     def launch_all(self) -> None:
         """Run the loops and launches of the host program; kernels run asynchronously."""
-        execute(self.engine.program.body, self.values, self._launch)
+        execute(self.engine.program.body, self.values, lambda *launch: self._launch(*launch)())
 
-    def _launch(self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> None:
+    def record(self) -> list[Callable[[], None]]:
+        """The launches of one run, to be repeated without the cost of finding them."""
+        found: list[Callable[[], None]] = []
+        execute(self.engine.program.body, self.values, lambda *launch: found.append(self._launch(*launch)))
+        return found
+
+    def _launch(self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> Callable[[], None]:
         kernel = self.engine.program.kernel(name)
         if grid[0] > GRID_LIMIT[0]:
             raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
         clamped = (grid[0], min(grid[1], GRID_LIMIT[1]), min(grid[2], GRID_LIMIT[2]))
         shared = dynamic_shared_bytes(kernel)
-        self.engine.functions[name](clamped, kernel.block, self._arguments(kernel, scope), shared_mem=shared)
+        function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
+        return lambda: function(clamped, kernel.block, arguments, shared_mem=shared)
 
     def _arguments(self, kernel: Kernel, scope: Mapping[str, int]) -> tuple[Any, ...]:
         result: list[Any] = []

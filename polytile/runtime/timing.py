@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -50,7 +50,7 @@ def time_engine(
     if isinstance(engine, CupyEngine):
         copies: dict[str, Any] = {}
         bound = engine.bind(layouts, values, memory, copies)
-        action: Callable[[], None] = bound.launch_all
+        action = _replay(bound.record())
     elif isinstance(engine, NativeEngine):
         copies = {
             name: cupy.asarray(_bytes(data))
@@ -65,6 +65,14 @@ def time_engine(
         raise TypeError(f"cannot time {engine.label}")
     originals = {name: block.copy() for name, block in copies.items()}
     return Timing(engine.label, _measure(cupy, action, copies, originals, runs))
+
+
+def _replay(launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
+    def action() -> None:
+        for launch in launches:
+            launch()
+
+    return action
 
 
 def _bytes(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

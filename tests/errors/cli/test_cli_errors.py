@@ -169,9 +169,7 @@ def test_no_host_compiler(good: Path, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["good.c"]
 
 
-def test_a_refused_scop_stays_c_and_the_others_are_compiled(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_refused_scop_stays_c_and_the_others_are_compiled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "two.c"
     path.write_text(GOOD + REFUSED)
     assert run(path, "-o", tmp_path) == 1
@@ -191,18 +189,14 @@ def test_a_parameter_that_contradicts_the_program(tmp_path: Path, capsys: pytest
     assert "n=2 contradicts" in capsys.readouterr().err
 
 
-def test_a_schedule_file_that_isl_cannot_read(
-    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_schedule_file_that_isl_cannot_read(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("nonsense")
     assert run(good, "-o", tmp_path, "--load-schedule", broken) == 1
     assert "error: " in capsys.readouterr().err
 
 
-def test_a_schedule_file_of_another_program(
-    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_schedule_file_of_another_program(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.yaml"
     other.write_text("# schedule of main_scop7\n{}\n")
     assert run(good, "-o", tmp_path, "--load-schedule", other) == 2

@@ -109,7 +109,7 @@ def test_refusals_are_listed_and_the_rest_compiled(tmp_path: Path) -> None:
 
 
 def test_when_all_is_refused_the_first_refusal_is_raised() -> None:
-    with pytest.raises(polytile.UserError, match="non-affine|p\\[i\\]"):
+    with pytest.raises(polytile.UserError, match=r"p\[i\]"):
         polytile.compile(REFUSED)
 
 

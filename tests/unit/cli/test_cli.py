@@ -85,11 +85,12 @@ def test_wrong_usage_imports_nothing_heavy() -> None:
 
 
 def test_every_option_is_understood() -> None:
-    request = parse(
+    words = (
         "in.c --target cuda -o out -I a -I b -DN=4 -D M --param n=0x10 --param m=-3 --arch sm_80 --schedule classic "
-        "--tile 64,64,16 --block 16,16 --fp strict --validate --on emulator --build exe --link a.c --link -lm".split()
-        + "--explain --keep-going --autodetect --dump scop --dump ast --save-schedule s --json -v --seed 7".split()
+        "--tile 64,64,16 --block 16,16 --fp strict --validate --on emulator --build exe --link a.c --link -lm "
+        "--explain --keep-going --autodetect --dump scop --dump ast --save-schedule s --json -v --seed 7"
     )
+    request = parse(words.split())
     assert request.include_dirs == ("a", "b") and request.defines == ("N=4", "M")
     assert request.parameters == {"n": 16, "m": -3}
     assert (request.tile, request.block) == ((64, 64, 16), (16, 16))
@@ -151,9 +152,7 @@ def test_verbose_says_what_takes_how_long(source: Path, tmp_path: Path, capsys: 
     ("stage", "content"),
     [("scop", "domain: "), ("dependences", "flow: "), ("schedule", "domain: "), ("ast", "kernel ")],
 )
-def test_dumps(
-    stage: str, content: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_dumps(stage: str, content: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, "-o", tmp_path, "-q", "--dump", stage) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"# smooth_scop0: {stage}\n") and content in out

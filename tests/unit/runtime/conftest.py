@@ -13,7 +13,7 @@ from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 
-N, M, I, J = Name("n"), Name("m"), Name("i"), Name("j")
+N, M, ROW, J = Name("n"), Name("m"), Name("i"), Name("j")
 ONE, ZERO = Literal("1"), Literal("0")
 
 SOURCE = """
@@ -51,7 +51,7 @@ def product(ctype: CType) -> Expr:
 
 
 def make_scop(ctype: CType, source: str) -> Scop:
-    body = (Assign(Access("y", (I, J), ctype), "+", product(ctype)),)
+    body = (Assign(Access("y", (ROW, J), ctype), "+", product(ctype)),)
     domain = isl.Set("[n, m] -> { S0[i, j] : 0 <= i < n and 0 <= j < m }")
     accesses = tuple(
         AccessRelation(array, kind, isl.Map(f"{{ S0[i, j] -> {target} }}"))
@@ -73,7 +73,7 @@ def make_scop(ctype: CType, source: str) -> Scop:
 
 
 def make_program(scop: Scop) -> HostProgram:
-    y, x, a = scop.arrays
+    y, x, _ = scop.arrays
     ctype = y.element
     inner = For("j", Name("tx"), Binary("<", J, M), 32, scop.statements[0].body)
     kernel = Kernel(
@@ -92,7 +92,7 @@ def make_program(scop: Scop) -> HostProgram:
             Storage("x", Space.GLOBAL, ctype, x.extents, "x", read_only=True),
             Storage("a", Space.VALUE, ctype, (), "a"),
         ),
-        (For("i", Name("bx"), Binary("<", I, N), 64, (inner,)),),
+        (For("i", Name("bx"), Binary("<", ROW, N), 64, (inner,)),),
     )
     return HostProgram(
         "polytile_update_scop0",

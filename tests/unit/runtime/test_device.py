@@ -49,9 +49,7 @@ def cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
         compiler=SimpleNamespace(CompileException=Failure),
         Device=lambda: SimpleNamespace(synchronize=lambda: None),
     )
-    module = SimpleNamespace(
-        ndarray=Block, full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)), cuda=cuda
-    )
+    module = SimpleNamespace(ndarray=Block, full=lambda size, byte, dtype: Block(np.full(size, byte, dtype)), cuda=cuda)
     monkeypatch.setattr(device, "_import_cupy", lambda: (module, ""))
     return module
 
@@ -120,6 +118,15 @@ def test_wide_grids_are_clamped(sample: Any, cupy: Any) -> None:
     program = replace(sample.program, body=(tall,))
     CupyEngine(program, {"update_kernel0": kernel}).run(layouts(sample.scop, VALUES), VALUES, arrays())
     assert kernel.launches[0][0] == (1, 65535, 1)
+
+
+def test_recorded_launches_can_be_repeated(sample: Any, cupy: Any) -> None:
+    engine = CupyEngine(sample.program, {"update_kernel0": Kernel()})
+    copies: dict[str, Any] = {}
+    launches = engine.bind(layouts(sample.scop, VALUES), VALUES, arrays(), copies).record()
+    for launch in launches * 2:
+        launch()
+    assert copies["y"].get().view(np.float64)[1] == 1 + 2 * 2.0
 
 
 def test_a_failing_launch_is_a_device_error(sample: Any, cupy: Any) -> None:

@@ -37,7 +37,9 @@ def test_parameters_satisfy_the_context(sample: Any) -> None:
 
 
 def test_parameters_run_something(sample: Any) -> None:
-    statement = replace(sample.scop.statements[0], domain=isl.Set("[n, m] -> { S0[i, j] : 50 <= i < n and 0 <= j < m }"))
+    statement = replace(
+        sample.scop.statements[0], domain=isl.Set("[n, m] -> { S0[i, j] : 50 <= i < n and 0 <= j < m }")
+    )
     scop = replace(sample.scop, statements=(statement,))
     assert choose_parameters(scop, {})["n"] == 51
 
