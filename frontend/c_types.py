@@ -138,9 +138,7 @@ def declared_type(node: c_ast.Node, types: Mapping[str, CType]) -> tuple[CType, 
         return type_named([f"struct {inner.name}"], types, where(inner)), tuple(extents)
     if isinstance(inner, c_ast.Enum):
         return INT, tuple(extents)
-    raise UserError(
-        "this type cannot be declared inside a SCoP", location=location, hint="declare it before the SCoP"
-    )
+    raise UserError("this type cannot be declared inside a SCoP", location=location, hint="declare it before the SCoP")
 
 
 def integer_value(text: str) -> int | None:

@@ -55,17 +55,17 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
                 others = [a for a in monomial if not evaluator.atoms[a].parametric]
                 if len(others) > 1:
                     a, b = (describe(evaluator.atoms[o].expr) for o in others[:2])
-                    raise _refusal(access, array, f"it multiplies `{a}` by `{b}`")
+                    raise refusal(access, array, f"it multiplies `{a}` by `{b}`")
                 if others:
                     found.add(stride)
     if not found:
         bad = next(a for a in accesses if a.subscripts[0].degree > 1)
-        raise _refusal(bad, array, "it multiplies two sizes")
+        raise refusal(bad, array, "it multiplies two sizes")
     chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
     for large, small in itertools.pairwise(chain):
         if divide(large, small) is None:
             spelt = " and ".join("*".join(describe(evaluator.atoms[x].expr) for x in m) for m in (large, small))
-            raise _refusal(accesses[0], array, f"the accesses of the array use unrelated strides: {spelt}")
+            raise refusal(accesses[0], array, f"the accesses of the array use unrelated strides: {spelt}")
     return Strides(chain)
 
 
@@ -82,11 +82,11 @@ def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str)
         if shift is None:
             inner = describe(to_expr(subscripts[k], evaluator))
             extent = describe(to_expr(size, evaluator))
-            raise _refusal(access, array, f"`{inner}` is not provably in [0, {extent})", provable=True)
+            raise refusal(access, array, f"`{inner}` is not provably in [0, {extent})", provable=True)
         subscripts[k] = subscripts[k] + size.scale(shift)
         subscripts[k - 1] = subscripts[k - 1] - Polynomial.of(shift)
     if subscripts[0].degree > 1:
-        raise _refusal(access, array, "it does not fit the strides of the other accesses")
+        raise refusal(access, array, "it does not fit the strides of the other accesses")
     return tuple(subscripts)
 
 
@@ -137,7 +137,8 @@ def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluat
     return Binary("/", padded, divisor, _common(padded, divisor))
 
 
-def _refusal(access: RawAccess, array: str, reason: str, *, provable: bool = False) -> UserError:
+def refusal(access: RawAccess, array: str, reason: str, *, provable: bool = False) -> UserError:
+    """Why the linear accesses of an array cannot be split."""
     subscript = describe(access.access.subscripts[0])
     location: Location = access.location
     hint = "declare the array with its dimensions, and write one subscript per dimension"

@@ -224,4 +224,3 @@ def statement_text(node: c_ast.Node) -> str:
     """The C of a statement on one line."""
     text = " ".join(c_generator.CGenerator(reduce_parentheses=True).visit(node).split())
     return text if text.endswith((";", "}")) else text + ";"
-

@@ -11,7 +11,16 @@ import islpy as isl
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
-from polytile.frontend.delinearise import find_strides, in_range, needs_splitting, outer_extent, split, to_expr
+from polytile.frontend.delinearise import (
+    Strides,
+    find_strides,
+    in_range,
+    needs_splitting,
+    outer_extent,
+    refusal,
+    split,
+    to_expr,
+)
 from polytile.frontend.describe import describe
 from polytile.frontend.order import Order, schedule
 from polytile.frontend.polynomial import Polynomial
@@ -89,11 +98,8 @@ class _Assembler:
         if len(self.extents[array]) != 1 or not needs_splitting(accesses):
             return
         strides = find_strides(accesses, self.evaluator, self._source(array))
-        self.drafts = [
-            _resubscript(d, {a.access: split(a, strides, self.evaluator, self._source(array)) for a in d.accesses
-                             if a.access.array == array}, self.evaluator)
-            for d in self.drafts
-        ]  # fmt: skip
+        source = self._source(array)
+        self.drafts = [_resubscript(d, array, source, strides, self.evaluator) for d in self.drafts]
         inner = [to_expr(Polynomial({size: 1}), self.evaluator) for size in strides.sizes]
         outer = outer_extent(self.shapes.found[array].polynomials[0], strides, self.evaluator)
         self.extents[array] = (outer, *inner)
@@ -217,8 +223,14 @@ def _distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[
     return kept
 
 
-def _resubscript(draft: Draft, subscripts: dict[Access, tuple[Polynomial, ...]], evaluator: Evaluator) -> Draft:
-    """Give the accesses of a statement the subscripts found for them."""
+def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:
+    """Split the linear subscripts of one array in a statement."""
+    subscripts: dict[Access, tuple[Polynomial, ...]] = {}
+    for access in draft.accesses:
+        if access.access.array == array:
+            found = split(access, strides, evaluator, source)
+            if subscripts.setdefault(access.access, found) != found:
+                raise refusal(access, source, "it falls into different rows under different conditions")
 
     def renewed(access: Access) -> Access:
         return replace(access, subscripts=tuple(to_expr(p, evaluator) for p in subscripts[access]))

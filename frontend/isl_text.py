@@ -79,9 +79,7 @@ class _Given:
         unions = {k: parse(k, isl.UnionMap, v) for k, v in relations.items()}
         given = cls(domains, unions, {a.name: a for a in arrays}, parse("context", isl.Set, context).params())
         for statement, piece in domains.items():
-            given.iterators[statement] = tuple(
-                piece.get_dim_name(_SET, k) or f"i{k}" for k in range(piece.dim(_SET))
-            )
+            given.iterators[statement] = tuple(piece.get_dim_name(_SET, k) or f"i{k}" for k in range(piece.dim(_SET)))
         given._check_relations()
         return given
 

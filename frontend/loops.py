@@ -13,7 +13,7 @@ from polytile.frontend.c_types import where
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.names import Iterator, loop_iterator
-from polytile.ir.expr import Binary, CType, Expr, Name, walk
+from polytile.ir.expr import INT, Binary, CType, Expr, Name, walk
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -125,6 +125,8 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     _check_bounded(result, head)
     if not head.type.signed:
         _check_unsigned(result, here, head, evaluator)
+    if head.type.size < INT.size:
+        _check_narrow(result, here, head, evaluator)
     return result.coalesce()
 
 
@@ -188,6 +190,20 @@ def _check_bounded(values: isl.Set, head: Header) -> None:
             f"this loop does not end: `{describe(head.condition)}` holds for ever",
             location=head.condition_location,
             hint="bound the iterator on the side to which it moves",
+        )
+
+
+def _check_narrow(values: isl.Set, here: isl.PwAff, head: Header, evaluator: Evaluator) -> None:
+    """A `char` or `short` that leaves its range starts again at the other end, which would make the loop endless."""
+    limit = 2 ** (8 * head.type.size - head.type.signed) - 1
+    following = here.add(isl.PwAff(f"{{ [({head.step})] }}"))
+    lowest = isl.PwAff(f"{{ [({-limit - 1 if head.type.signed else 0})] }}")
+    fits = following.ge_set(lowest).intersect(following.le_set(isl.PwAff(f"{{ [({limit})] }}")))
+    if not evaluator.proves(values, fits):
+        raise UserError(
+            f"the iterator `{head.iterator}` may leave the range of {head.type}",
+            location=head.condition_location,
+            hint="count with an int",
         )
 
 

@@ -303,4 +303,3 @@ def _below(node: c_ast.Node) -> Iterable[c_ast.Node]:
     yield node
     for _, child in node.children():
         yield from _below(child)
-

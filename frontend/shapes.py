@@ -1,10 +1,13 @@
-"""The arrays of a SCoP: extents, liveness, origin."""
+"""The arrays of a SCoP: extents, liveness, origin.
+
+Variables declared inside the SCoP are dead around it, and no statement kills them: C gives them no value when they
+are declared, so in a valid program each read follows a write of the same lifetime, and value-based analysis finds
+that write. Only a write that happens on some data-dependent paths leaves a dependence on an earlier lifetime.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.frontend.affine import Evaluator, NotAffine
@@ -148,8 +151,3 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...]) -> Array:
         variable.fields,
         variable.location,
     )
-
-
-def universe() -> isl.Set:
-    """No constraint at all."""
-    return isl.Set("{ : }")

@@ -158,5 +158,3 @@ class Branches:
         value = None if node.init is None else initialisation(node, variable, self.translator).value
         variable.is_name = True
         return (Declare(variable.name, variable.type, value, where(node)),)
-
-

@@ -184,7 +184,8 @@ def extracted(scop, values):
 
 
 def scop_of(body: str):
-    context, places = read_places("nest.c", f"void f(int n, int m, int *A)\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}")
+    text = f"void f(int n, int m, int *A)\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}"
+    context, places = read_places("nest.c", text)
     ((name, place),) = named(context, places)
     return extract(assemble(context, place, name))
 

@@ -89,6 +89,4 @@ def _points(points: isl.Set) -> list[tuple[int, ...]]:
     found: list[isl.Point] = []
     points.foreach_point(found.append)
     size = points.dim(isl.dim_type.set)
-    return [
-        tuple(int(p.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(size)) for p in found
-    ]
+    return [tuple(int(p.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(size)) for p in found]

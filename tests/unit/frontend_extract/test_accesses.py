@@ -15,8 +15,10 @@ def test_affine_subscripts(scop_of, same):
 
 
 def test_remainder_subscript(scop_of, same):
-    scop = scop_of("for (int t = 0; t < n; t++) for (int i = 1; i < m; i++) C[(t + 1) % 2][i] = C[t % 2][i - 1];",
-                   "int n, int m, double C[2][m]")
+    scop = scop_of(
+        "for (int t = 0; t < n; t++) for (int i = 1; i < m; i++) C[(t + 1) % 2][i] = C[t % 2][i - 1];",
+        "int n, int m, double C[2][m]",
+    )
     assert same.accesses(scop, WRITE, "[n, m] -> { S0[t, i] -> C[(t + 1) mod 2, i] }")
     assert same.accesses(scop, READ, "[n, m] -> { S0[t, i] -> C[t mod 2, i - 1] }")
 
@@ -61,7 +63,8 @@ def test_written_on_both_branches(scop_of, same):
 
 def test_loop_under_a_data_dependent_condition(scop_of, same):
     scop = scop_of(
-        "for (int i = 0; i < n; i++) if (B[i] > 0) { double t = 0; for (int j = 0; j <= i; j++) { t += B[j]; } A[i] = t; }"
+        """for (int i = 0; i < n; i++)
+               if (B[i] > 0) { double t = 0; for (int j = 0; j <= i; j++) { t += B[j]; } A[i] = t; }"""
     )
     (statement,) = scop.statements
     assert statement.iterators == ("i",)
@@ -87,7 +90,8 @@ def test_shadowing(scop_of, same):
 
 
 def test_scalars(scop_of):
-    scop = scop_of("s = 0; for (int i = 0; i < n; i++) s += x * A[i]; A[0] = s;", "int n, double *A, double x, double s")
+    body = "s = 0; for (int i = 0; i < n; i++) s += x * A[i]; A[0] = s;"
+    scop = scop_of(body, "int n, double *A, double x, double s")
     arrays = {a.name: a for a in scop.arrays}
     assert arrays["x"].rank == 0 and scop.by_value(arrays["x"])
     assert arrays["s"].origin is Origin.LOCAL or not arrays["s"].live_out

@@ -14,12 +14,21 @@ CASES = {
     ),
     "step": ("for (int i = 3; i < n; i += 4) A[i] = 0;", "[n] -> { S0[i] : 3 <= i < n and (i - 3) mod 4 = 0 }"),
     "step as a sum": ("for (int i = 0; i < n; i = 3 + i) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n and i mod 3 = 0 }"),
-    "step from n": ("for (int i = m; i < n; i += 2) A[i] = 0;", "[n, m] -> { S0[i] : m <= i < n and (i - m) mod 2 = 0 }"),
+    "step from m": (
+        "for (int i = m; i < n; i += 2) A[i] = 0;",
+        "[n, m] -> { S0[i] : m <= i < n and (i - m) mod 2 = 0 }",
+    ),
     "not equal": ("for (int i = 0; i != n; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n }"),
     "not equal, down": ("for (int i = n; 0 != i; i--) A[i] = 0;", "[n] -> { S0[i] : 0 < i <= n }"),
-    "not equal, step": ("for (int i = 0; i != 4 * n; i += 4) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < 4n and i mod 4 = 0 }"),
+    "not equal, step": (
+        "for (int i = 0; i != 4 * n; i += 4) A[i] = 0;",
+        "[n] -> { S0[i] : 0 <= i < 4n and i mod 4 = 0 }",
+    ),
     "two bounds": ("for (int i = 0; i < n && i < m; i++) A[i] = 0;", "[n, m] -> { S0[i] : 0 <= i < n and i < m }"),
-    "stops at the first failure": ("for (int i = 0; i < n && i % 7 != 5; i++) A[i] = 0;", "[n] -> { S0[i] : 0 <= i < n and i < 5 }"),
+    "stops at the first failure": (
+        "for (int i = 0; i < n && i % 7 != 5; i++) A[i] = 0;",
+        "[n] -> { S0[i] : 0 <= i < n and i < 5 }",
+    ),
     "triangle": (
         "for (int i = 0; i < n; i++) for (int j = i; j < n; j++) A[j] = 0;",
         "[n] -> { S0[i, j] : 0 <= i <= j < n }",
@@ -51,7 +60,8 @@ CASES = {
     ),
     "else if": (
         "for (int i = 0; i < n; i++) if (i < 2) A[i] = 0; else if (i % 2) A[i] = 1; else A[i] = 2;",
-        "[n] -> { S0[i] : 0 <= i < n and i < 2; S1[i] : 2 <= i < n and i mod 2 = 1; S2[i] : 2 <= i < n and i mod 2 = 0 }",
+        "[n] -> { S0[i] : 0 <= i < n and i < 2; S1[i] : 2 <= i < n and i mod 2 = 1; "
+        "S2[i] : 2 <= i < n and i mod 2 = 0 }",
     ),
     "leading conjunct": (
         "for (int i = 0; i < n; i++) if (i > 3 && A[i] > 0) A[i] = 0;",
