@@ -23,6 +23,10 @@ def type_of(node: c_ast.Node, scope: Scope) -> CType | None:
             return None if binding is None or binding.shape.layers else binding.shape.base
         case c_ast.ArrayRef():
             return _element_type(node, scope)
+        case c_ast.StructRef(name=inner, field=member):
+            return _field_type(inner, str(member.name), scope)
+        case c_ast.FuncCall(name=c_ast.ID(name=name)):
+            return _result_type(name, scope)
         case c_ast.Cast(to_type=to_type):
             shape = scope.shape(to_type)
             return None if shape.layers else shape.base
@@ -45,12 +49,32 @@ def _literal_type(node: c_ast.Constant) -> CType | None:
     return constant_type(node)
 
 
-def _element_type(node: c_ast.Node, scope: Scope) -> CType | None:
+def _element(node: c_ast.Node, scope: Scope) -> Shape | None:
+    """The shape of `a[i][j]`, when `a` is a variable of that rank."""
     depth = 0
     while isinstance(node, c_ast.ArrayRef):
         node, depth = node.name, depth + 1
     binding = scope.lookup(node.name) if isinstance(node, c_ast.ID) else None
-    return binding.shape.base if binding is not None and len(binding.shape.layers) == depth else None
+    return binding.shape if binding is not None and len(binding.shape.layers) == depth else None
+
+
+def _element_type(node: c_ast.Node, scope: Scope) -> CType | None:
+    shape = _element(node, scope)
+    return None if shape is None else shape.base
+
+
+def _field_type(node: c_ast.Node, member: str, scope: Scope) -> CType | None:
+    shape = _element(node, scope)
+    members = () if shape is None or shape.struct is None else shape.struct.members
+    return next((m.shape.base for m in members if m.name == member and not m.shape.layers), None)
+
+
+def _result_type(name: str, scope: Scope) -> CType | None:
+    binding = scope.lookup(name)
+    if binding is None or binding.kind != "function" or not isinstance(binding.node.type, c_ast.FuncDecl):
+        return None
+    shape = scope.shape(binding.node.type.type)
+    return None if shape.layers else shape.base
 
 
 def _promoted(ctype: CType | None) -> CType | None:

@@ -13,6 +13,8 @@ from polytile.frontend.tokens import Token, tokenize
 
 _MARKER = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?[\s\d]*$')
 
+_LONG = 1_000_000  # pairs of tokens beyond which a macro's expansion is only known to start where the macro stands
+
 
 @dataclass(frozen=True, slots=True)
 class LineMap:
@@ -51,15 +53,27 @@ class LineMap:
         """Column in the raw line of each token of the preprocessed line; a macro's expansion is at its name."""
         raw = _after_comment(list(tokenize(self.raw_line(origin))))
         placed = [(k, t) for k in self._pieces.get(origin, []) for t in tokenize(self.lines[k])]
-        matcher = SequenceMatcher(None, [t.text for t in raw], [t.text for _, t in placed], autojunk=False)
         columns: dict[tuple[int, int], int] = {}
-        for tag, raw_start, _, start, end in matcher.get_opcodes():
-            for n in range(start, end):
+        for n, source in enumerate(_sources([t.text for t in raw], [t.text for _, t in placed])):
+            if source < len(raw):
                 k, token = placed[n]
-                source = raw_start + (n - start if tag == "equal" else 0)
-                if source < len(raw):
-                    columns[k, token.offset] = raw[source].offset
+                columns[k, token.offset] = raw[source].offset
         return _at_macro_names(columns, raw)
+
+
+def _sources(raw: list[str], expanded: list[str]) -> list[int]:
+    """For each token of the expanded line the position of the raw token that it is or comes from."""
+    common = min(len(raw), len(expanded))
+    head = next((k for k in range(common) if raw[k] != expanded[k]), common)
+    tail = next((k for k in range(common - head) if raw[-1 - k] != expanded[-1 - k]), common - head)
+    middle, inner = raw[head : len(raw) - tail], expanded[head : len(expanded) - tail]
+    found = list(range(head))
+    if len(middle) * len(inner) > _LONG:
+        found += [head] * len(inner)
+    else:
+        for tag, start, _, low, high in SequenceMatcher(None, middle, inner, autojunk=False).get_opcodes():
+            found += [head + start + (k if tag == "equal" else 0) for k in range(high - low)]
+    return found + [len(raw) - tail + k for k in range(tail)]
 
 
 def _at_macro_names(columns: dict[tuple[int, int], int], raw: list[Token]) -> dict[tuple[int, int], int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from polytile.diagnostics import Location, UserError
@@ -47,6 +49,18 @@ def read_program(
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
     """
+    with deep_recursion():
+        return _read(path, text, include_dirs, defines, autodetect, preprocessor)
+
+
+def _read(
+    path: str,
+    text: str | None,
+    include_dirs: Sequence[str],
+    defines: Sequence[str],
+    autodetect: bool,
+    preprocessor: str,
+) -> SourceProgram:
     context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
     source = context.file.source
     scops: list[Scop] = []
@@ -72,6 +86,17 @@ def read_program(
     if not scops and not refusals:
         raise _nothing_found(source.path, autodetect)
     return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals))
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let expressions of thousands of terms pass: their trees are as deep as they have terms."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 50_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def scop_of(context: FileContext, place: Place, name: str) -> Scop:

@@ -68,6 +68,8 @@ def parameter_scope(function: c_ast.FuncDef, scope: Scope) -> Scope:
         declarator = declarator.type
     for parameter in declarator.args.params if declarator.args is not None else ():
         inner.bind_parameter(parameter)
+    for declaration in function.param_decls or ():
+        inner.bind_parameter(declaration)
     return inner
 
 

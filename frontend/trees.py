@@ -56,23 +56,24 @@ def address_taken(node: c_ast.Node) -> str | None:
 
 def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
     """The identifiers of an expression or statement that stand for values: no field, label or called function."""
-    if node is None:
-        return
+    stack = [] if node is None else [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, c_ast.ID):
+            yield top
+        else:
+            stack.extend(reversed(_value_children(top)))
+
+
+def _value_children(node: c_ast.Node) -> list[c_ast.Node]:
     match node:
-        case c_ast.ID():
-            yield node
-        case c_ast.StructRef():
-            yield from variables_in(node.name)
-        case c_ast.FuncCall():
-            if not isinstance(node.name, c_ast.ID):
-                yield from variables_in(node.name)
-            yield from variables_in(node.args)
-        case c_ast.NamedInitializer():
-            for part in [n for n in node.name if not isinstance(n, c_ast.ID)] + [node.expr]:
-                yield from variables_in(part)
-        case _:
-            for _, child in node.children():
-                yield from variables_in(child)
+        case c_ast.StructRef(name=inner):
+            return [inner]
+        case c_ast.FuncCall(name=c_ast.ID(), args=arguments):
+            return [] if arguments is None else [arguments]
+        case c_ast.NamedInitializer(name=designators, expr=value):
+            return [*(d for d in designators if not isinstance(d, c_ast.ID)), value]
+    return [child for _, child in node.children()]
 
 
 def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:

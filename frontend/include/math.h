@@ -15,10 +15,10 @@ typedef double double_t;
 #define M_2_SQRTPI 1.12837916709551257390
 #define M_SQRT2 1.41421356237309504880
 #define M_SQRT1_2 0.70710678118654752440
-#define INFINITY __builtin_inff()
-#define NAN __builtin_nanf("")
-#define HUGE_VAL __builtin_inf()
-#define HUGE_VALF __builtin_inff()
+#define INFINITY (-logf(0.0f))
+#define NAN (0.0f * -logf(0.0f))
+#define HUGE_VAL (-log(0.0))
+#define HUGE_VALF (-logf(0.0f))
 double acos(double x);
 double asin(double x);
 double atan(double x);
