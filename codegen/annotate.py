@@ -86,7 +86,8 @@ class Annotation:
             ranges = _range_of(mark, member)
             name = self.names.shared(f"b{_iterator(self.scop, member, str(i))}")
             axis = AXES[len(members) - 1 - i]
-            coordinates.append(BlockCoordinate(name, axis, reduce_quotients(ranges.dim_min(0)), reduce_quotients(ranges.dim_max(0))))
+            first, last = (reduce_quotients(bound) for bound in (ranges.dim_min(0), ranges.dim_max(0)))
+            coordinates.append(BlockCoordinate(name, axis, first, last))
         return tuple(coordinates)
 
     def _thread_coordinates(
@@ -201,6 +202,7 @@ def _context(
     context = isl.Set.universe(_prefix_range(mark).get_space())
     members = band_members(block_mark.child(0)) if block_mark is not None else []
     for coordinate, member in zip(blocks, members, strict=True):
+        assert block_mark is not None
         hull = isl.Map.from_basic_map(_range_of(block_mark, member).simple_hull().remove_divs())
         hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
         hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)

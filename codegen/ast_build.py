@@ -61,7 +61,10 @@ def _flatten(space: isl.Space) -> isl.MultiAff:
 def generate(
     annotation: Annotation, tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType
 ) -> tuple[Stmt, ...]:
-    """The statement tree (For, If, Instance, Marked `kernel:N`) of an annotated schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth."""
+    """The statement tree (For, If, Instance, Marked `kernel:N`) of an annotated schedule tree.
+
+    Loops are named `iterator`0, `iterator`1, ... by their depth.
+    """
     depth = max_depth(tree)
     ids = isl.IdList.alloc(CONTEXT, depth)
     for i in range(depth):

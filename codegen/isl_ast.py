@@ -11,6 +11,9 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import INT, CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression
 
+# By name: islpy's stubs leave these two out.
+FOR, IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
+
 
 @dataclass(frozen=True, slots=True)
 class Instance(Stmt):
@@ -48,9 +51,9 @@ def statements(node: isl.AstNode, grids: Grids, integer: CType = INT) -> tuple[S
     if kind == isl.ast_node_type.block:
         children = node.block_get_children()
         return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), grids, integer))
-    if kind == isl.ast_node_type.for_:
+    if kind == FOR:
         return _loop(node, grids, integer)
-    if kind == isl.ast_node_type.if_:
+    if kind == IF:
         otherwise = statements(node.if_get_else_node(), grids, integer) if node.if_has_else_node() else ()
         condition = expression(node.if_get_cond(), integer)
         return (If(condition, statements(node.if_get_then_node(), grids, integer), otherwise),)
@@ -86,6 +89,7 @@ def substitute(stmt: Stmt, name: str, value: Expr) -> Stmt:
 
 def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
     """Rewrite the expressions (bottom-up) of a tree of For, If, Instance and Marked."""
+
     def many(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(map_expressions(s, change) for s in body)
 

@@ -9,9 +9,11 @@ from polytile.ir.expr import Declare, For, walk
 from polytile.ir.scop import Scop
 
 C_KEYWORDS = frozenset(
-    ("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float")
-    + ("for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof")
-    + ("static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while")
+    (
+        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+    )
 )
 RESERVED = C_KEYWORDS | NOT_FREE | {"min", "max"}
 

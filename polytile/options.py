@@ -15,8 +15,9 @@ class Options:
     """Options of a compilation.
 
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
-    entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`.
-    `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and contraction.
+    entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
+    block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and
+    contraction.
     """
 
     schedule: str = "auto"

@@ -1,4 +1,4 @@
-"""The classic strategy: isl's Pluto-style scheduler, with coincidence, under a budget [Verdoolaege et al. 2013, section 4].
+"""The classic strategy: isl's Pluto-style scheduler, with coincidence, under a budget [Verdoolaege et al. 2013].
 
 Its result is a schedule tree of permutable bands with coincident members; mapping.py gives it to blocks and threads.
 """

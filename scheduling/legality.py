@@ -1,10 +1,10 @@
 """The proof that a mapped schedule runs every dependent pair of instances in order.
 
-One recursion over the tree carries the pairs that nothing above has ordered yet. On the host, serial bands and sequences
-order pairs. Blocks of a launch order nothing. Inside a block, a serial band or a sequence orders a pair when the two
-instances run in the same thread, or when a barrier stands between its iterations or children. What is left at a leaf, or
-runs the wrong way, is a violation, of which one pair is shown. Since "runs before" is transitive, it suffices to prove
-the dependences of dependences.py, which leave out pairs that others imply.
+One recursion over the tree carries the pairs that nothing above has ordered yet. On the host, serial bands and
+sequences order pairs. Blocks of a launch order nothing. Inside a block, a serial band or a sequence orders a pair when
+the two instances run in the same thread, or when a barrier stands between its iterations or children. What is left at
+a leaf, or runs the wrong way, is a violation, of which one pair is shown. Since "runs before" is transitive, it
+suffices to prove the dependences of dependences.py, which leave out pairs that others imply.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Walk:
     barriers: list[BarrierReason] = field(default_factory=list)
 
     def node(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
-        """`threads` maps instances to their thread inside a kernel (None on the host); `role` is the mark just above."""
+        """`threads` maps instances to their thread inside a kernel (None on the host); `role` is the mark above."""
         if pairs.is_empty():
             return
         kind = node.get_type()
@@ -82,7 +82,9 @@ class _Walk:
             name = mark_name(node) or ""
             self.node(node.child(0), pairs, thread_map(node) if name == KERNEL else threads, name)
 
-    def _band(self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str) -> None:
+    def _band(
+        self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str
+    ) -> None:
         if node.band_n_member() == 0:
             return self.node(node.child(0), pairs, threads, "")
         partial = node.band_get_partial_schedule()
@@ -168,7 +170,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
     """Prove that `schedule` executes each instance of the Scop once and keeps every dependence.
 
     Raises UserError when the tree is not a mapped schedule of this Scop, IllegalSchedule with one counterexample
-    when it breaks a dependence. Returns a Proof that is not proven when `max_operations` isl operations did not suffice.
+    when it breaks a dependence. The Proof is not proven when `max_operations` isl operations did not suffice.
     """
     check_marks(schedule.tree)
     walk = _Walk()

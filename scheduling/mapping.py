@@ -114,7 +114,8 @@ def _inner_thread_bands(scop: Scop, band: isl.ScheduleNode) -> _Inner | None:
                 return True
         if node.n_children() == 0:
             return False
-        return all([search(node.child(i), (*path, i)) for i in range(node.n_children())])
+        covered = [search(node.child(i), (*path, i)) for i in range(node.n_children())]
+        return all(covered)
 
     covered = search(band.child(0), (0,))
     if not found or not covered:

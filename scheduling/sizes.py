@@ -41,13 +41,14 @@ def parse_sizes(text: str | None) -> SizeTable:
         union = isl.UnionMap(text)
     except isl.Error:
         raise UsageError(
-            f"--sizes: cannot read {text!r}", hint="for example { kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }"
+            f"--sizes: cannot read {text!r}",
+            hint="for example { kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }",
         ) from None
     found: list[isl.Map] = []
     union.foreach_map(found.append)
     for m in found:
-        what = m.get_tuple_name(isl.dim_type.out)
-        if m.get_tuple_name(isl.dim_type.in_) != "kernel" or what not in ("tile", "block") or m.dim(isl.dim_type.in_) != 1:
+        kernel, what = m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)
+        if kernel != "kernel" or what not in ("tile", "block") or m.dim(isl.dim_type.in_) != 1:
             raise UsageError("--sizes maps kernel[number] to tile[...] or block[...]")
         target = table.tiles if what == "tile" else table.blocks
         for number, sizes in _points(m):
@@ -62,9 +63,10 @@ def _points(m: isl.Map) -> list[tuple[int, tuple[int, ...]]]:
     if not wrapped.is_bounded():
         raise UsageError("--sizes: each size is one number")
     found: list[tuple[int, tuple[int, ...]]] = []
+    rank = wrapped.dim(isl.dim_type.set)
 
     def visit(point: isl.Point) -> None:
-        values = [point.get_coordinate_val(isl.dim_type.set, i).to_python() for i in range(wrapped.dim(isl.dim_type.set))]
+        values = [point.get_coordinate_val(isl.dim_type.set, i).to_python() for i in range(rank)]
         found.append((values[0], tuple(values[1:])))
 
     wrapped.foreach_point(visit)

@@ -60,6 +60,7 @@ class Expr:
         @property
         def type(self) -> CType:
             """The C type of the value."""
+            ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ BINARY_OPS = {
     OP.lt: "<",
     OP.ge: ">=",
     OP.gt: ">",
-    OP.and_: "&&",
+    OP["and_"]: "&&",  # names that end in _ are missing in islpy's stubs
     OP.and_then: "&&",
-    OP.or_: "||",
+    OP["or_"]: "||",
     OP.or_else: "||",
 }
 
@@ -59,7 +59,7 @@ def expression(expr: isl.AstExpr, integer: CType = INT) -> Expr:
     raise InternalError(f"an expression isl should not make here: {expr}")
 
 
-_LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, OP.and_, OP.and_then, OP.or_, OP.or_else)
+_LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, OP["and_"], OP.and_then, OP["or_"], OP.or_else)
 
 
 @contextmanager

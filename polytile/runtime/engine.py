@@ -35,6 +35,7 @@ class Engine(Protocol):
     @property
     def label(self) -> str:
         """`the emulator`, `the GPU through CuPy`."""
+        ...
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
         """Run the SCoP once."""
