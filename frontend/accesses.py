@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
@@ -69,7 +69,7 @@ class Collector:
         self._reads(statement.condition, known)
         try:
             holds = self.evaluator.condition(statement.condition, known)
-        except NotAffine:
+        except NotAffineError:
             pass
         else:
             self.body(statement.then, known.intersect(holds))
@@ -96,7 +96,7 @@ class Collector:
         )
         try:
             points = domain(head, self.evaluator, known)
-        except NotAffine as problem:
+        except NotAffineError as problem:
             raise bad_bound(problem, head, self.translator) from None
         inner = self._inner
         self._inner = (*inner, statement.iterator)
@@ -128,7 +128,7 @@ class Collector:
         try:
             holds = self.evaluator.condition(condition, known)
             regions = (known.intersect(holds), known.subtract(holds))
-        except NotAffine:
+        except NotAffineError:
             regions = (known, known)
             conditional = True
             self._ifs += 1
@@ -153,13 +153,13 @@ class Collector:
             value = self.evaluator.used(expr, known)
             if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
-        except NotAffine as problem:
+        except NotAffineError as problem:
             location = (self.translator.location(expr) if self.translator else None) or access.location
             raise not_affine_subscript(self.names.get(access.array, access.array), expr, problem, location) from None
         return value
 
 
-def not_affine_subscript(array: str, expr: Expr, problem: NotAffine, location: Location) -> UserError:
+def not_affine_subscript(array: str, expr: Expr, problem: NotAffineError, location: Location) -> UserError:
     """The refusal of a subscript."""
     return UserError(
         f"the subscript `{describe(expr)}` of `{array}` is not affine: {problem.reason}",
@@ -168,7 +168,7 @@ def not_affine_subscript(array: str, expr: Expr, problem: NotAffine, location: L
     )
 
 
-def bad_bound(problem: NotAffine, head: Header, translator: Translator | None) -> UserError:
+def bad_bound(problem: NotAffineError, head: Header, translator: Translator | None) -> UserError:
     """The refusal of a loop whose bounds are not affine."""
     found = translator.location(problem.culprit) if translator else None
     if problem.data:

@@ -28,7 +28,7 @@ _COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
-class NotAffine(Exception):
+class NotAffineError(Exception):
     """An expression that isl cannot represent; `culprit` is the part that is to blame, `reason` says why."""
 
     def __init__(self, culprit: Expr, reason: str, *, hint: str | None = None, data: bool = False) -> None:
@@ -71,7 +71,7 @@ class Evaluator:
         for monomial, coefficient in polynomial.terms.items():
             if len(monomial) > 1:
                 a, b = (describe(self.atoms[m].expr) for m in monomial[:2])
-                raise NotAffine(expr, f"it multiplies `{a}` by `{b}`")
+                raise NotAffineError(expr, f"it multiplies `{a}` by `{b}`")
             if monomial:
                 total = total.add(self.atoms[monomial[0]].value.scale_val(isl.Val(coefficient)))
         return total
@@ -101,7 +101,7 @@ class Evaluator:
                 return self._call(expr, known)
             case Ternary() | Binary() | Unary(op="!"):
                 return self._choice(expr, known)
-        raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+        raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
 
     def used(self, expr: Expr, known: isl.Set) -> Polynomial:
         """The value where C looks at it as a whole number: an unsigned one must not have wrapped around."""
@@ -122,7 +122,7 @@ class Evaluator:
                 return
         elif number >= 0:
             return
-        raise NotAffine(
+        raise NotAffineError(
             expr,
             f"`{describe(expr)}` is unsigned and may wrap around below 0",
             hint="use signed types, or promise that it stays above with `#pragma polytile assume(...)`",
@@ -136,13 +136,13 @@ class Evaluator:
 
     def _access(self, expr: Access) -> Polynomial:
         if expr.subscripts or expr.field:
-            raise NotAffine(expr, f"it reads `{describe(expr)}`", data=True)
+            raise NotAffineError(expr, f"it reads `{describe(expr)}`", data=True)
         return self._parameter(expr.array, expr)
 
     def _parameter(self, name: str, expr: Expr) -> Polynomial:
         found = self.eligible(name)
         if isinstance(found, str):
-            raise NotAffine(expr, found, data=True)
+            raise NotAffineError(expr, found, data=True)
         if name not in self.parameters:
             self.parameters[name] = found
             self._define(name, Name(name, found), parametric=True)
@@ -198,11 +198,11 @@ class Evaluator:
 
     def _by_constant(self, expr: Binary, known: isl.Set) -> Polynomial:
         if expr.type.kind != "int":
-            raise NotAffine(expr, f"`{describe(expr)}` is not an integer")
+            raise NotAffineError(expr, f"`{describe(expr)}` is not an integer")
         left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
         right = self.polynomial(expr.right, known).constant
         if right is None:
-            raise NotAffine(expr, f"the right side of `{expr.op}` is not a constant")
+            raise NotAffineError(expr, f"the right side of `{expr.op}` is not a constant")
         if expr.op == "<<" and 0 <= right < 63:
             return left.scale(2**right)
         value = self.of_polynomial(left, expr.left)
@@ -212,7 +212,7 @@ class Evaluator:
             return self._opaque(value.mod_val(isl.Val(right + 1)), expr)
         if expr.op in "/%" and right:
             return self._truncating(expr, value, right, known)
-        raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+        raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
 
     def _truncating(self, expr: Binary, value: isl.PwAff, divisor: int, known: isl.Set) -> Polynomial:
         """C's `/` and `%`, which round towards zero."""
@@ -227,7 +227,7 @@ class Evaluator:
 
     def _cast(self, expr: Expr, ctype: CType, operand: Expr, known: isl.Set) -> Polynomial:
         if ctype.kind == "struct" or ctype == FLOAT:
-            raise NotAffine(expr, f"`{describe(expr)}` is not an integer")
+            raise NotAffineError(expr, f"`{describe(expr)}` is not an integer")
         value = self.polynomial(operand, known)
         if ctype.kind == "int" and operand.type.kind == "int" and ctype != operand.type:
             self.used(operand, known)
@@ -244,7 +244,7 @@ class Evaluator:
         pw_aff = self.of_polynomial(value, expr)
         claim = pw_aff.ge_set(isl.PwAff(f"{{ [({low})] }}")).intersect(pw_aff.le_set(isl.PwAff(f"{{ [({high})] }}")))
         if not self.proves(known, claim):
-            raise NotAffine(expr, f"the cast `{describe(expr)}` may change the value")
+            raise NotAffineError(expr, f"the cast `{describe(expr)}` may change the value")
 
     def _call(self, expr: Call, known: isl.Set) -> Polynomial:
         name, arguments = expr.function.removesuffix("f"), expr.arguments
@@ -259,16 +259,16 @@ class Evaluator:
                 return self._floor_of(Binary("/", arguments[0], arguments[1], DOUBLE), expr, known, up=False)
             case "floor" | "ceil":
                 return self._floor_of(_strip(arguments[0]), expr, known, up=name == "ceil")
-        raise NotAffine(expr, f"it calls `{expr.function}`")
+        raise NotAffineError(expr, f"it calls `{expr.function}`")
 
     def _floor_of(self, quotient: Expr, expr: Expr, known: isl.Set, *, up: bool) -> Polynomial:
         if quotient.type.kind == "int":
             return self.used(quotient, known)
         if not (isinstance(quotient, Binary) and quotient.op == "/"):
-            raise NotAffine(expr, f"`{describe(expr)}` is not affine")
+            raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
         divisor = self.polynomial(quotient.right, known).constant
         if divisor is None or divisor <= 0:
-            raise NotAffine(expr, f"`{describe(quotient.right)}` is not a positive constant")
+            raise NotAffineError(expr, f"`{describe(quotient.right)}` is not a positive constant")
         value = self.of_polynomial(self.used(quotient.left, known), quotient.left)
         value = value.scale_down_val(isl.Val(divisor))
         return self._opaque(value.ceil() if up else value.floor(), expr)
@@ -316,7 +316,7 @@ class Evaluator:
 def _literal(expr: Literal) -> Polynomial:
     value = integer_value(expr.text)
     if value is None:
-        raise NotAffine(expr, f"`{expr.text}` is not an integer")
+        raise NotAffineError(expr, f"`{expr.text}` is not an integer")
     return Polynomial.of(value)
 
 

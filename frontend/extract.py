@@ -9,7 +9,7 @@ from pycparser import c_ast, c_generator
 
 from polytile.diagnostics import UserError
 from polytile.frontend.accesses import Collector, bad_bound
-from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.finish import Draft, finish
@@ -77,11 +77,10 @@ class _Extractor:
 
     def _assume(self) -> None:
         for node in self.names.assumptions:
-            self.names.bind_outer(node)
             known = self.evaluator.context
             try:
                 holds = self.evaluator.condition(self.translator.value(node), known)
-            except NotAffine as problem:
+            except NotAffineError as problem:
                 raise UserError(
                     f"the assumption is not affine: {problem.reason}",
                     location=where(node),
@@ -119,7 +118,7 @@ class _Extractor:
         head = header(node, self.translator, self.evaluator, here.points)
         try:
             points = domain(head, self.evaluator, here.points)
-        except NotAffine as problem:
+        except NotAffineError as problem:
             raise bad_bound(problem, head, self.translator) from None
         inside = _Here(points, (*here.iterators, head.iterator))
         return Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))
@@ -127,7 +126,7 @@ class _Extractor:
     def _conditional(self, node: c_ast.If, here: _Here) -> list[Order]:
         try:
             holds = self.evaluator.condition(self.translator.value(node.cond), here.points)
-        except NotAffine:
+        except NotAffineError:
             return self._data_dependent(node, here)
         then = self._statement(node.iftrue, replace(here, points=here.points.intersect(holds).coalesce()))
         rest = replace(here, points=here.points.subtract(holds).coalesce())
@@ -139,7 +138,7 @@ class _Extractor:
         while node.iffalse is None and len(conjuncts) > 1:
             try:
                 holds = self.evaluator.condition(self.translator.value(conjuncts[0]), here.points)
-            except NotAffine:
+            except NotAffineError:
                 break
             here = replace(here, points=here.points.intersect(holds))
             conjuncts = conjuncts[1:]
@@ -170,7 +169,7 @@ class _Extractor:
         parameters = dict(self.evaluator.parameters)
         try:
             self.evaluator.of_polynomial(self.evaluator.used(converted, here.points), converted)
-        except NotAffine:
+        except NotAffineError:
             self.evaluator.parameters = parameters
             return False
         variable.value = converted
@@ -201,6 +200,8 @@ def eligible(name: str, variable: Variable | None) -> CType | str:
     """The type of a scalar that may be a parameter, or why it may not."""
     if variable is None or variable.symbol is None or variable.is_name:
         return f"`{variable.source if variable else name}` is computed inside the SCoP"
+    if variable.iterates:
+        return f"`{name}` is an iterator of the SCoP"
     if variable.written:
         return f"`{name}` is assigned inside the SCoP (line {variable.assignments[0].line})"
     if variable.type.kind != "int":

@@ -213,10 +213,14 @@ def lift(
 
 def _distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[RawAccess, isl.Map]]:
     """Drop accesses that repeat an earlier one of the statement."""
+
+    def same_paths(a: RawAccess, b: RawAccess) -> bool:
+        return a.kind is AccessKind.READ or a.path == b.path
+
     kept: list[tuple[RawAccess, isl.Map]] = []
     for raw, m in zip(raws, maps, strict=True):
         if not any(
-            raw.kind is r.kind and raw.path == r.path and raw.access.array == r.access.array and m.is_equal(n)
+            raw.kind is r.kind and same_paths(raw, r) and raw.access.array == r.access.array and m.is_equal(n)
             for r, n in kept
         ):
             kept.append((raw, m))

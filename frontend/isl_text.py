@@ -11,7 +11,7 @@ from pycparser import c_ast, c_parser
 
 from polytile.diagnostics import NOWHERE, UserError
 from polytile.frontend.accesses import Collector
-from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.expressions import Translator
 from polytile.frontend.finish import lift
 from polytile.frontend.names import Names
@@ -265,7 +265,7 @@ class _Checker:
     def check(self, body: Sequence[Stmt]) -> None:
         try:
             self.collector.body(body, self.points)
-        except (UserError, NotAffine) as problem:
+        except (UserError, NotAffineError) as problem:
             message = problem.message if isinstance(problem, UserError) else problem.reason
             raise UserError(f"the body of `{self.name}`: {message}", hint="give the body in affine terms") from None
         read, written = self._union("reads"), self._union("writes").union(self._union("may_writes"))

@@ -8,7 +8,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
@@ -84,7 +84,7 @@ def _is(node: c_ast.Node, iterator: Iterator, translator: Translator) -> bool:
 def _constant(node: c_ast.Node, translator: Translator, evaluator: Evaluator, known: isl.Set) -> int:
     try:
         value = evaluator.polynomial(translator.value(node), known).constant
-    except NotAffine:
+    except NotAffineError:
         value = None
     if not value:
         raise UserError(

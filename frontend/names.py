@@ -97,6 +97,7 @@ class Names:
         names.assumptions = tuple(unshared(n) for n in region.assumptions)
         for node in names.body:
             names._visit(node)
+        names._bind_surroundings()
         names._check_iterators()
         names._choose_names()
         return names
@@ -106,6 +107,18 @@ class Names:
         for inner in _below(node):
             if isinstance(inner, c_ast.ID) and id(inner) not in self.uses:
                 self.uses[id(inner)] = self._symbol(inner)
+
+    def _bind_surroundings(self) -> None:
+        """Bind what the assumptions and the extents of outer arrays name, and the extents of those, and so on."""
+        for node in self.assumptions:
+            self.bind_outer(node)
+        done: set[str] = set()
+        while waiting := [v for name, v in self.outer.items() if name not in done]:
+            for variable in waiting:
+                done.add(variable.source)
+                for extent in variable.extents:
+                    if extent is not None:
+                        self.bind_outer(extent)
 
     def variables(self) -> list[Variable]:
         return [*self.outer.values(), *self.declared.values()]
@@ -254,7 +267,7 @@ class Names:
         taken = {v.name for v in self.outer.values() if not v.iterates}
         for variable in self.declared.values():
             if not variable.iterates:
-                variable.name = _unique(variable.source, taken)
+                variable.name = _unique(variable.source, taken | ISL_WORDS)
                 taken.add(variable.name)
         for iterator in self.loops.values():
             busy = taken | {p.name for p in iterator.parents} | ISL_WORDS

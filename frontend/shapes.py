@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import UserError
-from polytile.frontend.affine import Evaluator, NotAffine
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.names import Names, Variable
@@ -82,7 +82,6 @@ class Shapes:
                 extents.append(None)
                 polynomials.append(None)
                 continue
-            self.names.bind_outer(node)
             expr = self.translator.value(node)
             polynomial = self._extent(expr, variable, where(node).line)
             extents.append(expr if polynomial.constant is None else Literal(str(polynomial.constant)))
@@ -94,7 +93,7 @@ class Shapes:
     def _extent(self, expr: Expr, variable: Variable, line: int) -> Polynomial:
         try:
             polynomial = self.evaluator.polynomial(expr, self.evaluator.context)
-        except NotAffine as problem:
+        except NotAffineError as problem:
             raise UserError(
                 f"the size of `{variable.source}` cannot be used: {problem.reason}",
                 location=variable.location,
@@ -106,7 +105,7 @@ class Shapes:
                 location=variable.location,
                 hint="declare it with its largest size",
             )
-        if polynomial.degree == 1:
+        if polynomial.degree == 1 and variable.symbol is not None:
             value = self.evaluator.of_polynomial(polynomial, expr)
             self.evaluator.context = self.evaluator.context.intersect(value.nonneg_set())
         return polynomial

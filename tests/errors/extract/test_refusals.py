@@ -14,14 +14,19 @@ from polytile.frontend.source import named, read_places
 FILES = sorted(Path(__file__).parent.glob("*.c"))
 
 
+def extract_all(file: Path) -> None:
+    context, places = read_places(str(file))
+    for name, place in named(context, places):
+        extract(assemble(context, place, name))
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_refusal(file: Path) -> None:
     expected = file.read_text().splitlines()[0].removeprefix("// expect: ")
-    context, places = read_places(str(file))
     with pytest.raises(UserError) as caught:
-        for name, place in named(context, places):
-            extract(assemble(context, place, name))
+        extract_all(file)
     error = caught.value
-    assert error.location is not None and error.location.file == str(file)
+    assert error.location is not None
+    assert error.location.file == str(file)
     assert f"{error.location.line}:{error.location.column}: error: {error.message}".startswith(expected)
     assert error.hint

@@ -81,7 +81,9 @@ def test_local_variables_are_kept_apart(scop_of):
     )
     local = {a.name: a for a in scop.arrays if a.origin is Origin.LOCAL}
     assert set(local) == {"t", "w", "t_1"}
-    assert local["w"].rank == 1 and not local["t"].live_in and not local["t"].live_out
+    assert local["w"].rank == 1
+    assert not local["t"].live_in
+    assert not local["t"].live_out
 
 
 def test_shadowing(scop_of, same):
@@ -93,7 +95,8 @@ def test_scalars(scop_of):
     body = "s = 0; for (int i = 0; i < n; i++) s += x * A[i]; A[0] = s;"
     scop = scop_of(body, "int n, double *A, double x, double s")
     arrays = {a.name: a for a in scop.arrays}
-    assert arrays["x"].rank == 0 and scop.by_value(arrays["x"])
+    assert arrays["x"].rank == 0
+    assert scop.by_value(arrays["x"])
     assert arrays["s"].origin is Origin.LOCAL or not arrays["s"].live_out
     assert [p.name for p in scop.parameters] == ["n"]
 
@@ -119,8 +122,21 @@ def test_struct_fields(scop_of, same):
 def test_extents(scop_of):
     scop = scop_of("for (int i = 0; i < n; i++) C[i][0] = D[i];", "int n, int m, double C[n][m + 2], double D[12 * 2]")
     arrays = {a.name: a for a in scop.arrays}
-    assert arrays["C"].rank == 2 and [p.name for p in scop.parameters] == ["n", "m"]
+    assert arrays["C"].rank == 2
+    assert [p.name for p in scop.parameters] == ["n", "m"]
     assert isinstance(arrays["C"].extents[1], Binary)
+
+
+def test_names_of_sizes_stay_free(scop_of, same):
+    scop = scop_of("for (int n = 0; n < 4; n++) { double m = C[n][1]; C[n][0] = m; }", "int n, int m, double C[n][m]")
+    assert [p.name for p in scop.parameters] == ["n", "m"]
+    assert same.accesses(scop, WRITE, "{ S0[i] -> m_1[]; S1[i] -> C[i, 0] }")
+    assert scop.statements[0].iterators == ("n_1",)
+
+
+def test_size_of_a_conditional_local_is_no_promise(scop_of):
+    scop = scop_of("if (n > 5) { double t[n - 5]; t[0] = A[0]; A[1] = t[0]; } A[0] = 1;")
+    assert scop.context.is_equal(scop.context.__class__("[n] -> { : }"))
 
 
 def test_delinearised(scop_of, same):
@@ -173,5 +189,6 @@ def test_statement_names_avoid_arrays(scop_of):
 def test_two_dimensional_pointer(scop_of, same):
     scop = scop_of("for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) (*P)[i][j] = Q[i][j];",
                    "int n, int m, double (*P)[n][m], double (*Q)[m]")  # fmt: skip
-    assert scop.array("P").rank == 3 and scop.array("Q").rank == 2
+    assert scop.array("P").rank == 3
+    assert scop.array("Q").rank == 2
     assert same.accesses(scop, WRITE, "{ S0[i, j] -> P[0, i, j] }")
