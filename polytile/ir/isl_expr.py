@@ -12,6 +12,8 @@ from polytile.ir.expr import INT, Binary, Call, CType, Expr, Literal, Name, Tern
 from polytile.ir.isl_util import CONTEXT
 
 OP = isl.ast_expr_op_type
+# By name: islpy's stubs leave these two out.
+AND, OR = isl.ast_expr_op_type["and_"], isl.ast_expr_op_type["or_"]
 BINARY_OPS = {
     OP.add: "+",
     OP.sub: "-",
@@ -25,9 +27,9 @@ BINARY_OPS = {
     OP.lt: "<",
     OP.ge: ">=",
     OP.gt: ">",
-    OP["and_"]: "&&",  # names that end in _ are missing in islpy's stubs
+    AND: "&&",
     OP.and_then: "&&",
-    OP["or_"]: "||",
+    OR: "||",
     OP.or_else: "||",
 }
 
@@ -59,7 +61,7 @@ def expression(expr: isl.AstExpr, integer: CType = INT) -> Expr:
     raise InternalError(f"an expression isl should not make here: {expr}")
 
 
-_LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, OP["and_"], OP.and_then, OP["or_"], OP.or_else)
+_LOGICAL = (OP.eq, OP.le, OP.lt, OP.ge, OP.gt, AND, OP.and_then, OR, OP.or_else)
 
 
 @contextmanager
