@@ -42,7 +42,7 @@ def expression(expr: isl.AstExpr, integer: CType = INT) -> Expr:
         return Literal(str(value), integer) if value >= 0 else Unary("-", Literal(str(-value), integer), integer)
     if kind == isl.ast_expr_type.id:
         return Name(str(expr.get_id().get_name()), integer)
-    op = expr.get_op_type()
+    op = OP(expr.get_op_type())  # the stubs call it an int
     arguments = [expression(expr.get_op_arg(i), integer) for i in range(expr.get_op_n_arg())]
     if op in (OP.max, OP.min):
         function = "max" if op == OP.max else "min"
