@@ -127,13 +127,6 @@ def test_extents(scop_of):
     assert isinstance(arrays["C"].extents[1], Binary)
 
 
-def test_names_of_sizes_stay_free(scop_of, same):
-    scop = scop_of("for (int n = 0; n < 4; n++) { double m = C[n][1]; C[n][0] = m; }", "int n, int m, double C[n][m]")
-    assert [p.name for p in scop.parameters] == ["n", "m"]
-    assert same.accesses(scop, WRITE, "{ S0[i] -> m_1[]; S1[i] -> C[i, 0] }")
-    assert scop.statements[0].iterators == ("n_1",)
-
-
 def test_size_of_a_conditional_local_is_no_promise(scop_of):
     scop = scop_of("if (n > 5) { double t[n - 5]; t[0] = A[0]; A[1] = t[0]; } A[0] = 1;")
     assert scop.context.is_equal(scop.context.__class__("[n] -> { : }"))
