@@ -25,6 +25,7 @@ from polytile.runtime.reference import Reference, reference, wide_dtype, wide_re
 OWN_ERRORS = 8.0  # how many times the sequential program's rounding error is allowed
 FLOOR = 4.0  # units of rounding that are always allowed, times the square root of the steps of a chain
 FLOOR_UNMEASURED = 64.0  # the same where the rounding error could not be measured
+GROWTH = 1000.0  # results larger than this times the elements times the inputs have exploded
 WIDE_SECONDS = 20.0  # a reference slower than this is not run again in long double
 
 Data = np.ndarray[Any, Any]
@@ -63,11 +64,14 @@ class Expectation:
 
 
 def expect(scop: Scop, text: str, values: Mapping[str, int], seed: int) -> Expectation:
-    """Run the sequential program `text` on random inputs for which, if possible, its result is finite."""
+    """Run the sequential program `text` on random inputs for which, if possible, its result stays tame.
+
+    Where values explode, a tolerance that fits the largest ones says nothing about the others.
+    """
     run = reference(scop, text)
     shapes = layouts(scop, values)
     attempts = (_attempt(run, shapes, values, seed, style) for style in Style)
-    found = next((a for a in attempts if all(finite(d) for d in _results(scop, a.after))), None)
+    found = next((a for a in attempts if _tame(scop, a)), None)
     attempt = found or _attempt(run, shapes, values, seed, Style.SIGNED)
     errors = _own_errors(scop, text, shapes, values, attempt)
     tolerances = {
@@ -93,6 +97,20 @@ def _attempt(
     start = time.perf_counter()
     run(shapes, values, after)
     return _Attempt(style, before, after, time.perf_counter() - start)
+
+
+def _tame(scop: Scop, attempt: _Attempt) -> bool:
+    """Whether the results are finite and not much larger than sums and products over the inputs make them."""
+    results = _results(scop, attempt.after)
+    elements = max((data.size for data in attempt.before.values()), default=1)
+    before = max((_magnitude(data) for data in attempt.before.values()), default=0.0)
+    limit = GROWTH * max(1, elements) * max(1.0, before)
+    return all(finite(data) and _magnitude(data) <= limit for data in results)
+
+
+def _magnitude(data: Data) -> float:
+    """The largest finite magnitude of a floating value."""
+    return max((differences(v, v)[1] for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
 
 
 def _results(scop: Scop, memory: Memory) -> list[Data]:
@@ -126,8 +144,7 @@ def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:
 
 
 def _tolerance(scop: Scop, values: Mapping[str, int], data: Data, own: float | None) -> float:
-    scale = max((differences(v, v)[1] for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
-    unit = _coarsest_unit(scop) * scale * math.sqrt(chain_length(scop, values))
+    unit = _coarsest_unit(scop) * _magnitude(data) * math.sqrt(chain_length(scop, values))
     return FLOOR_UNMEASURED * unit if own is None else OWN_ERRORS * own + FLOOR * unit
 
 

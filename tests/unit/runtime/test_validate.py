@@ -181,3 +181,16 @@ def test_no_c_compiler(sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(DeviceError, match="no C compiler was found"):
         expect(sample.scop, sample.scop.source + "/* another text */", VALUES, 1)
+
+
+def test_inputs_are_drawn_until_nothing_explodes(sample: Any) -> None:
+    doubling = """
+void update_scop0_reference(int n, int m, double *y, const double *x, double a)
+{
+    if (a < 0 || x[0] < 0 || x[1] < 0)
+        for (int k = 0; k < 80; k++)
+            y[0] = y[0] * 2;
+}
+"""
+    styles = {expect(sample.scop, doubling, VALUES, seed).style.value for seed in range(4)}
+    assert "positive" in styles
