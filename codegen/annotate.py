@@ -1,8 +1,8 @@
-"""From a mapped tree to a tree that isl can generate: coordinates become parameters, barriers become statements.
+"""From a mapped tree to trees that isl can generate: coordinates become parameters, barriers become statements.
 
-before: kernel { block band [i/8] { thread[8] band [i mod 8] } }
-after:  kernel:0 { context [bi, ti] : 0 <= ti < 8 {
-            filter { S[i] : floor(i/8) = bi } { band [i/8] { filter { S[i] : i mod 8 = ti } { band [i mod 8] } } } } }
+before: band [t] { kernel { block band [i/8] { thread[8] band [i mod 8] } } }
+after:  on the host, band [t] of launch0[t]; in the kernel, with t a parameter,
+        filter { S[t, i] : floor(i/8) = bi } { band [i/8] { filter { S[t, i] : i mod 8 = ti } { band [i mod 8] } } }
 
 A `sync` mark adds an instance sync0[] at the end of each iteration of its band, or behind all but the last child of its
 sequence. Its domain does not mention threads, so every thread of the block reaches it.
@@ -10,13 +10,15 @@ sequence. Its domain does not mention threads, so every thread of the block reac
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 
 import islpy as isl
 
 from polytile.codegen.names import Names
-from polytile.ir.isl_util import band_members, mark_name, reduce_quotients, transform_node
-from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, path_of, thread_sizes
+from polytile.ir.isl_util import band_members, mark_name, reduce_quotients, sets, transform_node
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop
 
 AXES = "xyz"
@@ -24,7 +26,7 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class BlockCoordinate:
-    """A grid dimension: its name in the kernel and the range of its values for each iteration of the host's loops."""
+    """A grid dimension: its name in the kernel and the range of its values, over the host's iterators."""
 
     name: str
     axis: str
@@ -34,9 +36,18 @@ class BlockCoordinate:
 
 @dataclass(frozen=True, slots=True)
 class KernelShape:
-    """What annotation found out about one kernel."""
+    """What annotation found out about one kernel.
+
+    `host` names the iterators of the host's loops around it, which are parameters of its `tree`; `where` holds what is
+    known of them at a launch, `context` what is known of the coordinates too.
+    """
 
     number: int
+    launch: str  # the name of its instances in the host's tree
+    host: tuple[str, ...]
+    where: isl.Set = field(compare=False)
+    context: isl.Set = field(compare=False)
+    tree: isl.Schedule = field(compare=False)
     blocks: tuple[BlockCoordinate, ...]
     threads: tuple[tuple[str, str], ...]  # (name, axis), outermost first
     block: tuple[int, int, int]  # threads along x, y, z
@@ -45,23 +56,34 @@ class KernelShape:
 
 @dataclass
 class Annotation:
-    """An annotated tree under construction: `syncs` maps the name of each barrier instance to its mark's path."""
+    """The annotation of a mapped tree. `syncs` maps the name of each barrier instance to its mark's path."""
 
     scop: Scop
     names: Names
+    iterator: str  # prefix of the host's loops
     kernels: list[KernelShape] = field(default_factory=list)
     syncs: dict[str, Path] = field(default_factory=dict)
 
-    def tree(self, tree: isl.Schedule) -> isl.Schedule:
-        return self._host(tree.get_root()).get_schedule()
+    def annotate(self, tree: isl.Schedule) -> isl.Schedule:
+        """Find all kernels; returns the host's tree, over launch instances."""
+        for node in nodes(tree):
+            if mark_name(node) == KERNEL:
+                self.kernels.append(self._kernel(node, len(self.kernels)))
+        return self._host(tree.get_root(), iter(self.kernels))
 
-    def _host(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+    def _host(self, node: isl.ScheduleNode, kernels: Iterator[KernelShape]) -> isl.Schedule:
+        """The part of the tree above the kernels, in the same order."""
         if mark_name(node) == KERNEL:
-            return self._kernel(node)
-        return transform_node(node, self._host)
+            launches = _prefix_range(node).set_tuple_id(isl.Id(next(kernels).launch))
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(launches))
+        parts = [self._host(node.child(i), kernels) for i in range(node.n_children())]
+        tree = reduce(lambda before, after: before.sequence(after), parts)
+        if node.get_type() == isl.schedule_node_type.band and node.band_n_member() > 0:
+            partial = _dimensions(tree.get_domain(), int(node.get_schedule_depth()), int(node.band_n_member()))
+            tree = tree.insert_partial_schedule(partial)
+        return tree
 
-    def _kernel(self, mark: isl.ScheduleNode) -> isl.ScheduleNode:
-        number = len(self.kernels)
+    def _kernel(self, mark: isl.ScheduleNode, number: int) -> KernelShape:
         below = [n for n in descendants(mark) if n.get_type() == isl.schedule_node_type.mark]
         block_mark = next((n for n in below if mark_name(n) == BLOCK), None)
         thread_marks = [n for n in below if thread_sizes(n)]
@@ -69,13 +91,16 @@ class Annotation:
         sizes = (thread_sizes(thread_marks[0]) or ()) if thread_marks else ()
         threads = self._thread_coordinates(thread_marks, sizes)
         x, y, z = (*reversed(sizes), 1, 1, 1)[:3]
-        statements = tuple(sorted(s.get_tuple_name() for s in _sets(mark.get_domain())))
-        self.kernels.append(KernelShape(number, blocks, threads, (x, y, z), statements))
-        context = _context(mark, blocks, block_mark, threads, sizes)
-        inside = _Inside(self, blocks, threads, sizes)
-        node = inside.visit(mark.child(0)).parent()
-        node = node.child(0).insert_context(context).parent()
-        return node.delete().insert_mark(isl.Id(f"{KERNEL}:{number}"))
+        statements = tuple(s.get_tuple_name() for s in sets(mark.get_domain()))
+        host = tuple(f"{self.iterator}{i}" for i in range(int(mark.get_schedule_depth())))
+        inside = _Inside(self, blocks, threads, sizes).visit(mark.child(0)).get_schedule()
+        tree = inside.intersect_domain(_fixed(mark, host))
+        where = as_parameters(_prefix_range(mark), host)
+        context = as_parameters(_context(mark, blocks, block_mark, threads, sizes), host)
+        launch = self.names.fresh(f"launch{number}")
+        return KernelShape(
+            number, launch, host, where, context.intersect(where), tree, blocks, threads, (x, y, z), statements
+        )
 
     def _block_coordinates(self, mark: isl.ScheduleNode | None) -> tuple[BlockCoordinate, ...]:
         if mark is None:
@@ -162,10 +187,35 @@ def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     return found
 
 
-def _sets(union: isl.UnionSet) -> list[isl.Set]:
-    found: list[isl.Set] = []
-    union.foreach_set(found.append)
-    return found
+def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
+    """A set over dimensions as a set of parameters: `{ [t] : 0 <= t < T }` becomes `[t] -> { : 0 <= t < T }`."""
+    first = points.dim(isl.dim_type.param)
+    points = isl.Map.from_range(points)
+    points = points.move_dims(isl.dim_type.param, first, isl.dim_type.out, 0, len(names))
+    for i, name in enumerate(names):
+        points = points.set_dim_name(isl.dim_type.param, first + i, name)
+    return points.params()
+
+
+def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:
+    """The instances of one launch, whose host iterations are the parameters `host`."""
+    dims = [f"p{i}" for i in range(len(host))]
+    equal = " and ".join(f"{d} = {h}" for d, h in zip(dims, host, strict=True))
+    now = isl.UnionSet(f"[{', '.join(host)}] -> {{ [{', '.join(dims)}] : {equal} }}")
+    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    return prefix.intersect_range(now).domain()
+
+
+def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnionPwAff:
+    """`count` dimensions of every launch instance, from the one at `first`."""
+    total = isl.UnionMap.empty(launches.get_space())
+    for launch in sets(launches):
+        pick = isl.Map.identity(launch.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
+        rank = pick.dim(isl.dim_type.out)
+        pick = pick.project_out(isl.dim_type.out, first + count, rank - first - count)
+        pick = pick.project_out(isl.dim_type.out, 0, first).intersect_domain(launch)
+        total = total.union(isl.UnionMap.from_map(pick))
+    return isl.MultiUnionPwAff.from_union_map(total)
 
 
 def _prefix_range(node: isl.ScheduleNode) -> isl.Set:

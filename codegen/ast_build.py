@@ -1,85 +1,75 @@
-"""From an annotated schedule tree to one statement tree: the host's loops around kernels, their code inside."""
+"""From an annotated schedule to one statement tree: the host's loops around kernels, their code inside."""
 
 from __future__ import annotations
 
 import islpy as isl
 
-from polytile.codegen.annotate import Annotation, BlockCoordinate
-from polytile.codegen.isl_ast import GridRange, statements
-from polytile.ir.expr import CType, Stmt
-from polytile.ir.isl_expr import ast_options
-from polytile.ir.isl_expr import expression as to_expr
+from polytile.codegen.annotate import Annotation, KernelShape
+from polytile.codegen.isl_ast import GridRange, Instance, Marked, statements, substitute
+from polytile.ir.expr import CType, For, If, Name, Stmt
+from polytile.ir.isl_expr import ast_options, expression
 from polytile.ir.isl_util import CONTEXT, reduce_quotients
 from polytile.ir.schedule import KERNEL
 
 
-class _GridRanges:
-    """isl's callback at kernel marks. An exception in it would be printed and lost, so it is kept and raised later."""
+def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType) -> tuple[Stmt, ...]:
+    """The statement tree (For, If, Instance, Marked `kernel:N`) of the host's tree, with the kernels inside."""
+    kernels = {k.launch: k for k in annotation.kernels}
+    host = generate(tree, annotation.scop.context, annotation.iterator, integer)
+    bodies = {k.launch: _kernel(annotation, k, integer) for k in annotation.kernels}
 
-    def __init__(self, annotation: Annotation, integer: CType) -> None:
-        self.annotation = annotation
-        self.integer = integer
-        self.found: dict[str, tuple[GridRange, ...]] = {}
-        self.error: Exception | None = None
+    def fill(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(fill_one(stmt) for stmt in body)
 
-    def __call__(self, node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
-        try:
-            name = str(node.mark_get_id().get_name())
-            if not name.startswith(f"{KERNEL}:"):
-                return node
-            shape = self.annotation.kernels[int(name.partition(":")[2])]
-            tag = f"launch{len(self.found)}"
-            self.found[tag] = tuple(self._range(build, b) for b in shape.blocks)
-            return node.set_annotation(isl.Id(tag))
-        except Exception as error:
-            self.error = error
-            raise
+    def fill_one(stmt: Stmt) -> Stmt:
+        match stmt:
+            case For():
+                return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, fill(stmt.body), stmt.type)
+            case If():
+                return If(stmt.condition, fill(stmt.then), fill(stmt.otherwise))
+            case Instance():
+                return _launched(stmt, kernels[stmt.statement], bodies[stmt.statement])
+        return stmt
 
-    def _range(self, build: isl.AstBuild, block: BlockCoordinate) -> GridRange:
-        here = _flatten(build.get_schedule_space())
-        count = block.last.sub(block.first).add_constant_val(isl.Val(1))
-        count = reduce_quotients(count)
-        bounds = (b.align_params(here.get_space()).pullback_multi_aff(here) for b in (block.first, block.last, count))
-        return GridRange(*(to_expr(build.expr_from_pw_aff(bound), self.integer) for bound in bounds))
+    return fill(host)
 
 
-def _flatten(space: isl.Space) -> isl.MultiAff:
-    """From the nested space that isl uses inside a context node to one dimension after the other.
-
-    before: [[] -> [t]]
-    after:  [t]
-    """
-    n = space.dim(isl.dim_type.set)
-    local = isl.LocalSpace.from_space(space)
-    target = isl.Space.set_alloc(CONTEXT, 0, n).align_params(space)
-    flat = isl.MultiAff.zero(isl.Space.map_from_domain_and_range(space, target))
-    for i in range(n):
-        flat = flat.set_at(i, isl.Aff.var_on_domain(local, isl.dim_type.set, i))
-    return flat
+def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
+    """A kernel for the launch at hand, whose host iterators may have known values."""
+    stmt: Stmt = body
+    for name, value in zip(kernel.host, instance.values, strict=True):
+        if not (isinstance(value, Name) and value.name == name):
+            stmt = substitute(stmt, name, value)
+    return stmt
 
 
-def generate(
-    annotation: Annotation, tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType
-) -> tuple[Stmt, ...]:
-    """The statement tree (For, If, Instance, Marked `kernel:N`) of an annotated schedule tree.
+def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType) -> Marked:
+    context = kernel.context.intersect_params(annotation.scop.context)
+    inner = annotation.names.prefix("c")
+    body = generate(kernel.tree, context, inner if inner != annotation.iterator else f"{inner}_", integer)
+    return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
 
-    Loops are named `iterator`0, `iterator`1, ... by their depth.
-    """
-    depth = max_depth(tree)
-    ids = isl.IdList.alloc(CONTEXT, depth)
-    for i in range(depth):
+
+def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[GridRange, ...]:
+    build = isl.AstBuild.from_context(kernel.where.intersect_params(annotation.scop.context))
+    host = isl.MultiId(f"{{ [{', '.join(kernel.host)}] }}")
+    ranges = []
+    for block in kernel.blocks:
+        count = reduce_quotients(block.last.sub(block.first).add_constant_val(isl.Val(1)))
+        bounds = (bound.bind_domain(host) for bound in (block.first, block.last, count))
+        with ast_options():
+            ranges.append(GridRange(*(expression(build.expr_from_pw_aff(bound), integer) for bound in bounds)))
+    return tuple(ranges)
+
+
+def generate(tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType) -> tuple[Stmt, ...]:
+    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth."""
+    ids = isl.IdList.alloc(CONTEXT, 0)
+    for i in range(max_depth(tree)):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
-    ranges = _GridRanges(annotation, integer)
     with ast_options():
-        # islpy gives the build and a handle that must outlive it.
-        build, _handle = isl.AstBuild.from_context(context).set_iterators(ids).set_after_each_mark(ranges)
-        try:
-            node = build.node_from_schedule(tree)
-        except isl.Error:
-            if ranges.error is not None:
-                raise ranges.error from None
-            raise
-    return statements(node, ranges.found, integer)
+        build = isl.AstBuild.from_context(context).set_iterators(ids)
+        return statements(build.node_from_schedule(tree), integer)
 
 
 def max_depth(tree: isl.Schedule) -> int:

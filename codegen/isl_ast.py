@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import islpy as isl
@@ -42,34 +42,29 @@ class Marked(Stmt):
     body: tuple[Stmt, ...]
 
 
-Grids = Mapping[str, tuple[GridRange, ...]]  # by the annotation of a kernel mark in isl's AST
-
-
-def statements(node: isl.AstNode, grids: Grids, integer: CType = INT) -> tuple[Stmt, ...]:
+def statements(node: isl.AstNode, integer: CType = INT) -> tuple[Stmt, ...]:
     """An isl AST as a statement tree of For, If, Instance and Marked."""
     kind = node.get_type()
     if kind == isl.ast_node_type.block:
         children = node.block_get_children()
-        return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), grids, integer))
+        return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), integer))
     if kind == FOR:
-        return _loop(node, grids, integer)
+        return _loop(node, integer)
     if kind == IF:
-        otherwise = statements(node.if_get_else_node(), grids, integer) if node.if_has_else_node() else ()
+        otherwise = statements(node.if_get_else_node(), integer) if node.if_has_else_node() else ()
         condition = expression(node.if_get_cond(), integer)
-        return (If(condition, statements(node.if_get_then_node(), grids, integer), otherwise),)
+        return (If(condition, statements(node.if_get_then_node(), integer), otherwise),)
     if kind == isl.ast_node_type.mark:
-        annotation = node.get_annotation()
-        grid = grids[str(annotation.get_name())] if annotation is not None else ()
-        return (Marked(str(node.mark_get_id().get_name()), grid, statements(node.mark_get_node(), grids, integer)),)
+        return statements(node.mark_get_node(), integer)
     call = node.user_get_expr()
     name = str(call.get_op_arg(0).get_id().get_name())
     return (Instance(name, tuple(expression(call.get_op_arg(i), integer) for i in range(1, call.get_op_n_arg()))),)
 
 
-def _loop(node: isl.AstNode, grids: Grids, integer: CType) -> tuple[Stmt, ...]:
+def _loop(node: isl.AstNode, integer: CType) -> tuple[Stmt, ...]:
     iterator = expression(node.for_get_iterator(), integer)
     assert isinstance(iterator, Name)
-    body = statements(node.for_get_body(), grids, integer)
+    body = statements(node.for_get_body(), integer)
     lower = expression(node.for_get_init(), integer)
     if node.for_is_degenerate():
         return tuple(substitute(s, iterator.name, lower) for s in body)

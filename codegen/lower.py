@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polytile.codegen.annotate import Annotation, KernelShape
-from polytile.codegen.ast_build import generate
+from polytile.codegen.ast_build import generate, generate_host
 from polytile.codegen.buffers import buffers
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
@@ -57,10 +57,10 @@ class LoweringInput:
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
     """Generate the host program of a mapped schedule."""
     names = Names.of(scop)
-    annotation = Annotation(scop, names)
-    tree = annotation.tree(schedule.tree)
+    annotation = Annotation(scop, names, names.prefix("c"))
+    tree = annotation.annotate(schedule.tree)
     integer = index_type(scop)
-    generated = generate(annotation, tree, scop.context, names.prefix("c"), integer)
+    generated = generate_host(annotation, tree, integer)
     return _Lowering(scop, schedule, given, annotation, generated, names, integer).program()
 
 
@@ -303,7 +303,7 @@ def lower_sequential(scop: Scop) -> tuple[Stmt, ...]:
     names = Names.of(scop)
     integer = index_type(scop)
     tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
-    generated = generate(Annotation(scop, names), tree, scop.context, names.prefix("c"), integer)
+    generated = generate(tree, scop.context, names.prefix("c"), integer)
     body = rename_loops(generated, scop, frozenset(p.name for p in scop.parameters))
     return _bound(body, scop, integer)
 
