@@ -1,0 +1,66 @@
+"""The measurement of compile times: it runs, and it knows what is beyond a limit."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[3] / "polybench" / "compile_time.py"
+
+
+@pytest.fixture(scope="module")
+def compile_time() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("compile_time", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_figures_as_json() -> None:
+    command = [sys.executable, str(SCRIPT), "gemm", "--repeat", "1", "--no-validate", "--json", "-"]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    found = json.loads(finished.stdout)
+    assert found["cpus"] >= 1
+    assert [(f["program"], f["action"], f["failure"]) for f in found["figures"]] == [
+        ("", "version", ""),
+        ("gemm", "compile", ""),
+    ]
+    assert all(f["seconds"] > 0 and f["megabytes"] > 1 for f in found["figures"])
+
+
+def test_limits_are_by_action(compile_time: ModuleType) -> None:
+    figure = compile_time.Figure
+    assert figure("", "version", 0.31, 10).exceeded == ("0.3 s",)
+    assert figure("lu", "compile", 2.5, 401).exceeded == ("2 s", "400 MB")
+    assert figure("lu", "validate", 9, 900).exceeded == ()
+
+
+def test_exit_status(compile_time: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    fast, slow = (compile_time.Figure("lu", "compile", seconds, 50) for seconds in (0.5, 3.0))
+    failed = compile_time.Figure("lu", "compile", 0.5, 50, "exit status 70: polytile: error")
+    assert compile_time.finish([fast], 1, None) == 0
+    assert compile_time.finish([fast, slow], 1, None) == 1
+    assert compile_time.finish([failed], 1, None) == 1
+    assert "1 of 1 beyond a limit or failed" in capsys.readouterr().out
+
+
+def test_a_failing_command_is_a_failure(compile_time: ModuleType, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import sys; print('no such thing'); sys.exit(4)"]
+    figure = compile_time.measure("lu", "compile", command, tmp_path, 1)
+    assert figure.failure == "exit status 4: no such thing"
+    assert not figure.good
+
+
+def test_an_unknown_program(compile_time: ModuleType) -> None:
+    with pytest.raises(SystemExit) as caught:
+        compile_time.main(["gem"])
+    assert caught.value.code == 2
