@@ -39,7 +39,7 @@ def assumptions_of(file: ParsedFile, place: Place) -> tuple[c_ast.Node, ...]:
             found += normalised((condition,), place.scope)
     body = list(nodes_below(place.function.body))
     order = {id(n): k for k, n in enumerate(body)}
-    for item in _dominating(place):
+    for item in _dominating(place, order):
         condition = _condition(item)
         if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
             found += normalised((condition,), place.scope)
@@ -77,14 +77,13 @@ def _known(condition: c_ast.Node, scope: Scope) -> bool:
     return all(scope.lookup(use.name) is not None for use in variables_in(condition))
 
 
-def _dominating(place: Place) -> Iterator[c_ast.Node]:
+def _dominating(place: Place, order: dict[int, int]) -> Iterator[c_ast.Node]:
     """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it, and its own."""
-    inner_starts = [*place.path[1:], place.items[0]]
-    for block, inner in zip(place.path, inner_starts, strict=True):
+    start = order[id(place.items[0])]
+    for block in place.path:
         for item in block_items(block) if isinstance(block, c_ast.Compound) else ():
-            if item is inner:
-                break
-            yield item
+            if order[id(item)] < start:
+                yield item
     yield from place.items
 
 

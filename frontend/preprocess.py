@@ -138,7 +138,7 @@ class _Request:
 
     def display(self, name: str) -> str:
         """The name of a file as the user would write it."""
-        if name == self.path:
+        if name == self.path or is_shipped(name):
             return name
         for given in (*self.include_dirs, self.folder):
             inside = os.path.relpath(name, os.path.abspath(given)) if os.path.isabs(name) else ".."

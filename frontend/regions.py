@@ -111,6 +111,7 @@ class _Finder:
         scope: Scope,
         path: tuple[c_ast.Node, ...],
     ) -> None:
+        items = _without_labelled_pragmas(items)
         opened: tuple[int, c_ast.Pragma, Scope] | None = None
         for k, item in enumerate(items):
             word = scop_word(item)
@@ -165,6 +166,17 @@ class _Finder:
                 )
             if isinstance(node, c_ast.Pragma) and polytile_pragma(node) is not None:
                 check_polytile_pragma(node)
+
+
+def _without_labelled_pragmas(items: list[c_ast.Node]) -> list[c_ast.Node]:
+    """Take apart the block that the parser makes of a pragma and the statement after it, behind a label or `case`."""
+    flat: list[c_ast.Node] = []
+    for item in items:
+        inner = item.stmt if isinstance(item, c_ast.Label) else item
+        parts = block_items(inner) if isinstance(inner, c_ast.Compound) else []
+        made = bool(parts) and isinstance(parts[0], c_ast.Pragma) and location_of(parts[0]) == location_of(inner)
+        flat += parts if made else [item]
+    return flat
 
 
 def pragma_text(node: c_ast.Node) -> str:
