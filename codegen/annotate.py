@@ -106,10 +106,10 @@ class Annotation:
         if mark is None:
             return ()
         members = band_members(mark.child(0))
-        coordinates = []
+        coordinates: list[BlockCoordinate] = []
         for i, member in enumerate(members):
             ranges = _range_of(mark, member)
-            name = self.names.shared(f"b{_iterator(self.scop, member, str(i))}")
+            name = self._coordinate("b", {_iterator(self.scop, member, str(i))}, i, [c.name for c in coordinates])
             axis = AXES[len(members) - 1 - i]
             first, last = (reduce_quotients(bound) for bound in (ranges.dim_min(0), ranges.dim_max(0)))
             coordinates.append(BlockCoordinate(name, axis, first, last))
@@ -118,12 +118,17 @@ class Annotation:
     def _thread_coordinates(
         self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]
     ) -> tuple[tuple[str, str], ...]:
-        found = []
+        found: list[tuple[str, str]] = []
         for i in range(len(sizes)):
             hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in marks}
-            name = self.names.shared(f"t{hints.pop() if len(hints) == 1 else i}")
+            name = self._coordinate("t", hints, i, [n for n, _ in found])
             found.append((name, AXES[len(sizes) - 1 - i]))
         return tuple(found)
+
+    def _coordinate(self, prefix: str, hints: set[str], i: int, others: list[str]) -> str:
+        """`bi` where member `i` of a band runs through iterator i alone, and no other member does; else `b0`."""
+        wanted = self.names.shared(f"{prefix}{hints.pop() if len(hints) == 1 else i}")
+        return wanted if wanted not in others else self.names.shared(f"{prefix}{i}")
 
 
 @dataclass

@@ -203,10 +203,20 @@ def _check_domain(scop: Scop, tree: isl.Schedule) -> None:
         kind = node.get_type()
         if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
             _check_partition(scop, node)
+        elif kind == isl.schedule_node_type.filter:
+            _check_filter(scop, node)
         elif kind == isl.schedule_node_type.band and node.band_n_member() > 0:
             covered = node.band_get_partial_schedule().domain()
             if not node.get_domain().intersect_params(scop.context).is_subset(covered):
                 raise IllegalSchedule("a band of the schedule leaves out instances", location=scop.location)
+
+
+def _check_filter(scop: Scop, node: isl.ScheduleNode) -> None:
+    """A filter may leave out instances only where its siblings have them."""
+    if node.parent().get_type() in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
+        return
+    if not node.get_domain().intersect_params(scop.context).is_subset(node.filter_get_filter()):
+        raise IllegalSchedule("a filter of the schedule leaves out instances", location=scop.location)
 
 
 def _check_partition(scop: Scop, node: isl.ScheduleNode) -> None:

@@ -3,8 +3,8 @@
 Marks, from the root down (positions are found by them, never by depth):
 
 - `kernel`: the subtree is one kernel, launched once for each iteration of the serial bands above it (the host's loops).
-- `block`: the band below gives the block coordinates, one member per grid dimension (the last is x). At most one in a
-  kernel. Blocks of one launch are unordered.
+- `block`: directly below a kernel mark; the band below gives the block coordinates, one member per grid dimension (the
+  last is x). Blocks of one launch are unordered.
 - `thread[8,32]`: the band below gives points that threads share out: thread coordinate = point modulo the size, and
   one thread runs its points in order. Every thread mark of a kernel has the same sizes, those of the block.
 - `sync`: directly above a serial band or a sequence inside a kernel, outside thread bands: a barrier ends each
@@ -30,6 +30,14 @@ KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
+
+# Nodes that add or repeat instances, or that claim something about the parameters.
+UNPROVEN = (
+    isl.schedule_node_type.context,
+    isl.schedule_node_type.expansion,
+    isl.schedule_node_type.extension,
+    isl.schedule_node_type.guard,
+)
 
 Path = tuple[int, ...]  # child positions from the root
 
@@ -94,12 +102,12 @@ def is_mapped(tree: isl.Schedule) -> bool:
 
 def check_marks(tree: isl.Schedule) -> None:
     """Check the invariant at the top of this file; raises UserError (a loaded file may break it)."""
-    _check_node(tree.get_root(), None, False, False)
+    _check_node(tree.get_root(), None, False)
 
 
-def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, block: bool, thread: bool) -> None:
+def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread: bool) -> None:
     kind, name = node.get_type(), mark_name(node)
-    if kind in (isl.schedule_node_type.extension, isl.schedule_node_type.expansion, isl.schedule_node_type.guard):
+    if kind in UNPROVEN:
         raise UserError("a schedule file holds domain, band, filter, sequence, set, mark and leaf nodes only")
     if kind == isl.schedule_node_type.leaf and kernel is None:
         raise UserError("a statement is outside every kernel", hint="put it below a `kernel` mark")
@@ -108,10 +116,12 @@ def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, bl
             raise UserError("a kernel mark stands inside another kernel")
         kernel = []
     elif name == BLOCK:
-        if kernel is None or block or thread:
-            raise UserError("a block mark belongs below a kernel mark, once, and above every thread mark")
+        if mark_name(node.parent()) != KERNEL:
+            raise UserError(
+                "a block mark belongs directly below a kernel mark",
+                hint="blocks of one launch are unordered: loops around them need a kernel mark inside",
+            )
         _check_band(node, "block")
-        block = True
     elif sizes := thread_sizes(node):
         if kernel is None or thread:
             raise UserError("a thread mark belongs inside a kernel, and not inside another thread band")
@@ -119,8 +129,8 @@ def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, bl
             raise UserError(f"{name} stands above a band with another number of members")
         if kernel and kernel[0] != sizes:
             raise UserError("the thread marks of one kernel differ in their sizes")
-        if min(sizes) < 1 or prod(sizes) > 1024:
-            raise UserError(f"{name}: a block has 1 to 1024 threads")
+        if min(sizes) < 1 or prod(sizes) > 1024 or (len(sizes) == 3 and sizes[0] > 64):
+            raise UserError(f"{name}: a block has 1 to 1024 threads, of which at most 64 along z")
         kernel.append(sizes)
         thread = True
     elif name == SYNC:
@@ -131,7 +141,7 @@ def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, bl
     elif name is not None:
         raise UserError(f"unknown mark {name!r} in a schedule", hint="kernel, block, thread[sizes] or sync")
     for i in range(node.n_children()):
-        _check_node(node.child(i), kernel, block, thread)
+        _check_node(node.child(i), kernel, thread)
 
 
 def _check_band(mark: isl.ScheduleNode, what: str) -> int:
