@@ -195,11 +195,11 @@ def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
 def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
     """A set over dimensions as a set of parameters: `{ [t] : 0 <= t < T }` becomes `[t] -> { : 0 <= t < T }`."""
     first = points.dim(isl.dim_type.param)
-    points = isl.Map.from_range(points)
-    points = points.move_dims(isl.dim_type.param, first, isl.dim_type.out, 0, len(names))
+    moved = isl.Map.from_range(points)
+    moved = moved.move_dims(isl.dim_type.param, first, isl.dim_type.out, 0, len(names))
     for i, name in enumerate(names):
-        points = points.set_dim_name(isl.dim_type.param, first + i, name)
-    return points.params()
+        moved = moved.set_dim_name(isl.dim_type.param, first + i, name)
+    return moved.params()
 
 
 def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:
