@@ -216,7 +216,7 @@ def _rewrite_access(access: AccessRelation, expansion: Expansion) -> AccessRelat
         leading = column if leading is None else leading.flat_range_product(column)
     assert leading is not None
     widened = leading.flat_range_product(relation.reset_tuple_id(isl.dim_type.out))
-    named = widened.set_tuple_id(isl.dim_type.out, isl.Id(expansion.name))
+    named = widened.set_tuple_name(isl.dim_type.out, expansion.name)
     return replace(access, array=expansion.name, relation=named)
 
 
@@ -243,9 +243,9 @@ def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
     writes = scop.accesses(AccessKind.WRITE, arrays=frozenset((name,)))
     elements = isl.Set.from_union_set(writes.range())
     rank = elements.dim(isl.dim_type.set)
-    final = elements.set_tuple_id(isl.Id("final"))
+    final = elements.set_tuple_name("final")
     reads = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
-    reads = reads.set_tuple_id(isl.dim_type.in_, isl.Id("final"))
+    reads = reads.set_tuple_name(isl.dim_type.in_, "final")
     schedule = scop.schedule.sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
     info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reads)).set_must_source(writes).set_schedule(schedule)
     sources = info.compute_flow().get_must_dependence().reverse()
@@ -255,7 +255,7 @@ def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
         total = indices if total is None else total.union(indices)
     assert total is not None
     assert rank == total.dim(isl.dim_type.in_)
-    return total.set_tuple_id(isl.dim_type.in_, isl.Id(name))
+    return total.set_tuple_name(isl.dim_type.in_, name)
 
 
 def _expanded_indices(m: isl.Map, expansion: Expansion) -> isl.Map:
@@ -288,12 +288,12 @@ def _copy_statement(
     target = Access(array.name, element, array.element)
     source = Access(expansion.name, (*indices, *element), array.element)
     writer = next(s for s in scop.statements if any(a.writes and a.array == array.name for a in s.accesses))
-    instances = domain.set_tuple_id(isl.Id(name))
+    instances = domain.set_tuple_name(name)
     identity = isl.Map.identity(domain.get_space().map_from_set())
-    write = identity.set_tuple_id(isl.dim_type.in_, isl.Id(name)).set_tuple_id(isl.dim_type.out, isl.Id(array.name))
+    write = identity.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(isl.dim_type.out, array.name)
     columns = isl.Map.from_multi_aff(value).flat_range_product(identity.reset_tuple_id(isl.dim_type.out))
-    read = columns.set_tuple_id(isl.dim_type.in_, isl.Id(name))
-    read = read.set_tuple_id(isl.dim_type.out, isl.Id(expansion.name))
+    read = columns.set_tuple_name(isl.dim_type.in_, name)
+    read = read.set_tuple_name(isl.dim_type.out, expansion.name)
     return Statement(
         name,
         iterators,
