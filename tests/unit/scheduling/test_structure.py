@@ -1,0 +1,120 @@
+"""What the classic strategy makes of typical programs, as one line per schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import islpy as isl
+import pytest
+
+SQUARE = "int n, double A[n][n]"
+PAIR = "int n, int T, double A[n][n], double B[n][n]"
+MATVEC = ("int n, int m, double A[n][m], double y[n]", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j];")
+
+PROGRAMS = {
+    "matrix product": (
+        "int n, int m, int p, double A[n][p], double B[p][m], double C[n][m]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < p; k++) C[i][j] += A[i][k] * B[k][j];",
+        "kernel(block[i/8,j/32] thread[8,32] serial[k] S0)",
+    ),
+    "one loop": (
+        "int n, double x[n]",
+        "for (int i = 0; i < n; i++) x[i] = 1;",
+        "kernel(block[i/128] thread[128] S0)",
+    ),
+    "three loops": (
+        "int n, double A[n][n][n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) A[i][j][k] = 1;",
+        "kernel(block[i/2,j/4,k/32] thread[2,4,32] S0)",
+    ),
+    "four loops": (
+        "int n, double A[n][n][n][n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) for (int l = 0; l < n; l++)"
+        " A[i][j][k][l] = 1;",
+        "kernel(block[i/2,j/4,l/32] thread[2,4,32] serial[k*] S0)",
+    ),
+    "rows are summed by one thread each": (*MATVEC, "kernel(block[i/128] thread[128] serial[j] S0)"),
+    "columns are summed by one thread each": (
+        "int n, int m, double A[n][m], double y[m]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j];",
+        "kernel(block[j/128] thread[128] serial[i] S0)",
+    ),
+    "the contiguous loop runs along x": (
+        SQUARE,
+        "for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) A[i][j] = 1;",
+        "kernel(block[i/8,j/32] thread[8,32] S0)",
+    ),
+    "time on the host": (
+        PAIR,
+        """for (int t = 0; t < T; t++) {
+            for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) B[i][j] = A[i - 1][j] + A[i + 1][j] + A[i][j - 1];
+            for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) A[i][j] = B[i - 1][j] + B[i + 1][j] + B[i][j - 1];
+        }""",
+        "serial[t] seq(kernel(block[i/8,j/32] thread[8,32] S0), kernel(block[i/8,j/32] thread[8,32] S1))",
+    ),
+    "independent rows, iterated inside the kernel": (
+        PAIR,
+        """for (int i = 0; i < n; i++)
+            for (int t = 0; t < T; t++) {
+                for (int j = 0; j < n; j++) B[i][j] = A[i][n - 1 - j] + A[i][j];
+                for (int j = 0; j < n; j++) A[i][j] = B[i][j] + B[i][n - 1 - j];
+            }""",
+        "kernel(block[i] sync serial[t] sync seq(thread[128] S0, thread[128] S1))",
+    ),
+    "a local scalar does not serialise": (
+        PAIR,
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double t = A[i][j]; B[i][j] = t * t; }",
+        "kernel(block[i/8,j/32] thread[8,32] seq(S0, S1))",
+    ),
+    "a serial prologue runs in one thread": (
+        "int n, double x[n], double y[n]",
+        "for (int i = 1; i < n; i++) x[i] += x[i - 1]; for (int i = 0; i < n; i++) y[i] = x[n - 1];",
+        "seq(kernel(serial[i] S0), kernel(block[i/128] thread[128] S1))",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_structure(compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str], name: str) -> None:
+    arguments, body, expected = PROGRAMS[name]
+    assert shape(compiled(arguments, body).compilation.schedule.tree) == expected
+
+
+def test_nothing_parallel_stays_on_the_host(compiled: Callable[..., Any]) -> None:
+    found = compiled("int n, double x[n]", "for (int i = 1; i < n; i++) x[i] = 0.5 * x[i - 1];")
+    assert found.program is None
+    assert found.cuda == ""
+    assert [r.message for r in found.remarks] == ["f_scop0 stays on the host: no loop of it is parallel"]
+
+
+def test_a_wavefront_is_skewed_and_its_front_is_parallel(
+    compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str]
+) -> None:
+    body = """for (int t = 0; t < 9; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)
+        A[i][j] = A[i - 1][j] + A[i][j - 1] + A[i + 1][j] + A[i][j + 1];"""
+    found = shape(compiled(SQUARE, body).compilation.schedule.tree)
+    assert found.startswith("serial[2t+i+j] kernel(block[")
+
+
+def test_an_exhausted_budget_falls_back_to_the_source_order(
+    compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str]
+) -> None:
+    arguments, body, _ = PROGRAMS["time on the host"]
+    found = compiled(arguments, body, max_operations=2000)
+    assert any("gave up after 2000 operations" in r.message for r in found.remarks)
+    assert shape(found.compilation.schedule.tree).startswith("serial[t] seq(kernel(")
+
+
+def test_sync_marks_name_the_dependence_they_keep(compiled: Callable[..., Any]) -> None:
+    arguments, body, _ = PROGRAMS["independent rows, iterated inside the kernel"]
+    cuda = compiled(arguments, body).cuda
+    barriers = [line.strip() for line in cuda.splitlines() if line.strip().startswith("__syncthreads")]
+    assert len(barriers) == 2
+    assert barriers[0] == "__syncthreads();  // test.c:8 depends on test.c:7 through B and A"
+    assert barriers[1] == "__syncthreads();  // test.c:7 depends on test.c:8 through B and A"
+
+
+def test_the_kernels_of_a_serial_loop_need_no_barrier(compiled: Callable[..., Any]) -> None:
+    arguments, body, _ = PROGRAMS["time on the host"]
+    assert "__syncthreads" not in compiled(arguments, body).cuda
