@@ -10,6 +10,8 @@ from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.strides import mapped_cost
 
+CLEARLY = 0.75  # the estimate is rough, and the first schedule is the one that fuses most
+
 
 def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, gpu: Gpu) -> int:
     """The sum of the costs of all kernels of a mapped schedule, in no unit."""
@@ -20,7 +22,13 @@ def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, gpu
 
 
 def best(scop: Scop, dependences: Dependences, schedules: list[MappedSchedule], gpu: Gpu) -> MappedSchedule:
-    """The cheapest schedule; of equals the first."""
+    """The first schedule, or a later one that is clearly cheaper."""
+    chosen = schedules[0]
     if len(schedules) == 1:
-        return schedules[0]
-    return min(schedules, key=lambda schedule: estimate(scop, dependences, schedule, gpu))
+        return chosen
+    least = estimate(scop, dependences, chosen, gpu)
+    for schedule in schedules[1:]:
+        cost = estimate(scop, dependences, schedule, gpu)
+        if cost < CLEARLY * least:
+            chosen, least = schedule, cost
+    return chosen

@@ -1,14 +1,14 @@
 """How an array's elements lie to one another when one loop advances: next to each other, at one place, or apart.
 
-Threads of a warp differ in the loop mapped to threadIdx.x; a request is coalesced when that loop moves each access by at
-most one element of the innermost dimension.
+Threads of a warp differ in the loop mapped to threadIdx.x; a request is coalesced when that loop moves each access by
+at most one element of the innermost dimension.
 """
 
 from __future__ import annotations
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps, mark_name
+from polytile.ir.isl_util import band_members, maps, mark_name
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
@@ -30,16 +30,37 @@ FEW_THREADS = {0: 1024, 1: 4}  # by the number of loops that run in parallel
 
 
 def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
-    """(the schedule dimension along x, the number of parallel loops) of the thread band above a leaf."""
+    """(the schedule dimension along x, the number of parallel loops) of the thread band above a leaf.
+
+    A block band over other iterators than the thread band's is parallelism of its own; the tiles of the same loops
+    are not.
+    """
     node = leaf
-    parallel = None
+    along_x, threads, within = 0, 0, frozenset[str]()
     while node.has_parent():
         node = node.parent()
         if sizes := thread_sizes(node):
-            parallel = (int(node.get_schedule_depth()) + len(sizes) - 1, len(sizes))
-        elif mark_name(node) == BLOCK and parallel is not None:
-            return parallel[0], max(parallel[1], int(node.child(0).band_n_member()) + (parallel[1] == 1))
-    return parallel
+            along_x, threads = int(node.get_schedule_depth()) + len(sizes) - 1, len(sizes)
+            within = _iterators(node.child(0))
+        elif mark_name(node) == BLOCK and threads:
+            blocks = int(node.child(0).band_n_member())
+            own = within <= _iterators(node.child(0))
+            return along_x, max(blocks, threads) if own else blocks + threads
+    return (along_x, threads) if threads else None
+
+
+def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
+    """What the members of a band depend on, as `S1:0` for iterator 0 of S1."""
+    found: set[str] = set()
+
+    def visit(value: isl.PwAff) -> None:
+        name = value.get_domain_space().get_tuple_name(isl.dim_type.set)
+        rank = value.dim(isl.dim_type.in_)
+        found.update(f"{name}:{i}" for i in range(rank) if value.involves_dims(isl.dim_type.in_, i, 1))
+
+    for member in band_members(band):
+        member.foreach_pw_aff(visit)
+    return frozenset(found)
 
 
 def _leaf_cost(
