@@ -89,7 +89,7 @@ class SizeChooser:
         block = _spread_inner(asked_block, mapped)
         default = DEFAULT_BLOCK[mapped]
         if not block:
-            block = tuple(min(d, t) for d, t in zip(default, tile, strict=False)) if tile else default
+            block = (*(min(d, t) for d, t in zip(default, tile, strict=False)), *default[len(tile) :])
         if not tile:
             tile = block
         elif len(tile) < mapped:
