@@ -60,7 +60,8 @@ class Callee:
     @property
     def shadows(self) -> bool:
         """Whether a local hides a parameter or a global, which substitution by name would confuse."""
-        return any(self.scope.lookup(name) is not None for name in self.locals)
+        known = [self.scope.lookup(name) for name in self.locals]
+        return any(b is not None and b.kind in ("variable", "parameter") for b in known)
 
     def writes(self, name: str) -> bool:
         return any(name in (written_name(n), address_taken(n)) for step in self.steps or () for n in nodes_below(step))
@@ -88,6 +89,14 @@ class Library:
         changed = {_base_name(n) for n in nodes if _changes_something(n)}
         calls = [n for n in nodes if isinstance(n, c_ast.FuncCall)]
         return changed <= own and all(self.without_effects(called_name(c)) or _is_pure(c, callee.scope) for c in calls)
+
+    def value_needs_steps(self, name: str) -> bool:
+        """Whether the value of a function calls, directly or not, a function that has steps."""
+        callee = self.get(name)
+        if callee is None or callee.value is None or self.recursive(name):
+            return False
+        called = [c for n in nodes_below(callee.value) if (c := self.get(called_name(n))) is not None]
+        return any(bool(c.steps) or self.value_needs_steps(c.name) for c in called)
 
     def recursive(self, name: str) -> bool:
         """Whether a function may call itself, directly or through others of the file."""
@@ -142,7 +151,8 @@ def read_callee(function: c_ast.FuncDef, scope: Scope) -> Callee:
     value = None
     if items and isinstance(items[-1], c_ast.Return):
         value = items.pop().expr
-    if result.void == (value is not None) or callee.shadows or not _inlinable(items, value):
+    # An old-style definition may declare its parameters in another order than it takes them.
+    if function.param_decls or result.void == (value is not None) or callee.shadows or not _inlinable(items, value):
         return callee
     callee = replace(callee, result=None if result.void else result, value=value, steps=tuple(items))
     return _as_expression(callee)

@@ -159,7 +159,7 @@ class _Inliner:
         callee = self._callee(call)
         if callee is None or callee.value is None or callee.result is None:
             return call
-        if callee.steps:
+        if callee.steps or self.library.value_needs_steps(callee.name):
             return self._hoist(callee, call)
         bound = bind_arguments(callee, call, self.scope, only_values=True)
         if bound is None:
@@ -225,7 +225,9 @@ class _Inliner:
     def _spliced(self, callee: Callee, bound: Arguments, node: c_ast.Node) -> list[c_ast.Node]:
         def work(inner: _Inliner) -> tuple[list[c_ast.Node], c_ast.Node | None]:
             steps = inner.items([copied(s) for s in callee.steps or ()])
-            return steps, None if callee.value is None else inner.converted_value(callee)
+            inner.hoisted = []
+            value = None if callee.value is None else inner.converted_value(callee)
+            return [*steps, *inner.hoisted], value
 
         steps, value = self._nested(callee, work)
         if isinstance(node, c_ast.Assignment) and value is not None and callee.result is not None:

@@ -62,13 +62,10 @@ def _engine() -> Any:
             self.found.append((self.lastdirective.source, self.lastdirective.lineno, message))
             raise OutputDirective(Action.IgnoreAndRemove)
 
-        def on_directive_handle(self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any) -> Any:
+        def on_directive_unknown(self, directive: Any, toks: Any, ifpassthru: Any, precedingtoks: Any) -> Any:
             if directive.value == "error":
                 self.found.append((directive.source, directive.lineno, "#error " + _spell(toks)))
-                return True
-            if directive.value == "pragma":
-                raise OutputDirective(Action.IgnoreAndPassThrough)
-            return super().on_directive_handle(directive, toks, ifpassthru, precedingtoks)
+            return None if directive.value == "pragma" else True
 
     return Engine()
 

@@ -132,10 +132,11 @@ class _Normaliser:
     def _call(self, node: c_ast.FuncCall) -> c_ast.FuncCall:
         name = node.name.name
         if self.scope.lookup(name) is None and not name.startswith("__builtin_"):
+            hint = "define it before this function, or include the header that declares it"
+            if name in ("asm", "__asm", "__asm__"):
+                hint = "inline assembly is not C; write the operation in C"
             raise UserError(
-                f"the function '{name}' is called but not declared",
-                location=location_of(node.name),
-                hint="define it before this function, or include the header that declares it",
+                f"the function '{name}' is called but not declared", location=location_of(node.name), hint=hint
             )
         if node.args is not None:
             node.args = self.visit(node.args)

@@ -28,12 +28,16 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class SourceProgram:
-    """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte."""
+    """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte.
+
+    `refusals` are SCoPs that the user marked; `remarks` are loops that detection tried in vain.
+    """
 
     path: str
     text: str
     scops: tuple[Scop, ...]
     refusals: tuple[Refusal, ...]
+    remarks: tuple[Refusal, ...] = ()
 
 
 def read_program(
@@ -65,6 +69,7 @@ def _read(
     source = context.file.source
     scops: list[Scop] = []
     refusals: list[Refusal] = []
+    remarks: list[Refusal] = []
     for name, place in named(context, places):
         try:
             scops.append(scop_of(context, place, name))
@@ -82,10 +87,11 @@ def _read(
 
         found = detect(context, taken, attempt)
         scops += found.scops
-        refusals += [Refusal(error, None, place.span) for error, place in found.refused]
+        remarks = [Refusal(error, None, place.span) for error, place in found.refused]
     if not scops and not refusals:
-        raise _nothing_found(source.path, autodetect)
-    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals))
+        raise _nothing_found(source.path, autodetect, remarks)
+    scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
+    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks))
 
 
 @contextmanager
@@ -106,9 +112,11 @@ def scop_of(context: FileContext, place: Place, name: str) -> Scop:
     return replace(scop, source=sequential_source(region, scop))
 
 
-def _nothing_found(path: str, autodetect: bool) -> UserError:
+def _nothing_found(path: str, autodetect: bool, remarks: list[Refusal]) -> UserError:
+    hint = "put '#pragma scop' and '#pragma endscop' around the loops to compile, or give --autodetect"
     if autodetect:
-        hint = "no loop nest of the file can be compiled; mark one with '#pragma scop' and '#pragma endscop' to see why"
-    else:
-        hint = "put '#pragma scop' and '#pragma endscop' around the loops to compile, or give --autodetect"
+        hint = "the file has no loop that could be one"
+    if remarks:
+        first = remarks[0].error
+        hint = f"the first loop that could be one is refused: {first.location}: {first.message}"
     return UserError("no SCoP in this file", location=Location(path, 1), hint=hint)

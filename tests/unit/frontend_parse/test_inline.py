@@ -137,5 +137,5 @@ def test_an_argument_that_the_function_changes_is_copied_first() -> None:
 def test_coordinates_of_inlined_code_are_those_of_the_function() -> None:
     region = _region("s = dot(n, x, y);")
     lines = HEAD.split("\n")
-    line = next(k for k, text in enumerate(lines) if "dot(" in text)
+    line = next(k for k, text in enumerate(lines) if "real s = 0;" in text)
     assert region.body[0].block_items[0].coord.line == line + 1

@@ -104,6 +104,18 @@ def test_the_users_own_header_wins_over_the_shipped_one(tmp_path: Path, preproce
     assert "int mine;" in result.text
 
 
+@BOTH
+def test_branches_not_taken_say_nothing(preprocessor: str) -> None:
+    text = "#if 0\n#error no\n#pragma scop\n#include <nowhere.h>\n#elif 1\nint yes;\n#else\n#error no\n#endif\n"
+    assert preprocess("x.c", text, preprocessor=preprocessor).text.split() == ["int", "yes;"]
+
+
+@BOTH
+def test_assumptions_see_macros(preprocessor: str) -> None:
+    text = "#define N 8\n  #  pragma  polytile  assume(n >= N)\n"
+    assert "#pragma polytile assume(n >= 8)" in preprocess("x.c", text, preprocessor=preprocessor).text
+
+
 def test_crlf_and_raw_text_are_kept() -> None:
     text = "int a;\r\n#pragma scop\r\nint b;\r\n"
     result = preprocess("x.c", text)

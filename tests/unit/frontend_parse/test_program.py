@@ -13,6 +13,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.program import read_program
 from polytile.frontend.source import read_regions
 
+SUITE = sorted((Path(__file__).parents[3] / "polybench" / "suite").glob("*.c"))
 TWO = """#include <stdio.h>
 int scop_count;
 int f_scop0;
@@ -123,6 +124,13 @@ def test_long_expressions_are_read() -> None:
     loop = f"for (int i = 0; i < n; i++) a[i] = {total};"
     text = f"void f(int n, double *a, double *b) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
     assert len(read_program("x.c", text).scops) == 1
+
+
+@pytest.mark.parametrize("file", SUITE, ids=lambda f: f.stem)
+def test_both_preprocessors_read_the_suite_alike(file: Path) -> None:
+    system, fallback = read_program(str(file)), read_program(str(file), preprocessor="pcpp")
+    assert [s.source for s in system.scops] == [s.source for s in fallback.scops]
+    assert [s.location for s in system.scops] == [s.location for s in fallback.scops]
 
 
 def test_no_input_file() -> None:
