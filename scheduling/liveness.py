@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import islpy as isl
 
 from polytile.ir.host import Transfer
@@ -19,17 +21,28 @@ def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:
 
 
 def _transfer(scop: Scop, dependences: Dependences, array: Array) -> Transfer:
-    only = frozenset((array.name,))
-    every = scop.accesses(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only)
-    if every.is_empty():
+    touched = _touched(scop, array)
+    if touched is None:
         return Transfer(array, None, False, False)
-    touched = isl.Set.from_union_set(every.range())
     if array.origin is not Origin.EXTERNAL:
         return Transfer(array, touched, False, False)
     written = scop.written(array.name)
     copy_out = written and array.live_out
     read_first = not dependences.of(array.name).uninitialised.is_empty() and array.live_in
     return Transfer(array, touched, read_first or (copy_out and not _all_written(scop, array)), copy_out)
+
+
+def _touched(scop: Scop, array: Array) -> isl.Set | None:
+    """The elements that the SCoP accesses; none at all when only branches that never run mention the array, and None
+    when nothing does."""
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    touched = [
+        access.relation.intersect_domain(statement.domain).range()
+        for statement in scop.statements
+        for access in statement.relations(*kinds)
+        if access.array == array.name
+    ]
+    return reduce(lambda a, b: a.union(b), touched).coalesce() if touched else None
 
 
 def _all_written(scop: Scop, array: Array) -> bool:
