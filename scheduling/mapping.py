@@ -71,7 +71,8 @@ class _Mapper:
         self, band: isl.ScheduleNode, mapped: list[Member], rest: list[Member], number: int
     ) -> isl.ScheduleNode:
         """Blocks take the tiles of `mapped`, threads its points; `rest` is serial, tiled if sizes are given for it."""
-        sizes = self.sizes.choose(number, len(mapped), len(mapped) + len(rest))
+        serial = bool(rest) or _has_band(band.child(0))
+        sizes = self.sizes.choose(number, len(mapped), len(mapped) + len(rest), serial=serial)
         tiles, points = tile([*mapped, *rest], sizes.tile)
         n = len(mapped)
         node = insert_band(band.delete(), points[n:])
@@ -145,6 +146,12 @@ def _sets(union: isl.UnionSet) -> list[isl.Set]:
     found: list[isl.Set] = []
     union.foreach_set(found.append)
     return found
+
+
+def _has_band(node: isl.ScheduleNode) -> bool:
+    if node.get_type() == BAND and node.band_n_member() > 0:
+        return True
+    return any(_has_band(node.child(i)) for i in range(node.n_children()))
 
 
 def _has_parallelism(node: isl.ScheduleNode) -> bool:

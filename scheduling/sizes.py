@@ -13,6 +13,8 @@ from polytile.options import Options
 
 # Enough threads to hide latency, whole warps along x; outermost first.
 DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
+# One parallel loop around serial ones: threads are few and long, so one warp a block spreads them over all SMs.
+FEW_LONG_THREADS = (32,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +83,14 @@ class SizeChooser:
     table: SizeTable
     gpu: Gpu
 
-    def choose(self, kernel: int, mapped: int, members: int) -> KernelSizes:
-        """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads."""
+    def choose(self, kernel: int, mapped: int, members: int, *, serial: bool = False) -> KernelSizes:
+        """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
+        each thread then runs loops of its own."""
         asked_tile = self.table.tiles.get(kernel, self.options.tile)
         asked_block = self.table.blocks.get(kernel, self.options.block)
         tile = _spread(asked_tile, members)
         block = _spread_inner(asked_block, mapped)
-        default = DEFAULT_BLOCK[mapped]
+        default = FEW_LONG_THREADS if serial and mapped == 1 else DEFAULT_BLOCK[mapped]
         if not block:
             block = (*(min(d, t) for d, t in zip(default, tile, strict=False)), *default[len(tile) :])
         if not tile:

@@ -17,7 +17,7 @@ from polytile.diagnostics import DeviceError, UsageError
 from polytile.runtime.compilers import c_compiler, check_command, nvcc
 from polytile.runtime.emulator import compile_object, host_compiler
 from polytile.runtime.emulator.build import LINK_LIBRARIES
-from polytile.runtime.output import check_target
+from polytile.runtime.output import make_folder
 
 PLACES = ("gpu", "emulator")
 _C_FLAGS = "-std=gnu99 -O2"
@@ -101,7 +101,7 @@ def build_program(
     """
     if on not in PLACES:
         raise UsageError(f"unknown place to run: {on!r}", hint=f"one of {', '.join(PLACES)}")
-    check_target(executable)
+    make_folder(executable)
     sources, libraries = _sorted_links(link)
     if on == "gpu":
         _nvcc()

@@ -15,12 +15,13 @@ def write_outputs(files: Mapping[Path, str]) -> None:
     """Write each text to its path, in place of what was there; raises UserError where that is impossible.
 
     The texts go to temporary files next to their targets first, which are renamed once all of them are complete, so
-    that nothing half-written is left behind. Bytes that were no UTF-8 in the input are written as they came.
+    that nothing half-written is left behind. Missing folders are made. Bytes that were no UTF-8 in the input are
+    written as they came.
     """
     with ExitStack() as undo:
         written = []
         for path, text in files.items():
-            check_target(path)
+            make_folder(path)
             partial = path.with_name(f".polytile-{secrets.token_hex(4)}.tmp")
             undo.callback(partial.unlink, missing_ok=True)
             _attempt_write(partial, path, text)
@@ -29,11 +30,20 @@ def write_outputs(files: Mapping[Path, str]) -> None:
             _attempt_rename(partial, path)
 
 
+def make_folder(path: Path) -> None:
+    """Make the folder that `path` is to stand in; raises UserError where that is impossible."""
+    check_target(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
 def check_target(path: Path) -> None:
-    """Raise UserError when `path` cannot become a file: its folder is missing or locked, or it is a folder itself."""
+    """Raise UserError when `path` cannot become a file: its folder cannot be made or is locked, or it is a folder."""
     folder = path.parent
-    if not os.path.exists(folder):
-        raise UserError(f"the output folder {folder} does not exist", hint=f"create it first: mkdir -p {folder}")
+    while not os.path.lexists(folder) and folder != folder.parent:
+        folder = folder.parent
     if not os.path.isdir(folder):
         raise UserError(f"the output folder {folder} is not a folder", hint="name a folder")
     if not os.access(folder, os.W_OK | os.X_OK):

@@ -128,5 +128,5 @@ def test_wrong_arguments(sources: tuple[Path, Path, Path], tmp_path: Path) -> No
         build_program(host, kernels, tmp_path / "a.out", on="emulator", link=[tmp_path / "notes.txt"])
     with pytest.raises(UsageError, match="unknown place"):
         build_program(host, kernels, tmp_path / "a.out", on="moon")
-    with pytest.raises(UserError, match="does not exist"):
-        build_program(host, kernels, tmp_path / "absent" / "a.out", on="emulator")
+    with pytest.raises(UserError, match="is not a folder"):
+        build_program(host, kernels, tmp_path / "notes.txt" / "a.out", on="emulator")

@@ -41,13 +41,17 @@ def test_a_name_that_cannot_be_written(tmp_path: Path) -> None:
         write_outputs({tmp_path / ("a" * 300): "x"})
 
 
+def test_missing_folders_are_made(tmp_path: Path) -> None:
+    write_outputs({tmp_path / "new" / "deep" / "a.c": "x"})
+    assert (tmp_path / "new" / "deep" / "a.c").read_text() == "x"
+
+
 def test_folders_that_cannot_take_files(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(UserError, match="does not exist") as caught:
-        write_outputs({tmp_path / "absent" / "a.c": "x"})
-    assert caught.value.hint == f"create it first: mkdir -p {tmp_path / 'absent'}"
     with pytest.raises(UserError, match="is not a folder"):
         write_outputs({tmp_path / "file" / "a.c": "x"})
+    with pytest.raises(UserError, match="is not a folder"):
+        write_outputs({tmp_path / "file" / "deep" / "a.c": "x"})
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
