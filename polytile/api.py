@@ -51,6 +51,7 @@ class Settings(TypedDict, total=False):
     tile: tuple[int, ...]
     block: tuple[int, ...]
     sizes: str | None
+    max_shared_memory: int | None
     parameters: dict[str, int]
     strict: bool
     arch: str

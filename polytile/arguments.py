@@ -32,6 +32,7 @@ class Request:
     tile: tuple[int, ...]
     block: tuple[int, ...]
     sizes: str | None
+    max_shared_memory: int | None
     strict: bool
     validate: bool
     on: str
@@ -81,6 +82,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic, ... (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
     add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
+    add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help="may additions change order?")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
@@ -125,6 +127,7 @@ def parse(arguments: Sequence[str]) -> Request:
         tile=_sizes("--tile", found.tile),
         block=_sizes("--block", found.block),
         sizes=found.sizes,
+        max_shared_memory=_optional("--max-shared-memory", found.max_shared_memory),
         strict=found.fp == "strict",
         validate=found.validate,
         on=found.on,
@@ -139,7 +142,7 @@ def parse(arguments: Sequence[str]) -> Request:
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,
-        seed=None if found.seed is None else _integer("--seed", found.seed, least=0),
+        seed=_optional("--seed", found.seed),
     )
 
 
@@ -162,6 +165,11 @@ def _integer(option: str, text: str, *, least: int | None = None) -> int:
     if least is not None and value < least:
         raise UsageError(f"{option}: {value} is too small", hint=f"the least value is {least}")
     return value
+
+
+def _optional(option: str, text: str | None) -> int | None:
+    """A natural number, or None where the option is not given."""
+    return None if text is None else _integer(option, text, least=0)
 
 
 def _sizes(option: str, text: str | None) -> tuple[int, ...]:

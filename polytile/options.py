@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from polytile.diagnostics import UsageError
+from polytile.gpu import gpu
 
 SCHEDULES = ("auto", "classic")
 MAX_TILE = 1 << 20
@@ -17,7 +19,7 @@ class Options:
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
     entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
     block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and
-    contraction.
+    contraction. `max_shared_memory` bounds the shared memory of a block, in bytes.
     """
 
     schedule: str = "auto"
@@ -27,6 +29,7 @@ class Options:
     parameters: dict[str, int] = field(default_factory=dict)
     strict: bool = False
     arch: str = "sm_90"
+    max_shared_memory: int | None = None  # None: what needs no opting in
     load_schedule: str | None = None  # the text of a schedule file
     max_operations: int = 20_000_000  # isl operations per analysis or scheduling call
 
@@ -39,3 +42,14 @@ class Options:
                     raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
         if len(self.block) > 3:
             raise UsageError("--block takes at most three sizes", hint="a block has dimensions z, y and x")
+        machine = gpu(self.arch)
+        if prod(self.block) > machine.threads_per_block:
+            raise UsageError(
+                f"--block: {'x'.join(map(str, self.block))} = {prod(self.block)} threads is larger than a GPU's block",
+                hint=f"at most {machine.threads_per_block} threads",
+            )
+        if self.max_shared_memory is not None and not 0 <= self.max_shared_memory <= machine.shared_per_block:
+            raise UsageError(
+                f"--max-shared-memory: a block of {self.arch} cannot have {self.max_shared_memory} bytes",
+                hint=f"at most {machine.shared_per_block}",
+            )

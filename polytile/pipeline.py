@@ -48,6 +48,12 @@ class Compilation:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
         return self.schedule.to_text() if self.schedule else ""
 
+    @property
+    def shared_memory(self) -> int:
+        """The bytes of shared memory that a block may use."""
+        asked = self.options.max_shared_memory
+        return self.gpu.static_shared_per_block if asked is None else asked
+
     def explain(self) -> str:
         """The proof, the schedule and what was decided, for a person."""
         lines = [f"{self.scop.name}"]
@@ -95,7 +101,7 @@ def find_schedule(state: Compilation) -> Compilation:
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
     schedules = [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel]
-    mapped = best(state.scop, state.dependences, schedules, state.gpu)
+    mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
     state = replace(state, schedule=mapped)
     for note in mapped.notes:
         state = state.with_remark(note)
@@ -130,7 +136,7 @@ def generate_program(state: Compilation) -> Compilation:
     given = LoweringInput(
         transfers=transfers(state.scop, state.dependences),
         barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
-        storage=contract(state.scop, state.dependences, state.schedule, state.gpu),
+        storage=contract(state.scop, state.dependences, state.schedule, state.shared_memory),
     )
     program = lower(state.scop, state.schedule, given)
     kernels = len(program.kernels)

@@ -56,6 +56,7 @@ def _options(request: Request) -> Options:
         tile=request.tile,
         block=request.block,
         sizes=request.sizes,
+        max_shared_memory=request.max_shared_memory,
         parameters=request.parameters,
         strict=request.strict,
         arch=request.arch,

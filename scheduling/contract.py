@@ -15,7 +15,6 @@ from math import prod
 
 import islpy as isl
 
-from polytile.gpu import Gpu
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import mark_name
 from polytile.ir.memory import Space, Storage
@@ -39,13 +38,12 @@ class _Place:
     thread: isl.UnionMap
 
 
-def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, gpu: Gpu) -> Homes:
-    """The arrays that need no device memory, with their homes."""
+def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared_left: int) -> Homes:
+    """The arrays that need no device memory, with their homes; at most `shared_left` bytes of shared memory in all."""
     homes: Homes = {}
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
     if not own:
         return homes
-    shared_left = gpu.static_shared_per_block
     places = list(_places(schedule))
     for array in own:
         place = _only_place(scop, array, places)

@@ -242,3 +242,9 @@ def test_a_closed_output_is_no_traceback(good: Path, tmp_path: Path) -> None:
     assert b"Traceback" not in process.stderr.read()
     process.stderr.close()
     process.wait(timeout=60)
+
+
+def test_shared_memory_beyond_the_device(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(good, "-o", tmp_path, "--max-shared-memory", "300000") == 2
+    error = capsys.readouterr().err
+    assert "a block of sm_90 cannot have 300000 bytes" in error and "232448" in error
