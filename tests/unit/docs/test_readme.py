@@ -1,0 +1,76 @@
+"""The documentation is true: its Python runs, its options exist, its C is accepted, its kernel is the one written."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.cli import main
+from polytile.codegen.cuda import print_kernel
+
+ROOT = Path(__file__).resolve().parents[3]
+README = ROOT / "README.md"
+OPTIONS = (README, ROOT / "docs" / "command-line.md")
+LANGUAGE = ROOT / "docs" / "input-language.md"
+
+
+def blocks(file: Path, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", file.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def names(text: str) -> set[str]:
+    """The options in a text: `-v, --verbose`."""
+    return set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z-]*", text))
+
+
+@pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
+def test_python_examples_run(number: int, tmp_path: Path) -> None:
+    (tmp_path / "polybench").symlink_to(ROOT / "polybench")
+    script = tmp_path / "example.py"
+    script.write_text(blocks(README, "python")[number])
+    finished = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout
+
+
+@pytest.mark.parametrize("file", OPTIONS, ids=lambda f: f.name)
+def test_every_option_is_listed_and_every_listed_one_exists(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    known = [names(line) for line in re.findall(r"^  (-.*?)(?:  .*)?$", capsys.readouterr().out, re.MULTILINE)]
+    tables = [line.partition("|")[2].split(" | ")[0] for line in file.read_text().splitlines() if line.startswith("|")]
+    listed = {name for cell in tables for name in names(cell)}
+    assert {name for option in known for name in option} >= listed
+    assert [option for option in known if not listed & option] == []
+
+
+@pytest.mark.parametrize("text", blocks(LANGUAGE, "c"), ids=lambda text: " ".join(text.split())[:40])
+def test_c_examples_are_right(text: str) -> None:
+    program = polytile.compile(text, name="example.c", autodetect="#pragma scop" not in text)
+    assert [str(refusal) for refusal in program.refusals] == []
+    assert [found.scop for scop in program.scops for found in scop.validate(on="emulator", seed=1)]
+
+
+def test_kernel_in_the_readme(request: pytest.FixtureRequest) -> None:
+    program = polytile.compile(ROOT / "polybench" / "suite" / "gemm.c").scops[0].program
+    assert program is not None
+    kernel = print_kernel(program.kernels[0])
+    text = README.read_text()
+    if request.config.getoption("--update-golden"):
+        text = re.sub(r"^```cuda\n.*?^```$", lambda _: f"```cuda\n{kernel}\n```", text, flags=re.MULTILINE | re.DOTALL)
+        README.write_text(text)
+    assert f"```cuda\n{kernel}\n```" in text, "run pytest --update-golden and look at the difference"
+
+
+@pytest.mark.parametrize("file", sorted({README, *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")}), ids=lambda f: f.name)
+def test_links_lead_somewhere(file: Path) -> None:
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text())
+    assert [t for t in targets if not os.path.exists(file.parent / t)] == []
