@@ -9,7 +9,7 @@ from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.strides import mapped_cost
 
-CLEARLY = 0.75  # the estimate is rough, and the first schedule is the one that fuses most
+CLEARLY = 0.8  # the estimate is rough, and the first schedule is the one that fuses most
 
 
 def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared: int) -> int:

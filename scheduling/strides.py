@@ -26,7 +26,7 @@ def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> i
 
 
 STRIDED = 8  # a request of 32 lines against one of 4 to 8
-FEW_THREADS = {0: 1024, 1: 4}  # by the number of loops that run in parallel
+FEW_THREADS = {0: 64, 1: 4}  # by the number of loops that run in parallel
 
 
 def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
