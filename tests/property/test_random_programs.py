@@ -337,7 +337,7 @@ REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.c"))
 
 
 @pytest.mark.parametrize("file", REGRESSIONS, ids=lambda f: f.stem)
-@pytest.mark.parametrize("tile", [(), (3,)], ids=["default", "tile3"])
+@pytest.mark.parametrize("tile", [(), (3,), (4, 2)], ids=str)
 def test_regressions(file: Path, tile: tuple[int, ...]) -> None:
     problem = in_a_child(file.read_text(), {"tile": tile, "strict": True})
     assert not problem, problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import islpy as isl
@@ -113,3 +114,66 @@ def emulator() -> None:
         host_compiler()
     except DeviceError as error:
         pytest.skip(f"needs a host compiler: {error.message}")
+
+
+# The order of two instances under a mapped tree, one point at a time ------------------------------------------------
+@dataclass(frozen=True)
+class Step:
+    """One decision on the way down a tree: the value of a band member or the number of a sequence's child."""
+
+    kind: str  # "host", "block" or "inside"
+    value: int
+    barrier: bool = False  # a barrier separates different values
+
+
+@dataclass
+class Trace:
+    """What a mapped tree decides about one instance, and the thread that runs it."""
+
+    steps: list[Step]
+    thread: tuple[int, ...]
+
+
+def trace(tree: isl.Schedule, instance: isl.UnionSet) -> Trace:
+    found = Trace([], (0, 0, 0))
+    node, kind, role = tree.get_root().child(0), "host", ""
+    while node.get_type() != NODE.leaf:
+        if node.get_type() == NODE.band:
+            values = [_value(m, instance) for m in band_members(node)]
+            found.steps += [Step("block" if role == "block" else kind, v, role == "sync") for v in values]
+            if role.startswith("thread"):
+                sizes = thread_sizes(node.parent()) or ()
+                thread = tuple(v % s for v, s in zip(values, sizes, strict=True))
+                found.thread = (0, 0, 0)[len(thread) :] + thread
+        if node.get_type() in (NODE.sequence, NODE.set):
+            children = range(node.n_children())
+            i = next(i for i in children if not node.child(i).filter_get_filter().is_disjoint(instance))
+            found.steps.append(Step(kind, i, role == "sync"))
+            node = node.child(i)
+        role = mark_name(node) or ""
+        kind = "inside" if role == "kernel" else kind
+        node = node.child(0)
+    return found
+
+
+def _value(member: isl.UnionPwAff, instance: isl.UnionSet) -> int:
+    values = isl.UnionMap.from_union_pw_aff(member).intersect_domain(instance).range()
+    point = isl.Set.from_union_set(values).sample_point()
+    return int(point.get_coordinate_val(isl.dim_type.set, 0).to_python())
+
+
+def runs_before(tree: isl.Schedule, first: isl.UnionSet, then: isl.UnionSet) -> bool:
+    """Whether `first` surely ends before `then` starts: by the host's order, in one thread, or by a barrier."""
+    a, b = trace(tree, first), trace(tree, then)
+    for one, other in zip(a.steps, b.steps, strict=False):
+        if one.value != other.value:
+            if one.kind == "block":
+                return False
+            in_order = one.kind == "host" or one.barrier or a.thread == b.thread
+            return one.value < other.value and in_order
+    return False
+
+
+@pytest.fixture(scope="session")
+def before() -> Callable[[isl.Schedule, isl.UnionSet, isl.UnionSet], bool]:
+    return runs_before

@@ -77,7 +77,8 @@ def test_a_scalar_declared_in_a_loop_dies_with_the_iteration(dependences: Analys
     inside = dependences(ROWS, PER_ROW.replace("s = 0", "double s = 0")).of("s")
     assert_equal(
         inside.flow,
-        "[n, m] -> { S0[i] -> S1[i, 0] : 0 <= i < n and m > 0; S1[i, j] -> S1[i, j + 1] : 0 <= i < n and 0 <= j < m - 1;"
+        "[n, m] -> { S0[i] -> S1[i, 0] : 0 <= i < n and m > 0;"
+        " S1[i, j] -> S1[i, j + 1] : 0 <= i < n and 0 <= j < m - 1;"
         " S1[i, m - 1] -> S2[i] : 0 <= i < n and m > 0; S0[i] -> S2[i] : 0 <= i < n and m <= 0 }",
     )
     assert_equal(inside.uninitialised, "{}")

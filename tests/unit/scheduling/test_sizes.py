@@ -64,6 +64,17 @@ def test_given_sizes(
     assert choose(mapped, members, tile=tile, block=block) == KernelSizes(tiles, blocks)
 
 
+def test_a_block_for_one_kernel_larger_than_the_gpu_allows() -> None:
+    with pytest.raises(UsageError, match="kernel 3: a block of 32x64 = 2048 threads is larger than the GPU allows"):
+        choose(2, 2, 3, sizes="{ kernel[3] -> block[32, 64] }")
+
+
+def test_threads_with_loops_of_their_own_come_in_warps() -> None:
+    chooser = SizeChooser(Options(), parse_sizes(None), gpu("sm_90"))
+    assert chooser.choose(0, 1, 2, serial=True) == KernelSizes((32,), (32,))
+    assert chooser.choose(0, 2, 3, serial=True) == KernelSizes((8, 32), (8, 32))
+
+
 def test_every_choice_has_a_block_size_for_each_mapped_loop() -> None:
     for mapped in (1, 2, 3):
         for tile in ((), (1,), (4, 2), (2, 3, 5)):
@@ -106,7 +117,7 @@ def test_sizes_that_cannot_be_read(text: str, message: str) -> None:
 
 @pytest.mark.parametrize("block", [(32, 33), (1025,), (128, 2, 2), (4, 16, 32)])
 def test_blocks_larger_than_the_gpu_allows(block: tuple[int, ...]) -> None:
-    with pytest.raises(UsageError, match="larger than the GPU allows"):
+    with pytest.raises(UsageError, match="is larger than"):
         choose(len(block), len(block), block=block)
 
 
@@ -128,7 +139,11 @@ SHAPES = [
     (PRODUCT, {"tile": (16,)}, "kernel(block[i/16,j/16] serial[k/16] thread[8,16] serial[kmod16] S0)"),
     (PRODUCT, {"tile": (32, 64)}, "kernel(block[i/32,j/64] thread[8,32] serial[k] S0)"),
     (PRODUCT, {"block": (4, 16)}, "kernel(block[i/4,j/16] thread[4,16] serial[k] S0)"),
-    (PRODUCT, {"sizes": "{ kernel[0] -> tile[9, 9, 3] }"}, "kernel(block[i/9,j/9] serial[k/3] thread[8,9] serial[kmod3] S0)"),
+    (
+        PRODUCT,
+        {"sizes": "{ kernel[0] -> tile[9, 9, 3] }"},
+        "kernel(block[i/9,j/9] serial[k/3] thread[8,9] serial[kmod3] S0)",
+    ),
     (THREE, {"tile": (4, 2)}, "kernel(block[i/4,j/2,k/32] thread[2,2,32] S0)"),
     (THREE, {"tile": (1,)}, "kernel(block[i,j,k] thread[1,1,1] S0)"),
 ]

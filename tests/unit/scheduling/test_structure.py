@@ -10,12 +10,16 @@ import pytest
 
 SQUARE = "int n, double A[n][n]"
 PAIR = "int n, int T, double A[n][n], double B[n][n]"
-MATVEC = ("int n, int m, double A[n][m], double y[n]", "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j];")
+MATVEC = (
+    "int n, int m, double A[n][m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j];",
+)
 
 PROGRAMS = {
     "matrix product": (
         "int n, int m, int p, double A[n][p], double B[p][m], double C[n][m]",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) for (int k = 0; k < p; k++) C[i][j] += A[i][k] * B[k][j];",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " for (int k = 0; k < p; k++) C[i][j] += A[i][k] * B[k][j];",
         "kernel(block[i/8,j/32] thread[8,32] serial[k] S0)",
     ),
     "one loop": (
@@ -30,15 +34,15 @@ PROGRAMS = {
     ),
     "four loops": (
         "int n, double A[n][n][n][n]",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) for (int l = 0; l < n; l++)"
-        " A[i][j][k][l] = 1;",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++)"
+        " for (int l = 0; l < n; l++) A[i][j][k][l] = 1;",
         "kernel(block[i/2,j/4,l/32] thread[2,4,32] serial[k*] S0)",
     ),
-    "rows are summed by one thread each": (*MATVEC, "kernel(block[i/128] thread[128] serial[j] S0)"),
+    "rows are summed by one thread each": (*MATVEC, "kernel(block[i/32] thread[32] serial[j] S0)"),
     "columns are summed by one thread each": (
         "int n, int m, double A[n][m], double y[m]",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j];",
-        "kernel(block[j/128] thread[128] serial[i] S0)",
+        "kernel(block[j/32] thread[32] serial[i] S0)",
     ),
     "the contiguous loop runs along x": (
         SQUARE,
@@ -48,8 +52,10 @@ PROGRAMS = {
     "time on the host": (
         PAIR,
         """for (int t = 0; t < T; t++) {
-            for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) B[i][j] = A[i - 1][j] + A[i + 1][j] + A[i][j - 1];
-            for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) A[i][j] = B[i - 1][j] + B[i + 1][j] + B[i][j - 1];
+            for (int i = 1; i < n - 1; i++)
+                for (int j = 1; j < n - 1; j++) B[i][j] = A[i - 1][j] + A[i + 1][j] + A[i][j - 1];
+            for (int i = 1; i < n - 1; i++)
+                for (int j = 1; j < n - 1; j++) A[i][j] = B[i - 1][j] + B[i + 1][j] + B[i][j - 1];
         }""",
         "serial[t] seq(kernel(block[i/8,j/32] thread[8,32] S0), kernel(block[i/8,j/32] thread[8,32] S1))",
     ),
