@@ -99,7 +99,6 @@ class Writer:
     draw: Any
     arrays: dict[str, list[Linear]] = field(default_factory=lambda: {a: [Linear(c=1)] * r for a, r in RANKS.items()})
     names: int = 0
-    statements: int = 0
 
     def pick(self, *options: Any) -> Any:
         return self.draw(st.sampled_from(options))
@@ -130,7 +129,9 @@ class Writer:
         if low:
             return self.pick(number(0), number(0), number(1), number(-2), *outer)
         size = self.pick(*SIZE)
-        return self.pick(size, size, size.plus(-1), size.plus(2), number(5), *outer)
+        least = Value("(n < m ? n : m)", Linear(), Linear(n=1))
+        half = Value("(n + m) / 2", Linear(), Linear(n=1, m=1))
+        return self.pick(size, size, size, size.plus(-1), size.plus(2), number(5), least, half, *outer)
 
     def time_loop(self, depth: int) -> list[str]:
         name = self.fresh("t")
@@ -155,13 +156,15 @@ class Writer:
         if depth > 0 and not self.chance(3):
             return self.loop(scope, locals_, depth)
         if scope and self.chance(5):
-            then = self.statement(scope, locals_, 0)
+            inner = self.pick(0, 0, 0, 1)
+            then = self.statement(scope, locals_, inner)
             lines = [f"if ({self.condition(scope)}) {{", *indent(then), "}"]
             if self.chance(3):
                 lines[-1] = "} else {"
                 lines += [*indent(self.statement(scope, locals_, 0)), "}"]
             return lines
-        self.statements += 1
+        if scope and self.chance(8):
+            return [f"{self.whole(scope)} {self.pick('=', '+=', '^=')} 3 * {self.whole(scope)} + {self.whole(scope)};"]
         return [self.assignment(scope, locals_)]
 
     def local_array(self, scope: list[Value], locals_: list[str]) -> list[str]:
@@ -187,7 +190,14 @@ class Writer:
 
     def value(self, scope: list[Value], locals_: list[str]) -> str:
         left, right = self.operand(scope, locals_), self.operand(scope, locals_)
-        form = self.pick("{0}", "0.5 * ({0} + {1})", "{0} - 0.25 * {1}", "({0} > {1} ? {0} : 0.5 * {1})", "{0} + {1}")
+        form = self.pick(
+            "{0}",
+            "0.5 * ({0} + {1})",
+            "{0} - 0.25 * {1}",
+            "({0} > {1} ? {0} : 0.5 * {1})",
+            "{0} + {1}",
+            "fmax({0}, fabs({1}))",
+        )
         return str(form.format(left, right))
 
     def operand(self, scope: list[Value], locals_: list[str]) -> str:
@@ -198,8 +208,12 @@ class Writer:
             return f"(0.125 * {self.pick(*scope).text})"
         return str(self.pick("1.5", "alpha", "r")) if kind == "scalar" else self.access(scope)
 
-    def access(self, scope: list[Value]) -> str:
-        name = self.pick("A", "A", "B", "C", "x")
+    def whole(self, scope: list[Value]) -> str:
+        """An unsigned operand, whose arithmetic wraps around."""
+        return self.access(scope, "u")
+
+    def access(self, scope: list[Value], name: str = "") -> str:
+        name = name or self.pick("A", "A", "B", "C", "x")
         subscripts = []
         for k in range(RANKS[name]):
             value = self.subscript(scope)
@@ -241,7 +255,7 @@ class Writer:
         return str(self.pick(*forms))
 
 
-RANKS = {"A": 2, "B": 2, "C": 3, "x": 1}
+RANKS = {"A": 2, "B": 2, "C": 3, "x": 1, "u": 1}
 
 
 def indent(lines: list[str]) -> list[str]:
@@ -254,8 +268,12 @@ def write_program(writer: Writer) -> str:
     for _ in range(writer.pick(1, 1, 2)):
         depth = writer.pick(1, 2, 2, 3)
         body += writer.time_loop(depth + 1) if depth < 3 and writer.chance(3) else writer.loop([], [], depth)
-    arrays = ", ".join(f"double {a}{''.join(f'[{e.text}]' for e in extents)}" for a, extents in writer.arrays.items())
+    types = {"u": "unsigned", "B": "float"}
+    arrays = ", ".join(
+        f"{types.get(a, 'double')} {a}{''.join(f'[{e.text}]' for e in extents)}" for a, extents in writer.arrays.items()
+    )
     lines = [
+        "#include <math.h>",
         f"double f(int n, int m, double alpha, {arrays})",
         "{",
         "    double r = alpha;",
@@ -290,10 +308,21 @@ def compile_and_validate(text: str, chosen: dict[str, Any]) -> None:
             return
         raise
     assert not program.refusals
+    check_saved_schedules(text, program, chosen)
     for n, m in SIZES:
         for scop in program.scops:
             used = {p.name: {"n": n, "m": m}[p.name] for p in scop.scop.parameters}
             scop.validate(on="emulator", parameters=used, seed=n + 1)
+
+
+def check_saved_schedules(text: str, program: polytile.Program, chosen: dict[str, Any]) -> None:
+    """What --save-schedule writes gives the same kernels when it is loaded."""
+    if program.schedules:
+        loaded = polytile.compile(text, name="random.c", load_schedule=program.schedules, **chosen)
+        assert loaded.schedules == program.schedules
+        assert [k.body for p in loaded.programs for k in p.kernels] == [
+            k.body for p in program.programs for k in p.kernels
+        ]
 
 
 def in_a_child(text: str, chosen: dict[str, Any]) -> str:
