@@ -17,7 +17,8 @@ DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it,
 
 def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> int:
     """A guess at the memory time of one mapped kernel, to compare schedules of the same program: every access counts
-    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work. The arrays in `free` need no memory traffic."""
+    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work. The
+    arrays in `free` need no memory traffic."""
     cost = 0
     for leaf in _leaves(kernel):
         threads = _thread_band(leaf)
