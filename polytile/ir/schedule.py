@@ -29,6 +29,8 @@ from polytile.ir.isl_util import mark_name
 KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
+# isl prints a mark above a leaf without a child, but does not read it so.
+_LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
 
 # Nodes that add or repeat instances, or that claim something about the parameters.
@@ -67,7 +69,7 @@ class MappedSchedule:
     def to_text(self) -> str:
         """The tree in isl's block style, which `--save-schedule` writes."""
         printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
-        return str(printer.print_schedule(self.tree).get_str())
+        return _LONE_MARK.sub(r'\1\n\2child: "leaf"\n', str(printer.print_schedule(self.tree).get_str()))
 
 
 def nodes(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
