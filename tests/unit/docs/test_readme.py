@@ -35,8 +35,10 @@ def test_python_examples_run(number: int, tmp_path: Path) -> None:
     (tmp_path / "polybench").symlink_to(ROOT / "polybench")
     script = tmp_path / "example.py"
     script.write_text(blocks(README, "python")[number])
+    environment = {**os.environ, "PYTHONPATH": str(Path(polytile.__file__).parents[1])}
+    command = [sys.executable, str(script)]
     finished = subprocess.run(
-        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+import polytile
 
 SCRIPT = Path(__file__).resolve().parents[3] / "polybench" / "compile_time.py"
 
@@ -27,7 +30,8 @@ def compile_time() -> ModuleType:
 
 def test_figures_as_json() -> None:
     command = [sys.executable, str(SCRIPT), "gemm", "--repeat", "1", "--no-validate", "--json", "-"]
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    environment = {**os.environ, "PYTHONPATH": str(Path(polytile.__file__).parents[1])}
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     found = json.loads(finished.stdout)
     assert found["cpus"] >= 1
     assert [(f["program"], f["action"], f["failure"]) for f in found["figures"]] == [
