@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from polytile.codegen.accumulate import accumulate
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
 from polytile.codegen.buffers import buffers
@@ -173,8 +174,7 @@ class _KernelBuilder:
         for stmt in body:
             match stmt:
                 case For():
-                    inner = self._body(stmt.body)
-                    found.append(For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type))
+                    found.extend(self._loop(stmt))
                 case If():
                     found.append(If(stmt.condition, self._body(stmt.then), self._body(stmt.otherwise)))
                 case Marked():
@@ -187,6 +187,20 @@ class _KernelBuilder:
                 case _:
                     raise InternalError(f"unexpected in a kernel: {stmt}")
         return tuple(found)
+
+    def _loop(self, stmt: For) -> tuple[Stmt, ...]:
+        """A serial loop of a thread, with its accumulator in a register where there is one."""
+        inner = self._body(stmt.body)
+        loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type)
+        only = stmt.body[0] if len(stmt.body) == 1 else None
+        if not isinstance(only, Instance) or only.statement in self.owner.annotation.syncs:
+            return (loop,)
+        statement = self.owner.scop.statement(only.statement)
+        written = next((a.array for a in statement.accesses if a.writes), None)
+        if written is None or written in self.owner.given.storage.get(self.shape.number, {}):
+            return (loop,)
+        name = self.owner.names.shared(f"{written}_acc")
+        return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
 
     def _instance(self, instance: Instance) -> tuple[Stmt, ...]:
         """The body of a statement, with its iterators bound to their values."""

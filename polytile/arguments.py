@@ -33,6 +33,7 @@ class Request:
     block: tuple[int, ...]
     sizes: str | None
     max_shared_memory: int | None
+    max_operations: int | None
     strict: bool
     validate: bool
     on: str
@@ -83,6 +84,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
     add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
+    add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help="may additions change order?")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
@@ -128,6 +130,7 @@ def parse(arguments: Sequence[str]) -> Request:
         block=_sizes("--block", found.block),
         sizes=found.sizes,
         max_shared_memory=_optional("--max-shared-memory", found.max_shared_memory),
+        max_operations=_optional("--max-operations", found.max_operations),
         strict=found.fp == "strict",
         validate=found.validate,
         on=found.on,

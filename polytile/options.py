@@ -10,6 +10,7 @@ from polytile.gpu import gpu
 
 SCHEDULES = ("auto", "classic")
 MAX_TILE = 1 << 20
+MAX_OPERATIONS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Options:
     arch: str = "sm_90"
     max_shared_memory: int | None = None  # None: what needs no opting in
     load_schedule: str | None = None  # the text of a schedule file
-    max_operations: int = 20_000_000  # isl operations per analysis or scheduling call
+    max_operations: int = MAX_OPERATIONS  # isl operations per analysis or scheduling call
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:
@@ -40,6 +41,8 @@ class Options:
             for size in sizes:
                 if not 1 <= size <= MAX_TILE:
                     raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
+        if self.max_operations < 1:
+            raise UsageError("--max-operations is at least 1")
         if len(self.block) > 3:
             raise UsageError("--block takes at most three sizes", hint="a block has dimensions z, y and x")
         machine = gpu(self.arch)

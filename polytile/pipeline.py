@@ -120,11 +120,17 @@ def read_schedule(scop: Scop, text: str) -> isl.Schedule:
 
 
 def prove_schedule(state: Compilation) -> Compilation:
-    """The proof of legality; raises IllegalSchedule."""
+    """The proof of legality; raises IllegalSchedule, and UserError when the budget does not suffice for a proof."""
     if state.schedule is None:
         return state
     assert state.dependences is not None
     proof = prove(state.scop, state.dependences, state.schedule, state.options.max_operations)
+    if not proof.proven:
+        raise UserError(
+            f"the schedule of {state.scop.name} is not proven within the budget of {state.options.max_operations} operations",
+            location=state.scop.location,
+            hint="a larger budget: --max-operations",
+        )
     return replace(state, proof=proof)
 
 

@@ -18,7 +18,7 @@ from polytile.diagnostics import (
     ValidationError,
 )
 from polytile.dump import dump
-from polytile.options import Options
+from polytile.options import MAX_OPERATIONS, Options
 from polytile.report import Report, as_object
 from polytile.runtime.engine import on_gpu
 from polytile.runtime.inputs import new_seed
@@ -57,6 +57,7 @@ def _options(request: Request) -> Options:
         block=request.block,
         sizes=request.sizes,
         max_shared_memory=request.max_shared_memory,
+        max_operations=MAX_OPERATIONS if request.max_operations is None else request.max_operations,
         parameters=request.parameters,
         strict=request.strict,
         arch=request.arch,

@@ -1,0 +1,109 @@
+"""Accumulators: an element that a serial loop updates again and again stays in a register until the loop ends.
+
+before: for (k = 0; k < n; ++k) C[i][j] += A[i][k] * B[k][j];
+after:  if (0 < n) { double C_acc = C[i][j]; for (k = 0; k < n; ++k) C_acc += A[i][k] * B[k][j]; C[i][j] = C_acc; }
+
+Compilers do this by themselves only where they can tell that nothing else in the loop touches the element, which they
+cannot when the loop reads other elements of the same array. The dependences can. No other thread touches the element
+meanwhile, as nothing orders it with this loop; the guard keeps that true when the loop does not run at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.scop import AccessKind, Scop, Statement
+
+
+def accumulate(loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str) -> tuple[Stmt, ...] | None:
+    """The loop around one bound instance of `statement`, rewritten; None where it does not apply.
+
+    `loop.body` is the statement's body with its iterators bound to `values`; `name` is free for the register.
+    """
+    assign = _only_assignment(loop.body)
+    if assign is None or not isinstance(assign.target, Access):
+        return None
+    target = assign.target
+    varying = frozenset(
+        iterator
+        for iterator, value in zip(statement.iterators, values, strict=True)
+        if any(isinstance(n, Name) and n.name == loop.iterator for n in walk(value))
+    )
+    moving = varying | {loop.iterator}
+    updates = assign.op != "" or any(n == target for n in walk(assign.value))
+    if not updates or target.field is not None or _mentions(target, moving):
+        return None
+    if not _alone(scop, statement, assign, target, varying):
+        return None
+    return _rewritten(loop, assign, target, name, moving)
+
+
+def _only_assignment(body: tuple[Stmt, ...]) -> Assign | None:
+    """The assignment of a body that is one, behind declarations and in any number of scopes."""
+    rest = [s for s in _flat(body) if not isinstance(s, Declare)]
+    return rest[0] if len(rest) == 1 and isinstance(rest[0], Assign) else None
+
+
+def _flat(body: tuple[Stmt, ...]) -> list[Stmt]:
+    return [inner for s in body for inner in (_flat(s.body) if isinstance(s, Scope) else [s])]
+
+
+def _mentions(node: Expr, names: frozenset[str]) -> bool:
+    return any(isinstance(n, Name) and n.name in names for n in walk(node))
+
+
+def _alone(scop: Scop, statement: Statement, assign: Assign, target: Access, varying: frozenset[str]) -> bool:
+    """Whether no other access of the statement meets the target's element while only `varying` iterators change."""
+    write = next((a.relation for a in statement.accesses if a.kind is AccessKind.WRITE), None)
+    writes = [a for a in statement.accesses if a.writes]
+    if write is None or len(writes) != 1 or writes[0].array != target.array:
+        return False
+    domain = statement.domain.intersect_params(scop.context)
+    write = write.intersect_domain(domain)
+    reads = [a.relation.intersect_domain(domain) for a in statement.relations(AccessKind.READ) if a.array == target.array]
+    others = _distinct([read for read in reads if not read.is_equal(write)])
+    spelt = {n for n in walk(assign.value) if isinstance(n, Access) and n.array == target.array and n != target}
+    if len(spelt) != len(others):  # the element itself, spelt in another way
+        return False
+    for read in others:
+        meeting = write.apply_range(read.reverse())
+        for i, iterator in enumerate(statement.iterators):
+            if iterator not in varying:
+                meeting = meeting.equate(isl.dim_type.in_, i, isl.dim_type.out, i)
+        if not meeting.is_empty():
+            return False
+    return True
+
+
+def _distinct(relations: list[isl.Map]) -> list[isl.Map]:
+    found: list[isl.Map] = []
+    for relation in relations:
+        if not any(relation.is_equal(other) for other in found):
+            found.append(relation)
+    return found
+
+
+def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: frozenset[str]) -> tuple[Stmt, ...]:
+    register = Name(name, target.type)
+    declared = [s for s in _flat(loop.body) if isinstance(s, Declare)]
+    fixed = _fixed(declared, moving)
+    update = Assign(register, assign.op, _replaced(assign.value, target, register), assign.location)
+    inner = (*(d for d in declared if d not in fixed), update)
+    body = For(loop.iterator, loop.lower, loop.condition, loop.step, inner, loop.type, loop.location)
+    runs = _replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
+    store = Assign(target, "", register, assign.location)
+    return (If(runs, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
+
+
+def _fixed(declared: list[Declare], moving: frozenset[str]) -> list[Declare]:
+    """The declarations that do not change from iteration to iteration."""
+    return [d for d in declared if d.value is None or not _mentions(d.value, moving)]
+
+
+def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    return rewrite(expr, lambda node: new if node == old else node)  # type: ignore[no-any-return]
+
+
