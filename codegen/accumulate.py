@@ -18,7 +18,9 @@ from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Scope
 from polytile.ir.scop import AccessKind, Scop, Statement
 
 
-def accumulate(loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str) -> tuple[Stmt, ...] | None:
+def accumulate(
+    loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str
+) -> tuple[Stmt, ...] | None:
     """The loop around one bound instance of `statement`, rewritten; None where it does not apply.
 
     `loop.body` is the statement's body with its iterators bound to `values`; `name` is free for the register.
@@ -63,7 +65,8 @@ def _alone(scop: Scop, statement: Statement, assign: Assign, target: Access, var
         return False
     domain = statement.domain.intersect_params(scop.context)
     write = write.intersect_domain(domain)
-    reads = [a.relation.intersect_domain(domain) for a in statement.relations(AccessKind.READ) if a.array == target.array]
+    same_array = (a.relation for a in statement.relations(AccessKind.READ) if a.array == target.array)
+    reads = [relation.intersect_domain(domain) for relation in same_array]
     others = _distinct([read for read in reads if not read.is_equal(write)])
     spelt = {n for n in walk(assign.value) if isinstance(n, Access) and n.array == target.array and n != target}
     if len(spelt) != len(others):  # the element itself, spelt in another way

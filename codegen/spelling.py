@@ -12,7 +12,8 @@ _WORDS = """
     mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public reinterpret_cast
     requires static_assert static_cast template this thread_local throw true try typeid typename using virtual wchar_t
     xor xor_eq
-    threadIdx blockIdx blockDim gridDim warpSize dim3 linux unix major minor makedev stdin stdout stderr errno assert NULL
+    threadIdx blockIdx blockDim gridDim warpSize dim3 linux unix major minor makedev stdin stdout stderr errno assert
+    NULL
     EOF INFINITY NAN HUGE_VAL
 """
 NOT_FREE = frozenset(_WORDS.split())
