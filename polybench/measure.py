@@ -1,10 +1,10 @@
 """Validate and time the suite's programs on this machine's GPU, through nvcc and through CuPy.
 
-    python polybench/measure.py RESULTS.jsonl [--dataset large] [--types double,float] [--programs gemm,lu] [--jobs 6]
+    python polybench/measure.py RESULTS.jsonl [--dataset large] [--types double,float] [--programs gemm,lu] [--jobs 31]
 
 Every result is appended as one JSON line as soon as it is known, so that nothing is lost when the run is cut short; a
-program that fails is a line with its error. The sequential references run in parallel, the GPU is used by one program
-at a time.
+program that fails is a line with its error. The sequential references run in parallel, all of them before the first
+measurement when there are enough jobs; the GPU is used by one program at a time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import polytile
 from polytile.runtime.engine import engines
+from polytile.runtime.expectation import Expectation
 from polytile.runtime.timing import time_engine
 from polytile.runtime.validate import validate
 
@@ -35,16 +36,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dataset", default="large")
     parser.add_argument("--types", default="double,float")
     parser.add_argument("--programs", default="")
-    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--jobs", type=int, default=0, help="processes (one for each measurement)")
     parser.add_argument("--runs", type=int, default=5)
     chosen = parser.parse_args(arguments)
     table = tomllib.loads((SUITE / "programs.toml").read_text())
     names = chosen.programs.split(",") if chosen.programs else list(table)
     work = [(n, t, chosen.dataset, chosen.runs) for n in names for t in chosen.types.split(",")]
     context = multiprocessing.get_context("spawn")
-    lock = context.Lock()
+    jobs = chosen.jobs or len(work)
+    barrier = context.Barrier(len(work)) if jobs >= len(work) else None
     failed = 0
-    with context.Pool(chosen.jobs, initializer=_remember, initargs=(lock,), maxtasksperchild=1) as pool:
+    with context.Pool(jobs, initializer=_remember, initargs=(context.Lock(), barrier), maxtasksperchild=1) as pool:
         for row in pool.imap_unordered(_measure, work):
             failed += "error" in row
             with chosen.results.open("a") as file:
@@ -54,49 +56,75 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 _gpu_lock: Any = None
+_all_ready: Any = None  # None: no waiting for one another
 
 
-def _remember(lock: Any) -> None:
-    global _gpu_lock
-    _gpu_lock = lock
+def _remember(lock: Any, barrier: Any) -> None:
+    global _gpu_lock, _all_ready
+    _gpu_lock, _all_ready = lock, barrier
+
+
+def _wait() -> None:
+    if _all_ready is not None:
+        _all_ready.wait()
 
 
 def _measure(work: tuple[str, str, str, int]) -> dict[str, Any]:
     name, ctype, dataset, runs = work
     row: dict[str, Any] = {"program": name, "type": ctype, "dataset": dataset, "date": date.today().isoformat()}
+    waited = False
     try:
-        row |= _compile_and_run(name, ctype, dataset, runs)
+        scop, expectation, facts = _prepare(name, ctype, dataset)
+        row |= facts
+        waited = True
+        _wait()
+        with _gpu_lock:
+            row |= _run(scop, expectation, runs)
     except Exception as error:
         row["error"] = f"{type(error).__name__}: {error}"
+        if not waited:
+            _wait()
     return row
 
 
-def _compile_and_run(name: str, ctype: str, dataset: str, runs: int) -> dict[str, Any]:
+def _prepare(name: str, ctype: str, dataset: str) -> tuple[polytile.CompiledScop, Expectation, dict[str, Any]]:
+    """Compile a program and run it sequentially."""
     entry = tomllib.loads((SUITE / "programs.toml").read_text())[name]
     sizes = {parameter: values[dataset] for parameter, values in entry["parameters"].items()}
     defines = {"DATA_TYPE": ctype, f"{dataset.upper()}_DATASET": "1"}
     started = time.perf_counter()
-    program = polytile.compile(SUITE / entry["file"], defines=defines)
-    row: dict[str, Any] = {"compile_s": round(time.perf_counter() - started, 3), "parameters": sizes}
-    (scop,) = program.scops
-    assert scop.program is not None, "stays on the host"
-    row["kernels"], row["schedule"] = len(scop.program.kernels), scop.compilation.schedule.strategy  # type: ignore[union-attr]
-    expectation = scop.expect(sizes, seed=1)
-    with _gpu_lock:
-        import cupy
+    (scop,) = polytile.compile(SUITE / entry["file"], defines=defines).scops
+    compile_s = round(time.perf_counter() - started, 3)
+    if scop.program is None or scop.compilation.schedule is None:
+        raise ValueError("stays on the host")
+    facts = {
+        "parameters": sizes,
+        "compile_s": compile_s,
+        "kernels": len(scop.program.kernels),
+        "schedule": scop.compilation.schedule.strategy,
+    }
+    return scop, scop.expect(sizes, seed=1), facts
 
-        row["gpu"] = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-        row["cuda"] = cupy.cuda.runtime.runtimeGetVersion()
-        options = scop.compilation.options
-        for way in engines(scop.scop, scop.program, options, "gpu"):
-            result = validate(expectation, way, strict=options.strict)
-            timing = time_engine(way, expectation.layouts, expectation.values, expectation.before, runs=runs)
-            row[_key(way.label)] = {
-                "validated": result.line,
-                "median_ms": round(timing.median, 5),
-                "spread": round(timing.spread, 3),
-                "runs": len(timing.milliseconds),
-            }
+
+def _run(scop: polytile.CompiledScop, expectation: Expectation, runs: int) -> dict[str, Any]:
+    """Validate and time one program in every way it can run on the GPU."""
+    import cupy
+
+    assert scop.program is not None
+    options = scop.compilation.options
+    row: dict[str, Any] = {
+        "gpu": cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(),
+        "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+    }
+    for way in engines(scop.scop, scop.program, options, "gpu"):
+        result = validate(expectation, way, strict=options.strict)
+        timing = time_engine(way, expectation.layouts, expectation.values, expectation.before, runs=runs)
+        row[_key(way.label)] = {
+            "validated": result.line,
+            "median_ms": round(timing.median, 5),
+            "spread": round(timing.spread, 3),
+            "runs": len(timing.milliseconds),
+        }
     return row
 
 
