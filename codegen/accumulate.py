@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
 
 
@@ -98,7 +98,18 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
     body = For(loop.iterator, loop.lower, loop.condition, loop.step, inner, loop.type, loop.location)
     runs = _replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     store = Assign(target, "", register, assign.location)
-    return (If(runs, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
+    whole = (*fixed, Declare(name, target.type, target, assign.location), body, store)
+    return (Scope(whole) if _always(runs) else If(runs, whole),)
+
+
+def _always(condition: Expr) -> bool:
+    """Whether a comparison of constants holds."""
+    match condition:
+        case Binary(op="<=", left=Literal(text=left), right=Literal(text=right)):
+            return int(left) <= int(right)
+        case Binary(op="<", left=Literal(text=left), right=Literal(text=right)):
+            return int(left) < int(right)
+    return False
 
 
 def _fixed(declared: list[Declare], moving: frozenset[str]) -> list[Declare]:

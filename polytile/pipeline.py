@@ -17,7 +17,7 @@ from polytile.gpu import Gpu, gpu
 from polytile.ir.host import HostProgram
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
-from polytile.options import Options
+from polytile.options import MAX_OPERATIONS, Options
 from polytile.scheduling.classic import Candidate, candidates
 from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
@@ -124,10 +124,12 @@ def prove_schedule(state: Compilation) -> Compilation:
     if state.schedule is None:
         return state
     assert state.dependences is not None
-    proof = prove(state.scop, state.dependences, state.schedule, state.options.max_operations)
+    # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
+    operations = max(state.options.max_operations, MAX_OPERATIONS)
+    proof = prove(state.scop, state.dependences, state.schedule, operations)
     if not proof.proven:
         raise UserError(
-            f"the schedule of {state.scop.name} is not proven within the budget of {state.options.max_operations} operations",
+            f"the schedule of {state.scop.name} is not proven within the budget of {operations} operations",
             location=state.scop.location,
             hint="a larger budget: --max-operations",
         )

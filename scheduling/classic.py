@@ -44,7 +44,8 @@ def _scheduler_options(*, distribute: bool) -> Iterator[None]:
 
 def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> list[Candidate]:
     """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
-    component of the dependences. When isl's scheduler uses up `max_operations`, the original order stands in."""
+    component of the dependences; then the original order. When isl's scheduler uses up `max_operations`, the original
+    order is the only one."""
     found: list[Candidate] = []
     for fusion in ("fused", "distributed"):
         try:
@@ -52,8 +53,8 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
                 found.append(Candidate(fusion, _band_schedule(scop, dependences, distribute=fusion == "distributed")))
         except OverBudgetError:
             note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
-            found.append(Candidate("original order", original_order(scop, dependences), (note,)))
-            break
+            return [Candidate("original order", original_order(scop, dependences), (note,))]
+    found.append(Candidate("original order", original_order(scop, dependences)))
     return found
 
 
@@ -80,7 +81,8 @@ def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) ->
 
 
 def original_order(scop: Scop, dependences: Dependences) -> isl.Schedule:
-    """The source's own loops, each marked coincident where it carries no dependence."""
+    """The source's own loops, each marked coincident where it carries no dependence, and nests of such loops as one
+    band."""
     tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
     return mark_coincident(tree, dependences.all)
 
@@ -93,7 +95,8 @@ def mark_coincident(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedu
     after:  band [t] (serial) with the band [i] (coincident) below
     """
     own = tree.get_domain()
-    return _mark(tree.get_root(), dependences.intersect_domain(own).intersect_range(own)).get_schedule()
+    pairs = dependences.intersect_domain(own).intersect_range(own)
+    return _merge(_mark(tree.get_root(), pairs), pairs).get_schedule()
 
 
 def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
@@ -110,6 +113,29 @@ def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
     node = insert_band(node.delete(), members, permutable)
     below = pairs.eq_at_multi_union_pw_aff(partial)
     return transform_node(node, lambda child: _mark(child, below))
+
+
+def _merge(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
+    """Join coincident bands that stand directly inside one another and carry nothing of the outer one's pairs."""
+    if node.get_type() == isl.schedule_node_type.filter:
+        own = node.filter_get_filter()
+        pairs = pairs.intersect_domain(own).intersect_range(own)
+    if node.get_type() != isl.schedule_node_type.band or node.band_n_member() == 0:
+        return transform_node(node, lambda child: _merge(child, pairs))
+    members = members_of(node)
+    while _joins(node, members, pairs):
+        members += [Member(m.value, True) for m in members_of(node.child(0))]
+        node = insert_band(node.delete().delete(), members)
+    rest = pairs.eq_at_multi_union_pw_aff(node.band_get_partial_schedule())
+    return transform_node(node, lambda child: _merge(child, rest))
+
+
+def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -> bool:
+    """Whether the band directly below a coincident band is as parallel as that one."""
+    below = node.child(0)
+    if below.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members):
+        return False
+    return all(_carries_nothing(m, pairs) for m in members_of(below))
 
 
 def _carries_nothing(member: Member, pairs: isl.UnionMap) -> bool:
