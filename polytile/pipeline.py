@@ -71,7 +71,8 @@ class Compilation:
 
 def find_dependences(state: Compilation) -> Compilation:
     """Dependence analysis."""
-    return replace(state, dependences=analyse(state.scop))
+    operations = max(state.options.max_operations, MAX_OPERATIONS)
+    return replace(state, dependences=analyse(state.scop, operations))
 
 
 def expand_storage(state: Compilation) -> Compilation:
@@ -88,6 +89,9 @@ def expand_storage(state: Compilation) -> Compilation:
 
 def find_schedule(state: Compilation) -> Compilation:
     """A mapped schedule: the one that was given, or the classic strategy's."""
+    assert state.dependences is not None
+    for array in (d.array for d in state.dependences.by_array if not d.exact):
+        state = state.with_remark(f"{array}: every conflict counts as a dependence, as exact analysis takes too long")
     assert state.dependences is not None
     sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
     if state.options.load_schedule is not None:

@@ -1,7 +1,8 @@
 """Which instance must run before which: value-based flow, memory-based anti and output dependences.
 
 Flow dependences are exact last-writer relations (Feautrier 1991) from isl's access analysis, with kills; the sources of
-may-writes stay may. Anti and output dependences leave out pairs that a must-write in between already orders.
+may-writes stay may. Anti and output dependences leave out pairs that a must-write in between already orders. Where that
+takes too long, every pair of conflicting accesses counts as dependent.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.scop import AccessKind, Scop
 
 
@@ -26,6 +27,7 @@ class ArrayDependences:
     anti: isl.UnionMap = field(compare=False)
     output: isl.UnionMap = field(compare=False)
     uninitialised: isl.UnionMap = field(compare=False)
+    exact: bool = True  # else more pairs than there are
 
     @property
     def false(self) -> isl.UnionMap:
@@ -85,36 +87,52 @@ def _flow(
     return info.set_schedule(scop.schedule).compute_flow()
 
 
-def array_dependences(scop: Scop, array: str) -> ArrayDependences:
-    """The dependences through `array`."""
-    only = frozenset((array,))
-    reads = scop.accesses(AccessKind.READ, arrays=only)
-    must = scop.accesses(AccessKind.WRITE, arrays=only)
-    may = scop.accesses(AccessKind.MAY_WRITE, arrays=only)
-    kills = scop.accesses(AccessKind.KILL, arrays=only)
-    writes = must.union(may)
-    empty = isl.UnionMap.empty(reads.get_space())
+def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
+    """The dependences through `array`, exact if `max_operations` isl operations (0: any number) suffice."""
+    writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
+    reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
     if writes.is_empty():
+        empty = isl.UnionMap.empty(reads.get_space())
         return ArrayDependences(array, empty, empty, empty, reads)
+    try:
+        with budget(max_operations):
+            return _exact(scop, array, reads, writes)
+    except OverBudgetError:
+        return _conflicts(scop, array, reads, writes)
+
+
+def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
+    must, may, kills = (
+        scop.accesses(kind, arrays=frozenset((array,)))
+        for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
+    )
     flow = _flow(scop, reads, must, may, kills)
     memory = _flow(scop, writes, must, may.union(reads)).get_may_dependence()
     output = _flow(scop, writes, must, may).get_may_dependence()
     return ArrayDependences(
-        array,
-        flow.get_may_dependence(),
-        memory.subtract(output),
-        output,
-        flow.get_may_no_source(),
+        array, flow.get_may_dependence(), memory.subtract(output), output, flow.get_may_no_source()
     )
 
 
-def analyse(scop: Scop) -> Dependences:
-    """Dependence analysis of a Scop.
+def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
+    """Every pair of accesses to one element of which one writes, in the source's order."""
+    order = scop.schedule.get_map()
+    before = order.lex_lt_union_map(order)
+
+    def pairs(first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
+        return first.apply_range(then.reverse()).intersect(before)
+
+    flow, anti, output = pairs(writes, reads), pairs(reads, writes), pairs(writes, writes)
+    return ArrayDependences(array, flow, anti, output, reads, exact=False)
+
+
+def analyse(scop: Scop, max_operations: int = 0) -> Dependences:
+    """Dependence analysis of a Scop, under a budget of isl operations for each array (0: none).
 
     Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
     output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
     """
-    by_array = tuple(array_dependences(scop, a.name) for a in scop.arrays)
+    by_array = tuple(array_dependences(scop, a.name, max_operations) for a in scop.arrays)
     reductions = isl.UnionMap.empty(scop.context.get_space().params())
     for statement in scop.statements:
         if statement.reduction is None:

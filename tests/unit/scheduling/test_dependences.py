@@ -22,6 +22,29 @@ for (int i = 0; i < n; i++) {
 }"""
 
 
+PROGRAMS = {
+    "lu": (
+        "int n, double A[n][n]",
+        """for (int i = 0; i < n; i++) {
+            for (int j = 0; j < i; j++) {
+                for (int k = 0; k < j; k++) A[i][j] -= A[i][k] * A[k][j];
+                A[i][j] /= A[j][j];
+            }
+            for (int j = i; j < n; j++) for (int k = 0; k < i; k++) A[i][j] -= A[i][k] * A[k][j];
+        }""",
+    ),
+    "seidel": (
+        "int n, double A[n][n]",
+        "for (int t = 0; t < 2; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)"
+        " A[i][j] = A[i - 1][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j];",
+    ),
+    "strides": (
+        "int n, double x[2 * n + 3]",
+        "for (int i = n; i > 0; i -= 2) { x[2 * i] = x[i] + x[i / 2]; if (i % 3 == 1) x[i % 3] += x[i]; }",
+    ),
+}
+
+
 def assert_equal(found: isl.UnionMap, expected: str) -> None:
     assert found.is_equal(isl.UnionMap(expected)), f"{found}\nis not\n{expected}"
 
@@ -136,6 +159,19 @@ def test_every_dependence_runs_forward_in_the_source_order(scop: Callable[..., S
     assert not pairs.is_empty()
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_without_the_budget_every_conflict_counts(scop: Callable[..., Scop], name: str) -> None:
+    found = scop(*PROGRAMS[name])
+    exact, rough = analyse(found), analyse(found, max_operations=10)
+    array = next(d.array for d in exact.by_array if not d.false.is_empty())
+    assert exact.of(array).exact
+    assert not rough.of(array).exact
+    assert exact.all.is_subset(rough.all)
+    assert exact.of(array).uninitialised.is_subset(rough.of(array).uninitialised)
+    order = found.schedule.get_map()
+    assert rough.all.is_subset(order.lex_lt_union_map(order))
+
+
 def brute_force(scop: Scop, values: dict[str, int]) -> isl.UnionMap:
     """Last writer to reader, by running the accesses of the program one after the other (must-writes only)."""
     point = isl.Set(f"[{', '.join(values)}] -> {{ : {' and '.join(f'{n} = {v}' for n, v in values.items())} }}")
@@ -170,29 +206,6 @@ def _points(union: isl.UnionSet) -> list[isl.Set]:
 def _coordinates(single: isl.Set) -> tuple[int, ...]:
     point = single.sample_point()
     return tuple(point.get_coordinate_val(isl.dim_type.set, i).to_python() for i in range(single.dim(isl.dim_type.set)))
-
-
-PROGRAMS = {
-    "lu": (
-        "int n, double A[n][n]",
-        """for (int i = 0; i < n; i++) {
-            for (int j = 0; j < i; j++) {
-                for (int k = 0; k < j; k++) A[i][j] -= A[i][k] * A[k][j];
-                A[i][j] /= A[j][j];
-            }
-            for (int j = i; j < n; j++) for (int k = 0; k < i; k++) A[i][j] -= A[i][k] * A[k][j];
-        }""",
-    ),
-    "seidel": (
-        "int n, double A[n][n]",
-        "for (int t = 0; t < 2; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++)"
-        " A[i][j] = A[i - 1][j] + A[i][j - 1] + A[i][j + 1] + A[i + 1][j];",
-    ),
-    "strides": (
-        "int n, double x[2 * n + 3]",
-        "for (int i = n; i > 0; i -= 2) { x[2 * i] = x[i] + x[i / 2]; if (i % 3 == 1) x[i % 3] += x[i]; }",
-    ),
-}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
