@@ -99,6 +99,7 @@ class Writer:
     draw: Any
     arrays: dict[str, list[Linear]] = field(default_factory=lambda: {a: [Linear(c=1)] * r for a, r in RANKS.items()})
     names: int = 0
+    guarded: bool = False  # under a condition that depends on data
 
     def pick(self, *options: Any) -> Any:
         return self.draw(st.sampled_from(options))
@@ -146,7 +147,7 @@ class Writer:
             name = self.fresh("s")
             lines.append(f"double {name} = {self.value(scope, locals_)};")
             locals_.append(name)
-        if scope and self.chance(12):
+        if scope and not self.guarded and self.chance(12):
             lines += self.local_array(scope, locals_)
         for _ in range(self.pick(1, 1, 1, 2)):
             lines += self.statement(scope, locals_, depth)
@@ -156,12 +157,14 @@ class Writer:
         if depth > 0 and not self.chance(3):
             return self.loop(scope, locals_, depth)
         if scope and self.chance(5):
-            inner = self.pick(0, 0, 0, 1)
-            then = self.statement(scope, locals_, inner)
-            lines = [f"if ({self.condition(scope)}) {{", *indent(then), "}"]
+            outer, (condition, depends) = self.guarded, self.condition(scope)
+            self.guarded = outer or depends
+            then = self.statement(scope, locals_, self.pick(0, 0, 0, 1))
+            lines = [f"if ({condition}) {{", *indent(then), "}"]
             if self.chance(3):
                 lines[-1] = "} else {"
                 lines += [*indent(self.statement(scope, locals_, 0)), "}"]
+            self.guarded = outer
             return lines
         if scope and self.chance(8):
             return [f"{self.whole(scope)} {self.pick('=', '+=', '^=')} 3 * {self.whole(scope)} + {self.whole(scope)};"]
@@ -241,7 +244,8 @@ class Writer:
             return Value(f"({value.text}) % 3", Linear(), Linear(c=2))
         return value
 
-    def condition(self, scope: list[Value]) -> str:
+    def condition(self, scope: list[Value]) -> tuple[str, bool]:
+        """A condition, and whether it depends on data."""
         left, right = self.pick(*scope), self.pick(*scope[:-1], *SIZE)
         forms = (
             f"{left.text} < {right.text} - 1",
@@ -249,10 +253,9 @@ class Writer:
             f"{left.text} != {right.text}",
             f"{left.text} >= 2 && {right.text} <= {self.pick(3, 6)}",
             f"!({left.text} == {self.pick(0, 1, 2)}) || {right.text} > 4",
-            f"{self.access(scope)} > 0.5",
-            f"{self.access(scope)} < {self.access(scope)}",
         )
-        return str(self.pick(*forms))
+        data = (f"{self.access(scope)} > 0.5", f"{self.access(scope)} < {self.access(scope)}")
+        return (self.pick(*data), True) if self.chance(4) else (self.pick(*forms), False)
 
 
 RANKS = {"A": 2, "B": 2, "C": 3, "x": 1, "u": 1}
