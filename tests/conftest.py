@@ -1,4 +1,4 @@
-"""What all tests share: golden files, written anew with `pytest --update-golden`."""
+"""What all tests share: golden files, written anew with `pytest --update-golden`, and `--full-matrix`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
+    parser.addoption("--full-matrix", action="store_true", help="validate the suite with all tile sizes")
 
 
 @pytest.fixture

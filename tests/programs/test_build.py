@@ -1,0 +1,63 @@
+"""Every program of the suite as a user has it: built before and after, its outputs are the same; nvcc is content."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator import host_compiler
+
+SUITE = Path(__file__).parents[2] / "polybench" / "suite"
+PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
+DEFINES = ("MINI_DATASET",)
+NVCC = shutil.which("nvcc")
+
+
+def run(*command: str | Path) -> str:
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.fixture(scope="module")
+def gcc() -> str:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(f"needs a host compiler: {error.message}")
+    found = shutil.which("gcc") or shutil.which("cc")
+    if found is None:
+        pytest.skip("needs a C compiler")
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_program_prints_the_same(program: str, gcc: str, tmp_path: Path) -> None:
+    source = SUITE / f"{program}.c"
+    before, after = tmp_path / "before", tmp_path / "after"
+    defines = [f"-D{name}" for name in DEFINES]
+    run(gcc, "-std=gnu99", "-O2", "-ffp-contract=off", *defines, source, "-o", before, "-lm")
+    compiled = polytile.compile(source, defines=DEFINES, strict=True)
+    assert compiled.programs
+    assert not compiled.refusals
+    compiled.build(after, on="emulator")
+    expected = run(before)
+    assert expected.strip()
+    assert run(after) == expected
+
+
+@pytest.mark.skipif(NVCC is None, reason="needs nvcc")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_nvcc_has_nothing_to_say(program: str, tmp_path: Path) -> None:
+    compiled = polytile.compile(SUITE / f"{program}.c")
+    _, unit, _ = compiled.write(tmp_path)
+    for arch in ("sm_80", "sm_90"):
+        command = [str(NVCC), f"-arch={arch}", "-std=c++17", "-Xcompiler=-Wall", "-cubin", "-o", str(tmp_path / arch)]
+        finished = subprocess.run([*command, str(unit)], capture_output=True, text=True, timeout=180, check=False)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout + finished.stderr == ""

@@ -1,0 +1,46 @@
+"""Every program of the suite computes in the emulator what its sequential C computes, at sizes that fit no tile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator import host_compiler
+
+SUITE = Path(__file__).parents[2] / "polybench" / "suite"
+PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
+SIZES = (0, 1, 2, 5, 33, 70)
+# (element type, tile sizes, strict)
+USUAL = [("double", (), True), ("float", (), True), ("double", (7,), True)]
+FULL = [(e, t, s) for e in ("double", "float") for t in ((), (3,), (7,), (16,)) for s in (True, False)]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The cases of `--full-matrix`, or the usual ones."""
+    cases = FULL if metafunc.config.getoption("--full-matrix") else USUAL
+    values = [(p, *case) for p in PROGRAMS for case in cases]
+    names = [f"{p}-{e}-{'x'.join(map(str, t)) or 'default'}{'-strict' * s}" for p, e, t, s in values]
+    metafunc.parametrize(("program", "element", "tile", "strict"), values, ids=names)
+
+
+@pytest.fixture(autouse=True)
+def _compiler() -> None:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(f"needs a host compiler: {error.message}")
+
+
+def test_program(program: str, element: str, tile: tuple[int, ...], strict: bool) -> None:
+    compiled = polytile.compile(SUITE / f"{program}.c", defines={"DATA_TYPE": element}, tile=tile, strict=strict)
+    assert not compiled.refusals
+    assert compiled.scops
+    for scop in compiled.scops:
+        assert scop.program is not None
+        for size in SIZES:
+            values = {p.name: size for p in scop.scop.parameters}
+            results = scop.validate(on="emulator", parameters=values, seed=size + 1)
+            assert [r.bitwise for r in results] == [strict]
