@@ -28,6 +28,8 @@ from polytile.scheduling.mapping import has_parallelism, map_to_gpu
 from polytile.scheduling.select import best
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
 
+ARRAY_SHARE = 40  # of the operations, for the dependences through one array
+
 Observer = Callable[[str, object], None]
 
 
@@ -70,8 +72,9 @@ class Compilation:
 
 
 def find_dependences(state: Compilation) -> Compilation:
-    """Dependence analysis."""
-    operations = max(state.options.max_operations, MAX_OPERATIONS)
+    """Dependence analysis. Relations that take long to find take much longer to schedule and to prove, so each array
+    gets a small part of the budget."""
+    operations = max(state.options.max_operations, MAX_OPERATIONS) // ARRAY_SHARE
     return replace(state, dependences=analyse(state.scop, operations))
 
 
