@@ -1,0 +1,1 @@
+"""Running the benchmark programs: what `python -m polybench` does."""

@@ -1,0 +1,142 @@
+"""The command line of the runner: arguments in, one exit status out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from polybench.runner.errors import EXIT_FAILED, RunnerError
+from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
+
+SCHEDULES = ("auto", "classic")
+Command = Callable[[argparse.Namespace], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; what a user can do wrong is one line on standard error."""
+    chosen = _parser().parse_args(arguments)
+    command: Command = chosen.command
+    try:
+        return command(chosen)
+    except RunnerError as error:
+        print(f"polybench: error: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("polybench: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (nothing may be flushed to the closed pipe at exit)
+        return EXIT_FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m polybench", description="Run and report the benchmark programs.")
+    parser.set_defaults(root=ROOT)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listed = commands.add_parser("list", help="the programs and their sizes")
+    _selection(listed, "the programs (all)")
+    listed.set_defaults(command=_list)
+    _run_parser(commands.add_parser("run", help="validate, time or count, each program in a process of its own"))
+    exported = commands.add_parser("export", help="write a folder that needs nvcc, make and a C compiler only")
+    exported.add_argument("folder", type=Path, metavar="DIR")
+    _selection(exported, "the programs (all)")
+    _what(exported)
+    exported.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
+    exported.set_defaults(command=_export)
+    imported = commands.add_parser("import", help="read the results of an exported folder")
+    imported.add_argument("folder", type=Path, metavar="DIR")
+    imported.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
+    imported.set_defaults(command=_import)
+    report = commands.add_parser("report", help="a table, and a plot, of results")
+    report.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
+    report.add_argument("--plot", type=Path, metavar="FILE", help="draw FILE.png or FILE.svg (needs matplotlib)")
+    report.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
+    report.set_defaults(command=_report)
+    return parser
+
+
+def _run_parser(run: argparse.ArgumentParser) -> None:
+    _selection(run, "programs: FAMILY/NAME, NAME, FAMILY or a glob of these")
+    _what(run)
+    run.add_argument("--on", choices=("emulator", "gpu", "cpu"), default="emulator", help="where (emulator)")
+    run.add_argument("--metrics", action="store_true", help="with --on cpu compile only; ptxas figures where nvcc is")
+    run.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
+    run.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
+    run.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
+    run.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
+    run.add_argument("--compare", type=Path, metavar="OLD", help="fail when a figure is worse than in OLD")
+    run.set_defaults(command=_run)
+
+
+def _selection(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("selection", nargs="*", metavar="SELECTION", help=text)
+
+
+def _what(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dataset", choices=DATASETS, default="mini", help="the size (mini)")
+    parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
+    parser.add_argument("--schedule", type=_several(SCHEDULES), default=["classic"], help="of polytile (classic)")
+
+
+def _several(known: Sequence[str]) -> Callable[[str], list[str]]:
+    def parse(text: str) -> list[str]:
+        values = list(dict.fromkeys(v.strip() for v in text.split(",") if v.strip()))
+        unknown = [v for v in values if v not in known]
+        if unknown or not values:
+            given = repr(unknown[0]) if unknown else "nothing"
+            raise argparse.ArgumentTypeError(f"{given}: choose from {', '.join(known)}")
+        return values
+
+    return parse
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is less than 1")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is no time")
+    return value
+
+
+def _list(chosen: argparse.Namespace) -> int:
+    for entry in select(load(chosen.root), chosen.selection):
+        sizes = " ".join(f"{name}={value}" for name, value in entry.sizes("large").items())
+        print(f"{entry.id:<32} {entry.ctype:<7} large: {sizes}")
+    return 0
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from polybench.runner.run import run
+
+    return run(chosen, _entries(chosen))
+
+
+def _entries(chosen: argparse.Namespace) -> list[Entry]:
+    return select(load(chosen.root), chosen.selection)
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    from polybench.runner.export import export
+
+    return export(chosen, _entries(chosen))
+
+
+def _import(chosen: argparse.Namespace) -> int:
+    from polybench.runner.imports import import_results
+
+    return import_results(chosen.folder, chosen.json)
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from polybench.runner.report import report
+
+    return report(chosen.results, load(chosen.root), plot=chosen.plot, markdown=chosen.markdown)

@@ -1,0 +1,112 @@
+"""The deterministic figures of compiled SCoPs: what a change of the compiler shows in without a GPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from polybench.runner.errors import RunnerError
+from polybench.runner.rows import Row
+from polytile.api import CompiledScop, Program
+from polytile.codegen.shared import shared_bytes
+from polytile.ir.host import HostProgram
+from polytile.runtime.compilers import nvcc
+from polytile.runtime.emulator.process import run_to_end
+from polytile.runtime.interpret import evaluate, execute
+from polytile.runtime.layout import element_dtype
+
+LAUNCH_LIMIT = 500_000  # counting stops here: the host program runs in Python
+ARCH = "sm_90"
+_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_RELEASE = re.compile(r"release (\d+\.\d+)")
+
+
+class _Enough(Exception):
+    """The limit of the launches to count was reached."""
+
+
+def count_launches(program: HostProgram, sizes: Mapping[str, int], limit: int = LAUNCH_LIMIT) -> tuple[int, bool]:
+    """How many kernels one run launches, and whether that is all of them: beyond `limit` it stops counting."""
+    count = 0
+
+    def launch(_name: str, _grid: tuple[int, int, int], _scope: Mapping[str, int]) -> None:
+        nonlocal count
+        if count >= limit:
+            raise _Enough
+        count += 1
+
+    try:
+        execute(program.body, sizes, launch)
+    except _Enough:
+        return count, False
+    return count, True
+
+
+def device_bytes(program: HostProgram, sizes: Mapping[str, int]) -> int:
+    """The device memory of all buffers, temporary arrays included."""
+    return sum(max(0, evaluate(b.elements, sizes)) * element_dtype(b.array).itemsize for b in program.buffers)
+
+
+def figures(program: Program, sizes: Mapping[str, int]) -> Row:
+    """Kernels, launches, barriers, shared and device memory, and generated lines of a program."""
+    found = [(s.program, values_of(s, sizes)) for s in program.scops if s.program is not None]
+    counts = [count_launches(p, values) for p, values in found]
+    kernels = [k for p, _ in found for k in p.kernels]
+    row: Row = {
+        "strategy": ", ".join(dict.fromkeys(strategy(s) for s in program.scops)),
+        "kernels": len(kernels),
+        "launches": sum(count for count, _ in counts),
+        "barriers": sum(k.barriers for k in kernels),
+        "shared_bytes": max((shared_bytes(k) for k in kernels), default=0),
+        "device_bytes": sum(device_bytes(p, values) for p, values in found),
+        "lines": program.cuda.count("\n"),
+    }
+    if not all(complete for _, complete in counts):
+        row["launches_are_more"] = True
+    return row
+
+
+def strategy(scop: CompiledScop) -> str:
+    """The name of the schedule that was chosen."""
+    chosen = scop.compilation.schedule
+    return chosen.strategy if scop.program is not None and chosen is not None else "sequential"
+
+
+def values_of(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The values of the parameters of one SCoP."""
+    missing = [p.name for p in scop.scop.parameters if p.name not in sizes]
+    if missing:
+        raise RunnerError(f"the table has no value for the parameter {missing[0]} of {scop.name}")
+    return {p.name: sizes[p.name] for p in scop.scop.parameters}
+
+
+def ptxas(program: Program, folder: Path) -> Row:
+    """Registers and spills of the largest kernel; nothing without nvcc, or without kernels."""
+    compiler = nvcc()
+    if compiler is None or not program.programs:
+        return {}
+    _, unit, _ = program.write(folder)
+    options = ["-std=c++17", "-O3", f"-arch={ARCH}", "-Xptxas", "-v", "-cubin"]
+    finished = run_to_end([compiler, *options, str(unit), "-o", str(folder / "unit.cubin")], timeout=600)
+    if finished.status != 0:
+        said = finished.output.strip().splitlines()
+        raise RunnerError(f"nvcc failed: {said[0] if said else f'status {finished.status}'}")
+    return {**parse_ptxas(finished.output), "nvcc_release": nvcc_release(compiler)}
+
+
+def parse_ptxas(output: str) -> Row:
+    """The figures in what `ptxas -v` says: the most registers of a kernel, the spilled bytes of all of them."""
+    spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(output))
+    return {"registers": _most(_REGISTERS.findall(output)), "spill_bytes": spills}
+
+
+def _most(numbers: Sequence[str]) -> int:
+    return max((int(n) for n in numbers), default=0)
+
+
+def nvcc_release(compiler: str) -> str:
+    """`13.0`."""
+    found = _RELEASE.search(run_to_end([compiler, "--version"], timeout=60).output)
+    return found[1] if found else "unknown"
