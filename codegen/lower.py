@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from polytile.codegen.accumulate import accumulate
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
+from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
-from polytile.codegen.rename import rename_loops, simple
+from polytile.codegen.rename import rename_loops
 from polytile.codegen.tidy import merge_scopes, tidy
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
@@ -28,7 +29,6 @@ from polytile.ir.expr import (
     If,
     Literal,
     Name,
-    Scope,
     Stmt,
     rewrite,
     walk,
@@ -37,7 +37,7 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
-from polytile.ir.scop import Scop, Statement
+from polytile.ir.scop import Scop
 
 GRID_LIMIT = 65535  # of dimensions y and z
 
@@ -226,7 +226,8 @@ class _KernelBuilder:
         homes = self._storage(body)
         layout = {n.name for h in homes for e in h.extents[1:] if e is not None for n in walk(e) if isinstance(n, Name)}
         needed = used | layout
-        found = [KernelParameter(p.name, p.type) for p in scop.parameters if p.name in needed]
+        # Signed, like all index arithmetic: a guard such as n - 1 >= i must not wrap.
+        found = [KernelParameter(p.name, self.owner.integer) for p in scop.parameters if p.name in needed]
         host = sorted(n for n in needed & self.scope if not any(p.name == n for p in scop.parameters))
         found += [KernelParameter(n, self.owner.integer) for n in host]
         for home in homes:
@@ -242,32 +243,6 @@ class _KernelBuilder:
         blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
         x, y, z = self.shape.block
         return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
-
-
-def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
-    """A statement's body for one instance.
-
-    before: S0(8*bi + ti, k) with body A[i][j] = 0
-    after:  { const int i = 8*bi + ti; A[i][k] = 0; }, or without braces when every value is a name already
-    """
-    declared: list[Stmt] = []
-    inline: dict[str, Expr] = {}
-    body_names = {n.name for s in statement.body for n in walk(s) if isinstance(n, Name)}
-    for iterator, value in zip(statement.iterators, values, strict=True):
-        if isinstance(value, Name) and value.name == iterator:
-            continue
-        if iterator not in body_names:
-            continue
-        if simple(value):
-            inline[iterator] = value
-        else:
-            declared.append(Declare(iterator, integer, value, statement.location))
-
-    def change(node: Expr) -> Expr:
-        return inline.get(node.name, node) if isinstance(node, Name) else node
-
-    body = tuple(rewrite(s, change) for s in statement.body)
-    return (Scope((*declared, *body)),) if declared else body
 
 
 def _names(body: tuple[Stmt, ...]) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from polytile.codegen.isl_ast import Instance, Marked, substitute
-from polytile.ir.expr import Expr, For, If, Literal, Name, Stmt
+from polytile.ir.expr import Expr, For, If, Name, Stmt
 from polytile.ir.scop import Scop
 
 
@@ -66,8 +66,3 @@ def instances(body: Iterable[Stmt]) -> Iterator[Instance]:
                 yield from instances(stmt.body)
             case If():
                 yield from instances((*stmt.then, *stmt.otherwise))
-
-
-def simple(value: Expr) -> bool:
-    """Whether a value reads as well in place as under a name."""
-    return isinstance(value, Literal)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
 
 
 def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -45,7 +45,7 @@ def _hoisted(branch: If) -> list[Stmt]:
     """Move the leading declarations of the then-branch in front when the condition tests their values."""
     declared: list[Declare] = []
     for stmt in branch.then:
-        if not isinstance(stmt, Declare) or stmt.value is None:
+        if not isinstance(stmt, Declare) or stmt.value is None or _reads_memory(stmt.value):
             break
         declared.append(stmt)
     condition = branch.condition
@@ -57,6 +57,11 @@ def _hoisted(branch: If) -> list[Stmt]:
     if not wanted & used or wanted & known or branch.otherwise:
         return [branch]
     return [Scope((*declared, If(condition, branch.then[len(declared) :], (), branch.location)))]
+
+
+def _reads_memory(value: Expr) -> bool:
+    """Whether a value may only be computed where the condition holds."""
+    return any(isinstance(n, Access) for n in walk(value))
 
 
 def _named(condition: Expr, declared: Declare) -> Expr:

@@ -169,6 +169,7 @@ def map_to_gpu(
     scop: Scop, candidate: Candidate, dependences: isl.UnionMap, sizes: SizeChooser
 ) -> MappedSchedule:
     """Map a tree of bands to kernels, blocks and threads, and put barriers where dependences need them."""
+    dependences = dependences.intersect_params(scop.context)
     mapper = _Mapper(scop, sizes)
     mapped = mapper.visit(candidate.tree.get_root()).get_schedule()
     mapped = with_barriers(mapped, dependences)

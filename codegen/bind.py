@@ -1,0 +1,88 @@
+"""Statement instances: a body with its iterators bound to the values that a schedule gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    Ternary,
+    Unary,
+    rewrite,
+    walk,
+)
+from polytile.ir.scop import Statement
+
+
+def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
+    """A statement's body for one instance.
+
+    before: S0(8*bi + ti, k) with body A[i][j] = 0
+    after:  { const int i = 8*bi + ti; A[i][k] = 0; }, or without braces when every value is a name already
+    """
+    declared: list[Stmt] = []
+    inline: dict[str, Expr] = {}
+    body_names = {n.name for s in statement.body for n in walk(s) if isinstance(n, Name)}
+    for iterator, value in zip(statement.iterators, values, strict=True):
+        if isinstance(value, Name) and value.name == iterator:
+            continue
+        if iterator not in body_names:
+            continue
+        if isinstance(value, Literal):
+            inline[iterator] = value
+        else:
+            declared.append(Declare(iterator, integer, value, statement.location))
+
+    def change(node: Expr) -> Expr:
+        return inline.get(node.name, node) if isinstance(node, Name) else node
+
+    body = tuple(_with_c_types(rewrite(s, change)) for s in statement.body)
+    return (Scope((*declared, *body)),) if declared else body
+
+
+def _with_c_types(node: Any) -> Any:
+    """Unsigned iterators and parameters keep their arithmetic where their values are used; subscripts are known to be
+    in range.
+
+    before: A[i] = i / n                         i and n are size_t in the source, long in the kernel
+    after:  A[i] = (size_t)i / (size_t)n
+    """
+    match node:
+        case Access():
+            return node
+        case Name(type=ctype) if ctype.kind == "int" and not ctype.signed:
+            return Cast(ctype, node)
+        case Unary() | Cast():
+            return replace(node, operand=_with_c_types(node.operand))
+        case Binary():
+            return replace(node, left=_with_c_types(node.left), right=_with_c_types(node.right))
+        case Ternary():
+            c, a, b = (_with_c_types(n) for n in (node.condition, node.then, node.otherwise))
+            return replace(node, condition=c, then=a, otherwise=b)
+        case Call():
+            return replace(node, arguments=tuple(_with_c_types(a) for a in node.arguments))
+        case Assign():
+            return replace(node, value=_with_c_types(node.value))
+        case Declare() if node.value is not None:
+            return replace(node, value=_with_c_types(node.value))
+        case If():
+            then, otherwise = (tuple(_with_c_types(s) for s in b) for b in (node.then, node.otherwise))
+            return replace(node, condition=_with_c_types(node.condition), then=then, otherwise=otherwise)
+        case For():
+            return replace(node, body=tuple(_with_c_types(s) for s in node.body))
+    return node
