@@ -150,3 +150,25 @@ def test_the_original_order_where_it_keeps_values_in_registers(validated: Callab
     scop = validated((PAIR, body), *SIZES)
     assert "original order" in scop.compilation.schedule.strategy
     assert len(scop.program.kernels) == 1 and scop.program.kernels[0].block == (32, 8, 1)
+
+
+def test_memory_is_read_behind_its_guard(validated: Callable[..., Any]) -> None:
+    body = "for (int i = 0; i < n; i++) for (int k = i - 2; k < i; k++) if (k >= 0) A[i][0] += B[k][0];"
+    scop = validated((PAIR, body), *({"n": n, "m": 1} for n in (0, 1, 2, 5, 33)))
+    text = scop.cuda
+    assert text.index("if (n >= i + 1)") < text.index("double A_acc = A[")
+
+
+def test_unsigned_sizes_and_values(validated: Callable[..., Any]) -> None:
+    arguments = "unsigned long n, unsigned m, double A[n][m], double B[n][m]"
+    body = """for (unsigned long i = 0; i < n; i++) for (unsigned j = 0; j < m; j++)
+        B[i][j] = A[i][j] + i / 3 + (n - i) % 5 + (double) (m / (j + 1)) + (j > m - 2 ? 1 : 2);"""
+    scop = validated((arguments, body, ""), *({"n": n, "m": m} for n, m in ((0, 0), (1, 2), (5, 3), (33, 40))))
+    assert "(long n, long m," in scop.cuda and "(unsigned int)m" in scop.cuda
+
+
+def test_no_barriers_among_the_instances_of_one_thread(compiled: Callable[..., Any]) -> None:
+    body = """#pragma polytile assume(m >= 1)
+    for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) B[i][j] = A[i][j];
+    for (int i = 1; i < n; i++) if (B[i][0] > 0) { A[0][0] += B[i][0]; B[i][0] = A[0][0] + B[i - 1][0]; }"""
+    assert "__syncthreads" not in compiled(PAIR, body).cuda
