@@ -122,6 +122,7 @@ def read_schedule(scop: Scop, text: str) -> isl.Schedule:
     except isl.Error:
         raise UserError(
             f"the schedule of {scop.name} is not a schedule tree that isl can read",
+            location=scop.location,
             hint="start from a file that --save-schedule wrote",
         ) from None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.diagnostics import IllegalSchedule, Location
+from polytile.diagnostics import IllegalSchedule, Location, UserError
 from polytile.ir.isl_util import OverBudgetError, budget, mark_name, sample
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
@@ -172,7 +172,10 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
     Raises UserError when the tree is not a mapped schedule of this Scop, IllegalSchedule with one counterexample
     when it breaks a dependence. The Proof is not proven when `max_operations` isl operations did not suffice.
     """
-    check_marks(schedule.tree)
+    try:
+        check_marks(schedule.tree)
+    except UserError as error:
+        raise UserError(error.message, location=scop.location, hint=error.hint) from None
     walk = _Walk()
     needed = dependences.all.intersect_params(scop.context)
     try:
@@ -196,9 +199,7 @@ def _check_domain(scop: Scop, tree: isl.Schedule) -> None:
     """Each instance once: the tree's domain is the Scop's, filters split it, bands are defined all over it."""
     wanted = scop.domain.intersect_params(scop.context)
     if not tree.get_domain().intersect_params(scop.context).is_equal(wanted):
-        raise IllegalSchedule(
-            f"the schedule does not execute exactly the instances of {scop.name}", location=scop.location
-        )
+        raise _incomplete(f"the schedule does not execute exactly the instances of {scop.name}", scop)
     for node in nodes(tree):
         kind = node.get_type()
         if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
@@ -208,7 +209,12 @@ def _check_domain(scop: Scop, tree: isl.Schedule) -> None:
         elif kind == isl.schedule_node_type.band and node.band_n_member() > 0:
             covered = node.band_get_partial_schedule().domain()
             if not node.get_domain().intersect_params(scop.context).is_subset(covered):
-                raise IllegalSchedule("a band of the schedule leaves out instances", location=scop.location)
+                raise _incomplete("a band of the schedule leaves out instances", scop)
+
+
+def _incomplete(message: str, scop: Scop) -> IllegalSchedule:
+    hint = "start from a file that --save-schedule wrote, and keep each instance in it exactly once"
+    return IllegalSchedule(message, location=scop.location, hint=hint)
 
 
 def _check_filter(scop: Scop, node: isl.ScheduleNode) -> None:
@@ -216,7 +222,7 @@ def _check_filter(scop: Scop, node: isl.ScheduleNode) -> None:
     if node.parent().get_type() in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
         return
     if not node.get_domain().intersect_params(scop.context).is_subset(node.filter_get_filter()):
-        raise IllegalSchedule("a filter of the schedule leaves out instances", location=scop.location)
+        raise _incomplete("a filter of the schedule leaves out instances", scop)
 
 
 def _check_partition(scop: Scop, node: isl.ScheduleNode) -> None:
@@ -224,10 +230,10 @@ def _check_partition(scop: Scop, node: isl.ScheduleNode) -> None:
     for i in range(node.n_children()):
         own = node.child(i).filter_get_filter().intersect(node.get_domain())
         if not own.is_disjoint(seen):
-            raise IllegalSchedule("two filters of the schedule share instances", location=scop.location)
+            raise _incomplete("two filters of the schedule share instances", scop)
         seen = seen.union(own)
     if not node.get_domain().intersect_params(scop.context).is_subset(seen):
-        raise IllegalSchedule("the filters of the schedule leave out instances", location=scop.location)
+        raise _incomplete("the filters of the schedule leave out instances", scop)
 
 
 def illegal(scop: Scop, dependences: Dependences, violation: Violation) -> IllegalSchedule:

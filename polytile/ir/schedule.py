@@ -29,6 +29,7 @@ from polytile.ir.isl_util import mark_name
 KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
+MAX_THREADS, MAX_THREADS_Z = 1024, 64  # of every architecture
 # isl prints a mark above a leaf without a child, but does not read it so.
 _LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
@@ -104,53 +105,92 @@ def is_mapped(tree: isl.Schedule) -> bool:
 
 def check_marks(tree: isl.Schedule) -> None:
     """Check the invariant at the top of this file; raises UserError (a loaded file may break it)."""
-    _check_node(tree.get_root(), None, False)
+    _check(tree.get_root(), None, False)
 
 
-def _check_node(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread: bool) -> None:
+def _check(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread: bool) -> None:
+    """`kernel` collects the thread sizes of the kernel around, if any; `thread` says that a thread mark is above."""
     kind, name = node.get_type(), mark_name(node)
-    if kind in UNPROVEN:
-        raise UserError("a schedule file holds domain, band, filter, sequence, set, mark and leaf nodes only")
-    if kind == isl.schedule_node_type.leaf and kernel is None:
-        raise UserError("a statement is outside every kernel", hint="put it below a `kernel` mark")
-    if name == KERNEL:
-        if kernel is not None:
-            raise UserError("a kernel mark stands inside another kernel")
+    _require(
+        kind not in UNPROVEN,
+        "a schedule file holds domain, band, filter, sequence, set, mark and leaf nodes only",
+        "start from a file that --save-schedule wrote",
+    )
+    if kind == isl.schedule_node_type.leaf:
+        _require(kernel is not None, "a statement is outside every kernel", "put it below a `kernel` mark")
+    elif name == KERNEL:
+        _require(kernel is None, "a kernel mark stands inside another kernel", "one kernel mark above each statement")
         kernel = []
     elif name == BLOCK:
-        if mark_name(node.parent()) != KERNEL:
-            raise UserError(
-                "a block mark belongs directly below a kernel mark",
-                hint="blocks of one launch are unordered: loops around them need a kernel mark inside",
-            )
-        _check_band(node, "block")
-    elif sizes := thread_sizes(node):
-        if kernel is None or thread:
-            raise UserError("a thread mark belongs inside a kernel, and not inside another thread band")
-        if _check_band(node, "thread") != len(sizes):
-            raise UserError(f"{name} stands above a band with another number of members")
-        if kernel and kernel[0] != sizes:
-            raise UserError("the thread marks of one kernel differ in their sizes")
-        if min(sizes) < 1 or prod(sizes) > 1024 or (len(sizes) == 3 and sizes[0] > 64):
-            raise UserError(f"{name}: a block has 1 to 1024 threads, of which at most 64 along z")
-        kernel.append(sizes)
+        _check_block(node)
+    elif thread_sizes(node):
+        _check_thread(node, kernel if not thread else None)
         thread = True
     elif name == SYNC:
-        below = node.child(0).get_type()
-        serial = below in (isl.schedule_node_type.band, isl.schedule_node_type.sequence)
-        if kernel is None or thread or not serial:
-            raise UserError("a sync mark stands above a serial band or a sequence of a kernel, outside thread bands")
-    elif name is not None:
-        raise UserError(f"unknown mark {name!r} in a schedule", hint="kernel, block, thread[sizes] or sync")
+        _check_sync(node, kernel is not None and not thread)
+    else:
+        _require(name is None, f"unknown mark {name!r} in a schedule", "kernel, block, thread[sizes] or sync")
     for i in range(node.n_children()):
-        _check_node(node.child(i), kernel, thread)
+        _check(node.child(i), kernel, thread)
+
+
+def _require(holds: bool, message: str, hint: str) -> None:
+    if not holds:
+        raise UserError(message, hint=hint)
+
+
+def _check_block(mark: isl.ScheduleNode) -> None:
+    _require(
+        mark_name(mark.parent()) == KERNEL,
+        "a block mark belongs directly below a kernel mark",
+        "blocks of one launch are unordered: loops around them need a kernel mark inside",
+    )
+    _check_band(mark, "block")
+
+
+def _check_thread(mark: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None) -> None:
+    """`kernel` is None outside kernels and inside another thread band."""
+    name, sizes = mark_name(mark), thread_sizes(mark) or ()
+    if kernel is None:
+        raise UserError(
+            "a thread mark belongs inside a kernel, and not inside another thread band",
+            hint="one thread mark below a kernel mark",
+        )
+    members = _check_band(mark, "thread")
+    _require(
+        members == len(sizes), f"{name} stands above a band with another number of members", "one size for each member"
+    )
+    _require(
+        kernel in ([], [sizes]), "the thread marks of one kernel differ in their sizes", "a block has one size"
+    )
+    _require(
+        min(sizes) > 0 and prod(sizes) <= MAX_THREADS and (len(sizes) < 3 or sizes[0] <= MAX_THREADS_Z),
+        f"{name}: a block has 1 to {MAX_THREADS} threads, of which at most {MAX_THREADS_Z} along z",
+        "smaller sizes: one thread runs all points that are equal modulo them",
+    )
+    kernel[:] = [sizes]
+
+
+def _check_sync(mark: isl.ScheduleNode, reached_by_all: bool) -> None:
+    below = mark.child(0).get_type()
+    _require(
+        reached_by_all and below in (isl.schedule_node_type.band, isl.schedule_node_type.sequence),
+        "a sync mark stands above a serial band or a sequence of a kernel, outside thread bands",
+        "all threads of a block must reach a barrier",
+    )
 
 
 def _check_band(mark: isl.ScheduleNode, what: str) -> int:
     band = mark.child(0)
-    if band.get_type() != isl.schedule_node_type.band:
-        raise UserError(f"a {what} mark stands directly above a band")
+    _require(
+        band.get_type() == isl.schedule_node_type.band,
+        f"a {what} mark stands directly above a band",
+        "put the band below the mark",
+    )
     members = int(band.band_n_member())
-    if not 1 <= members <= 3:
-        raise UserError(f"the band of a {what} mark has 1 to 3 members, not {members}")
+    _require(
+        1 <= members <= 3,
+        f"the band of a {what} mark has 1 to 3 members, not {members}",
+        "split the band, and leave the other members serial",
+    )
     return members
