@@ -1,0 +1,44 @@
+/*
+ * jacobi-1d-7pt: every interior element becomes the mean of the seven elements around it, from one
+ * plane of A to the other, in each of the tsteps steps; the three outermost elements on both sides
+ * stay.
+ */
+#include "../stencil.h"
+
+#ifndef TSTEPS
+#define TSTEPS POLYBENCH_SIZE(6, 40, 200, 1024, 1024)
+#endif
+#ifndef N
+#define N POLYBENCH_SIZE(60, 1000, 100000, 16777216, 67108864)
+#endif
+
+static void kernel_jacobi_1d_7pt(int tsteps, int n, DATA_TYPE A[2][n])
+{
+#pragma scop
+    for (int t = 0; t < tsteps; t++)
+        for (int i = 3; i < n - 3; i++)
+            A[(t + 1) % 2][i] =
+                (SCALAR_VAL(1.0) / SCALAR_VAL(7.0)) *
+                    (A[t % 2][i - 3] + A[t % 2][i - 2] + A[t % 2][i - 1] + A[t % 2][i] +
+                     A[t % 2][i + 1] + A[t % 2][i + 2] + A[t % 2][i + 3]);
+#pragma endscop
+}
+
+int main(void)
+{
+    int tsteps = TSTEPS;
+    int n = N;
+    DATA_TYPE(*A)[POLYBENCH_EXTENT(n)] = polybench_alloc_data(2, sizeof *A);
+
+    stencil_init_planes(A, 1, n, 1, 1);
+    polybench_input("A", A, 2 * (size_t) n);
+
+    polybench_start_instruments;
+    kernel_jacobi_1d_7pt(tsteps, n, A);
+    polybench_stop_instruments;
+    polybench_print_instruments;
+
+    polybench_output("A", A, 2 * (size_t) n);
+    free(A);
+    return 0;
+}

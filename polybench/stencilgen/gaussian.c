@@ -1,0 +1,50 @@
+/*
+ * gaussian: a 5 x 5 Gaussian filter applied tsteps times, from one plane of A to the other; the
+ * two outermost layers of the array stay. The weights add up to 1.
+ */
+#include "../stencil.h"
+
+#ifndef TSTEPS
+#define TSTEPS POLYBENCH_SIZE(3, 4, 4, 4, 16)
+#endif
+#ifndef NX
+#define NX POLYBENCH_SIZE(24, 128, 1024, 8192, 16384)
+#endif
+#ifndef NY
+#define NY POLYBENCH_SIZE(26, 136, 1056, 8192, 16384)
+#endif
+
+static void kernel_gaussian(int tsteps, int nx, int ny, DATA_TYPE A[2][nx][ny])
+{
+#pragma scop
+    for (int t = 0; t < tsteps; t++)
+        for (int i = 2; i < nx - 2; i++)
+            for (int j = 2; j < ny - 2; j++)
+                A[(t + 1) % 2][i][j] =
+                    (STENCIL_ROW_5(A[t % 2][i - 2], j, 2.0, 4.0, 5.0, 4.0, 2.0) +
+                     STENCIL_ROW_5(A[t % 2][i - 1], j, 4.0, 9.0, 12.0, 9.0, 4.0) +
+                     STENCIL_ROW_5(A[t % 2][i], j, 5.0, 12.0, 15.0, 12.0, 5.0) +
+                     STENCIL_ROW_5(A[t % 2][i + 1], j, 4.0, 9.0, 12.0, 9.0, 4.0) +
+                     STENCIL_ROW_5(A[t % 2][i + 2], j, 2.0, 4.0, 5.0, 4.0, 2.0)) / SCALAR_VAL(159.0);
+#pragma endscop
+}
+
+int main(void)
+{
+    int tsteps = TSTEPS;
+    int nx = NX;
+    int ny = NY;
+    DATA_TYPE(*A)[POLYBENCH_EXTENT(nx)][POLYBENCH_EXTENT(ny)] = polybench_alloc_data(2, sizeof *A);
+
+    stencil_init_planes(A, 1, nx, ny, 1);
+    polybench_input("A", A, 2 * (size_t) nx * ny);
+
+    polybench_start_instruments;
+    kernel_gaussian(tsteps, nx, ny, A);
+    polybench_stop_instruments;
+    polybench_print_instruments;
+
+    polybench_output("A", A, 2 * (size_t) nx * ny);
+    free(A);
+    return 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * poisson: the 19-point operator of the Poisson equation applied tsteps times: every interior
+ * element, its six neighbours on the axes and the twelve at the edges of the cube around it, from
+ * one plane of A to the other; the border stays. Values grow by a factor of up to 4.7 in each
+ * step.
+ */
+#include "../stencil.h"
+
+#ifndef TSTEPS
+#define TSTEPS POLYBENCH_SIZE(3, 4, 4, 4, 16)
+#endif
+#ifndef NX
+#define NX POLYBENCH_SIZE(10, 32, 128, 512, 768)
+#endif
+#ifndef NY
+#define NY POLYBENCH_SIZE(11, 36, 136, 512, 768)
+#endif
+#ifndef NZ
+#define NZ POLYBENCH_SIZE(12, 40, 144, 512, 768)
+#endif
+
+static void kernel_poisson(int tsteps, int nx, int ny, int nz, DATA_TYPE A[2][nx][ny][nz])
+{
+#pragma scop
+    for (int t = 0; t < tsteps; t++)
+        for (int i = 1; i < nx - 1; i++)
+            for (int j = 1; j < ny - 1; j++)
+                for (int k = 1; k < nz - 1; k++)
+                    A[(t + 1) % 2][i][j][k] =
+                        SCALAR_VAL(2.666) * A[t % 2][i][j][k] -
+                        SCALAR_VAL(0.166) *
+                            (A[t % 2][i - 1][j][k] + A[t % 2][i + 1][j][k] +
+                             A[t % 2][i][j - 1][k] + A[t % 2][i][j + 1][k] +
+                             A[t % 2][i][j][k - 1] + A[t % 2][i][j][k + 1]) -
+                        SCALAR_VAL(0.0833) *
+                            (A[t % 2][i - 1][j - 1][k] + A[t % 2][i - 1][j][k - 1] +
+                             A[t % 2][i - 1][j][k + 1] + A[t % 2][i - 1][j + 1][k] +
+                             A[t % 2][i][j - 1][k - 1] + A[t % 2][i][j - 1][k + 1] +
+                             A[t % 2][i][j + 1][k - 1] + A[t % 2][i][j + 1][k + 1] +
+                             A[t % 2][i + 1][j - 1][k] + A[t % 2][i + 1][j][k - 1] +
+                             A[t % 2][i + 1][j][k + 1] + A[t % 2][i + 1][j + 1][k]);
+#pragma endscop
+}
+
+int main(void)
+{
+    int tsteps = TSTEPS;
+    int nx = NX;
+    int ny = NY;
+    int nz = NZ;
+    DATA_TYPE(*A)[POLYBENCH_EXTENT(nx)][POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nz)] =
+        polybench_alloc_data(2, sizeof *A);
+
+    stencil_init_planes(A, 1, nx, ny, nz);
+    polybench_input("A", A, 2 * (size_t) nx * ny * nz);
+
+    polybench_start_instruments;
+    kernel_poisson(tsteps, nx, ny, nz, A);
+    polybench_stop_instruments;
+    polybench_print_instruments;
+
+    polybench_output("A", A, 2 * (size_t) nx * ny * nz);
+    free(A);
+    return 0;
+}
