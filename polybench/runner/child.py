@@ -59,6 +59,10 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
         from polybench.runner.device import measure
 
         row.update(measure(program, job, folder))
+    elif job["on"] == "export":
+        from polybench.runner.export import export_program
+
+        export_program(program, job, row)
 
 
 def _complete(program: Program, text: str) -> None:

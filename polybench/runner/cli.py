@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     _selection(exported, "the programs (all)")
     _what(exported)
     exported.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
+    _jobs(exported)
     exported.set_defaults(command=_export)
     imported = commands.add_parser("import", help="read the results of an exported folder")
     imported.add_argument("folder", type=Path, metavar="DIR")
@@ -63,7 +64,7 @@ def _run_parser(run: argparse.ArgumentParser) -> None:
     _what(run)
     run.add_argument("--on", choices=("emulator", "gpu", "cpu"), default="emulator", help="where (emulator)")
     run.add_argument("--metrics", action="store_true", help="with --on cpu compile only; ptxas figures where nvcc is")
-    run.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
+    _jobs(run)
     run.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
     run.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
     run.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
@@ -79,6 +80,11 @@ def _what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", choices=DATASETS, default="mini", help="the size (mini)")
     parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
     parser.add_argument("--schedule", type=_several(SCHEDULES), default=["classic"], help="of polytile (classic)")
+
+
+def _jobs(parser: argparse.ArgumentParser) -> None:
+    cores = os.cpu_count() or 1
+    parser.add_argument("--jobs", type=_positive, default=cores, metavar="N", help=f"processes at a time ({cores})")
 
 
 def _several(known: Sequence[str]) -> Callable[[str], list[str]]:

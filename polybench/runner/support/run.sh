@@ -1,0 +1,30 @@
+#!/bin/sh
+# Builds and runs every program of this folder; appends one JSON line each to results.jsonl.
+# TIMEOUT: seconds for each program (900). JOBS: parallel builds (all cores). NVCC, CC, ARCH: see the Makefile.
+cd "$(dirname "$0")" || exit 4
+command -v "${NVCC:-nvcc}" >/dev/null || { echo "run.sh: ${NVCC:-nvcc} was not found: put it on PATH or set NVCC" >&2; exit 4; }
+command -v "${CC:-cc}" >/dev/null || { echo "run.sh: ${CC:-cc} was not found: install a C compiler or set CC" >&2; exit 4; }
+
+make -s -k -j "${JOBS:-$(nproc)}" >make.log 2>&1
+failed=0
+for head in */head; do
+    folder=$(dirname "$head")
+    if [ ! -x "$folder/driver" ]; then
+        tail='"error": "it did not compile: see build.log in its folder and make.log"'
+    else
+        tail=$(timeout -k 5 "${TIMEOUT:-900}" "$folder/driver" 2>"$folder/stderr.log")
+        status=$?
+        if [ -z "$tail" ]; then
+            case $status in
+                0) reason="it printed nothing" ;;
+                124 | 137) reason="timeout: did not end within ${TIMEOUT:-900} s" ;;
+                *) reason="it ended with status $status" ;;
+            esac
+            tail="\"error\": \"$reason\""
+        fi
+        [ -f "$folder/seconds" ] && tail="\"nvcc_s\": $(cat "$folder/seconds"), $tail"
+    fi
+    case $tail in *'"error"'*) failed=$((failed + 1)) ;; esac
+    printf "%s, %s}\n" "$(cat "$head")" "$tail" | tee -a results.jsonl
+done
+[ "$failed" -eq 0 ] || { echo "run.sh: $failed failed" >&2; exit 1; }
