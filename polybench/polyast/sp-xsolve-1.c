@@ -5,6 +5,16 @@
  */
 #include "sp-xsolve.h"
 
+#ifndef NX
+#define NX POLYBENCH_SIZE(12, 36, 64, 256, 408)
+#endif
+#ifndef NY
+#define NY POLYBENCH_SIZE(12, 36, 64, 256, 408)
+#endif
+#ifndef NZ
+#define NZ POLYBENCH_SIZE(11, 35, 63, 255, 407)
+#endif
+
 static void x_solve(int nx, int ny, int nz, DATA_TYPE lhs[5][nz][nx][ny],
                     DATA_TYPE rhs[5][nz][nx][ny])
 {

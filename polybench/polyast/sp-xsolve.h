@@ -8,16 +8,6 @@
 
 #include "../polybench/polybench.h"
 
-#ifndef NX
-#define NX POLYBENCH_SIZE(12, 36, 64, 256, 408)
-#endif
-#ifndef NY
-#define NY POLYBENCH_SIZE(12, 36, 64, 256, 408)
-#endif
-#ifndef NZ
-#define NZ POLYBENCH_SIZE(11, 35, 63, 255, 407)
-#endif
-
 /* The diagonals dominate, so that the elimination needs no pivoting. */
 static void init_bands(int nx, int ny, int nz, int array, DATA_TYPE bands[5][nz][nx][ny])
 {
