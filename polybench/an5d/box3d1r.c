@@ -1,7 +1,6 @@
 /*
  * box3d1r: every interior element becomes a weighted sum of the 3 x 3 x 3 elements around it, from
- * one plane of A to the other, in each of the tsteps steps; the border stays. Nearly all weights
- * differ.
+ * one plane of A to the other, in each of the tsteps steps; the border stays. All weights differ.
  */
 #include "../stencil.h"
 

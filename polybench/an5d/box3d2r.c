@@ -1,7 +1,7 @@
 /*
  * box3d2r: every interior element becomes a weighted sum of the 5 x 5 x 5 elements around it, from
  * one plane of A to the other, in each of the tsteps steps; the two outermost layers of the array
- * stay. Nearly all weights differ; values grow by a factor of up to 3.7 in each step.
+ * stay. All weights differ; values grow by a factor of up to 3.7 in each step.
  */
 #include "../stencil.h"
 

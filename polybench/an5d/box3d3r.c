@@ -1,7 +1,7 @@
 /*
  * box3d3r: every interior element becomes a weighted sum of the 7 x 7 x 7 elements around it, from
  * one plane of A to the other, in each of the tsteps steps; the three outermost layers of the
- * array stay. Nearly all weights differ; values grow by a factor of up to 9.7 in each step.
+ * array stay. All weights differ; values grow by a factor of up to 9.7 in each step.
  */
 #include "../stencil.h"
 

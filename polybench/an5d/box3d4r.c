@@ -1,7 +1,7 @@
 /*
  * box3d4r: every interior element becomes a weighted sum of the 9 x 9 x 9 elements around it, from
  * one plane of A to the other, in each of the tsteps steps; the four outermost layers of the array
- * stay. Nearly all weights differ; values grow by a factor of up to 59 in each step.
+ * stay. All weights differ; values grow by a factor of up to 59 in each step.
  */
 #include "../stencil.h"
 

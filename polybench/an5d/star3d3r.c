@@ -1,7 +1,7 @@
 /*
  * star3d3r: every interior element becomes a weighted sum of itself and of the elements at a
  * distance of 1 to 3 on the three axes, from one plane of A to the other, in each of the tsteps
- * steps; the three outermost layers of the array stay. Nearly all weights differ.
+ * steps; the three outermost layers of the array stay. All weights differ.
  */
 #include "../stencil.h"
 

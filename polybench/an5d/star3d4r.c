@@ -1,7 +1,7 @@
 /*
  * star3d4r: every interior element becomes a weighted sum of itself and of the elements at a
  * distance of 1 to 4 on the three axes, from one plane of A to the other, in each of the tsteps
- * steps; the four outermost layers of the array stay. Nearly all weights differ.
+ * steps; the four outermost layers of the array stay. All weights but two differ.
  */
 #include "../stencil.h"
 
