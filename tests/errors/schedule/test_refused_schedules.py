@@ -1,0 +1,68 @@
+"""Schedule files that cannot be used: the exit status, the place, the message and the hint of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polytile.cli import main
+
+HERE = Path(__file__).parent
+ILLEGAL = "this pair is one counterexample"
+KEEP = "keep each instance in it exactly once"
+
+REFUSED = {
+    "jacobi_time_in_blocks": (
+        "7:17",
+        "illegal schedule: S0 (jacobi.c:7) at t=0, i=1, j=1 must run before S0 (jacobi.c:7) at t=1, i=1, j=1, through B"
+        " (with tsteps=2, n=3), but the schedule runs them in different blocks of one launch, which are unordered",
+        ILLEGAL,
+    ),
+    "jacobi_time_in_threads": ("7:17", "in different threads with no barrier between", ILLEGAL),
+    "jacobi_swapped": ("7:17", "but the schedule runs them in the other order", ILLEGAL),
+    "jacobi_one_kernel": ("7:17", "in different blocks of one launch", ILLEGAL),
+    "jacobi_no_barrier": ("7:17", "in different threads with no barrier between", ILLEGAL),
+    "lu_reversed": (
+        "8:17",
+        "illegal schedule: S1 (lu.c:8) at k=0, i=1, j=1 must run before S0 (lu.c:6) at k=1, i=2, through A (with n=3), "
+        "but the schedule runs them in the other order",
+        ILLEGAL,
+    ),
+    "jacobi_lost": ("3:9", "the filters of the schedule leave out instances", KEEP),
+    "jacobi_unknown_mark": ("3:9", "unknown mark 'grid' in a schedule", "kernel, block, thread[sizes] or sync"),
+    "jacobi_outside": ("3:9", "a statement is outside every kernel", "put it below a `kernel` mark"),
+    "jacobi_blocks_in_loop": ("3:9", "a block mark belongs directly below a kernel mark", "blocks of one launch"),
+    "jacobi_context": ("3:9", "a schedule file holds domain, band, filter", "--save-schedule"),
+    "jacobi_large_block": ("3:9", "thread[64,32]: a block has 1 to 1024 threads", "smaller sizes"),
+    "jacobi_syntax": ("3:9", "not a schedule tree that isl can read", "--save-schedule"),
+}
+
+
+def test_every_file_is_tested() -> None:
+    assert {p.stem for p in HERE.glob("*.yaml")} == set(REFUSED)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The program is written nevertheless, with the SCoP as the user's C."""
+    place, message, hint = REFUSED[name]
+    source = HERE / f"{name.split('_')[0]}.c"
+    schedule = HERE / f"{name}.yaml"
+    status = main([str(source), "--target", "cuda", "-o", str(tmp_path), "--load-schedule", str(schedule)])
+    assert status == 1
+    errors = capsys.readouterr().err
+    first, *rest = [line for line in errors.splitlines() if line.strip()]
+    assert first.startswith(f"{source}:{place}: error: ")
+    assert message in first
+    assert any("note: " in line and hint in line for line in rest)
+    assert "polytile_" not in (tmp_path / f"{source.stem}_host.c").read_text().split("#pragma scop")[0]
+    assert "#pragma scop" in (tmp_path / f"{source.stem}_host.c").read_text()
+
+
+def test_a_good_schedule_of_the_same_program_is_used(tmp_path: Path) -> None:
+    saved = tmp_path / "saved.yaml"
+    source = str(HERE / "jacobi.c")
+    assert main([source, "--target", "cuda", "-q", "-o", str(tmp_path), "--save-schedule", str(saved)]) == 0
+    assert main([source, "--target", "cuda", "-q", "-o", str(tmp_path), "--load-schedule", str(saved)]) == 0
+    assert "loaded schedule" in (tmp_path / "jacobi_kernel.cu").read_text()
