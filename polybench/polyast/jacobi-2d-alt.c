@@ -27,6 +27,8 @@ static void kernel_jacobi_2d_alt(int tsteps, int n, DATA_TYPE fact,
 {
     int t, i, j;
 
+    (void) tsteps; /* not used with POLYBENCH_USE_SCALAR_LB */
+
 #pragma scop
     for (t = 0; t < _PB_TSTEPS; t++) {
         for (i = 1; i < _PB_N - 1; i++)

@@ -33,6 +33,8 @@ static void kernel_adi(int tsteps, int n, DATA_TYPE POLYBENCH_2D(u, N, N, n, n),
     DATA_TYPE DX, DY, DT, B1, B2, mul1, mul2;
     DATA_TYPE a, b, c, d, e, f;
 
+    (void) tsteps; /* not used with POLYBENCH_USE_SCALAR_LB */
+
 #pragma scop
     DX = SCALAR_VAL(1.0) / (DATA_TYPE) _PB_N;
     DY = SCALAR_VAL(1.0) / (DATA_TYPE) _PB_N;
