@@ -37,7 +37,8 @@ def main(folder: Path) -> int:
 
 
 def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
-    """Fill the row of one job."""
+    """Fill the row of one job. Works in the folder of the families, so that messages hold no path of this machine."""
+    os.chdir(job["root"])
     row["parameters"] = job["parameters"]
     if job["on"] == "cpu" and not job["metrics"]:
         from polybench.runner.sequential import time_sequential

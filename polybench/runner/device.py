@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -142,9 +143,9 @@ def _transfers(scops: Sequence[CompiledScop], expectations: Sequence[Expectation
             host = given.before[buffer.array.name].reshape(-1).view("u1")[:size]
             block = cupy.empty(host.size, dtype="u1")
             if buffer.copy_in:
-                times["transfer_in_ms"] += _once(cupy, lambda b=block, h=host: b.set(h))
+                times["transfer_in_ms"] += _once(cupy, partial(block.set, host))
             if buffer.copy_out:
-                times["transfer_out_ms"] += _once(cupy, lambda b=block, h=host: b.get(out=h.copy()))
+                times["transfer_out_ms"] += _once(cupy, partial(block.get, out=host.copy()))
     return {name: round(value, 4) for name, value in times.items()}
 
 

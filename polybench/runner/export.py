@@ -73,7 +73,8 @@ def _copy(path: Path, target: Path) -> None:
 def _work(chosen: argparse.Namespace, target: Path, entry: Entry, dtype: str, schedule: str) -> tuple[Row, Row]:
     _copy(entry.path, target)
     job = {
-        "file": str(entry.path),
+        "root": str(chosen.root),
+        "file": entry.file,
         "defines": entry.defines(chosen.dataset, dtype),
         "parameters": entry.sizes(chosen.dataset),
         "schedule": schedule,

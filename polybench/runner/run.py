@@ -46,7 +46,8 @@ def jobs(chosen: argparse.Namespace, entries: Sequence[Entry], lock: Path) -> li
     for entry, dtype, schedule in product(entries, chosen.dtype, chosen.schedule):
         head = rows.head(entry.id, dtype, schedule, chosen.dataset, chosen.on)
         job = {
-            "file": str(entry.path),
+            "root": str(chosen.root),
+            "file": entry.file,
             "defines": entry.defines(chosen.dataset, dtype),
             "parameters": entry.sizes(chosen.dataset),
             "schedule": schedule,

@@ -37,6 +37,11 @@ class Entry:
     def id(self) -> str:
         return f"{self.family}/{self.name}"
 
+    @property
+    def file(self) -> str:
+        """The C file as messages name it, seen from the folder of all families."""
+        return f"{self.path.parent.name}/{self.path.name}"
+
     def sizes(self, dataset: str) -> dict[str, int]:
         """Size variable -> value."""
         return {variable: int(values[dataset]) for variable, values in self.parameters.items()}

@@ -1,0 +1,177 @@
+"""`report`: a table, and a plot, of measured rows beside floors, the sequential C and the anchors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polybench.runner import rows
+from polybench.runner.anchors import Anchor, Ceiling, ceiling, load_anchors
+from polybench.runner.errors import RunnerError
+from polybench.runner.rows import Row
+from polybench.runner.tables import Entry, figure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measured row and what it is compared with; times in ms, None where unknown."""
+
+    row: Row
+    ms: float
+    flops: float | None = None
+    bytes: float | None = None
+    memory_floor: float | None = None
+    arithmetic_floor: float | None = None
+    sequential: float | None = None
+    anchors: tuple[tuple[str, float | None], ...] = ()
+
+    @property
+    def label(self) -> str:
+        return str(self.row["program"]).partition("/")[2] or str(self.row["program"])
+
+    @property
+    def floor(self) -> float | None:
+        floors = [f for f in (self.memory_floor, self.arithmetic_floor) if f is not None]
+        return max(floors, default=None)
+
+
+def report(
+    paths: Sequence[Path], entries: Mapping[str, Entry], *, plot: Path | None = None, markdown: Path | None = None
+) -> int:
+    """Print the table, and write what was asked for; raises RunnerError when no row has a time."""
+    found = rows.read_all(paths)
+    lines = measured(found, entries, load_anchors())
+    failures = [r for r in found if rows.failed(r)]
+    if not lines and not failures:
+        raise RunnerError("no row has a time: measure with --on gpu or --on cpu")
+    text = table(lines, failures)
+    print(text)
+    if markdown is not None:
+        _write(markdown, text + "\n")
+    if plot is not None:
+        from polybench.runner.plot import draw
+
+        draw(lines, plot)
+    return 0
+
+
+def measured(found: Sequence[Row], entries: Mapping[str, Entry], anchors: Sequence[Anchor]) -> list[Line]:
+    """The rows with a time: those of the GPU, and those of the sequential C where there is none of the GPU."""
+    timed = [r for r in found if not rows.failed(r) and r.get("median_ms")]
+    sequential = {_about(r): r["median_ms"] for r in timed if r["on"] == "cpu"}
+    on_gpu = [r for r in timed if r["on"] == "gpu"]
+    lines = [_line(r, entries.get(r["program"]), sequential, anchors) for r in on_gpu or timed]
+    place = {name: number for number, name in enumerate(entries)}
+    return sorted(lines, key=lambda x: (x.row["dtype"], x.row["dataset"], place.get(x.row["program"], -1)))
+
+
+def _about(row: Row) -> tuple[str, str, str]:
+    return row["program"], row["dtype"], row["dataset"]
+
+
+def _line(
+    row: Row,
+    entry: Entry | None,
+    sequential: Mapping[tuple[str, str, str], float],
+    anchors: Sequence[Anchor],
+) -> Line:
+    ms = float(row["median_ms"])
+    slow = sequential.get(_about(row), row.get("sequential_ms"))
+    if entry is None:
+        return Line(row, ms, sequential=slow)
+    flops = figure(entry.flops, row["parameters"], row["dtype"])
+    moved = figure(entry.bytes, row["parameters"], row["dtype"])
+    top = ceiling(str(row.get("gpu", ""))) or Ceiling(math.inf, {})
+    memory = 1e3 * moved / top.bytes_per_s
+    arithmetic = 1e3 * flops / top.flops_per_s.get(row["dtype"], math.inf)
+    known = [(a.name, a.time(entry, row)) for a in anchors]
+    return Line(row, ms, flops, moved, memory or None, arithmetic or None, slow, tuple(known))
+
+
+def table(lines: Sequence[Line], failures: Sequence[Row]) -> str:
+    """Markdown: a table of what was measured, and the list of what failed."""
+    parts = [_machines(lines), _grid(lines), summary(lines)] if lines else []
+    if failures:
+        parts.append("Failed:\n\n" + "\n".join(f"- {r['program']} {r['dtype']}: {r['error']}" for r in failures))
+    return "\n\n".join(filter(None, parts))
+
+
+def _machines(lines: Sequence[Line]) -> str:
+    names = dict.fromkeys(f"{x.row['gpu']}, CUDA {_version(x.row['cuda'])}" for x in lines if "gpu" in x.row)
+    where = "; ".join(names) or "the sequential C on one core of this machine"
+    return f"{where}. Kernel time, median; `x` is how many times faster polytile is."
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _grid(lines: Sequence[Line]) -> str:
+    systems = [name for name in _names(lines) if any(dict(x.anchors).get(name) for x in lines)]
+    columns = ["program", "type", "size", "ms", "spread", "launches", "GFLOP/s", "GB/s", "of memory", "of arithmetic"]
+    columns += ["x C", *(f"x {name}" for name in systems)]
+    body = [_cells(x, systems) for x in lines]
+    widths = [max(map(len, column)) for column in zip(columns, *body, strict=True)]
+
+    def row(cells: Sequence[str]) -> str:
+        padded = (c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
+        return f"| {' | '.join(padded)} |"
+
+    rule = [("-" * w if i < 3 else "-" * (w - 1) + ":") for i, w in enumerate(widths)]
+    return "\n".join([row(columns), f"| {' | '.join(rule)} |", *map(row, body)])
+
+
+def _names(lines: Sequence[Line]) -> list[str]:
+    return list(dict.fromkeys(name for x in lines for name, _ in x.anchors))
+
+
+def _cells(line: Line, systems: Sequence[str]) -> list[str]:
+    row, known = line.row, dict(line.anchors)
+    return [
+        line.label,
+        row["dtype"],
+        row["dataset"],
+        _short(line.ms),
+        f"{row['spread']:.0%}" if "spread" in row else "",
+        f"{row['launches']}{'+' if row.get('launches_are_more') else ''}" if "launches" in row else "",
+        _short(line.flops / line.ms * 1e-6) if line.flops else "",
+        _short(line.bytes / line.ms * 1e-6) if line.bytes else "",
+        _percent(line.memory_floor, line.ms),
+        _percent(line.arithmetic_floor, line.ms),
+        _ratio(line.sequential if row["on"] == "gpu" else None, line.ms),
+        *(_ratio(known.get(name), line.ms) for name in systems),
+    ]
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """The geometric mean of the speed-ups over each system, by type."""
+    found = []
+    for dtype in dict.fromkeys(x.row["dtype"] for x in lines):
+        for name in _names(lines):
+            pairs = ((dict(x.anchors).get(name), x.ms) for x in lines if x.row["dtype"] == dtype)
+            ratios = [math.log(other / ms) for other, ms in pairs if other]
+            if ratios:
+                mean = math.exp(sum(ratios) / len(ratios))
+                found.append(f"- {dtype}: {mean:.2f} times the speed of {name} in the geometric mean of {len(ratios)}")
+    return "\n".join(found)
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def _percent(floor: float | None, ms: float) -> str:
+    return f"{100 * floor / ms:.2g}%" if floor else ""
+
+
+def _ratio(other: float | None, ms: float) -> str:
+    return f"{_short(other / ms)}" if other else ""
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise RunnerError(f"{path}: {error.strerror}") from error
