@@ -174,19 +174,35 @@ class Printer:
         return f"{expr.op}({text})" if text.startswith(("+", "-")) else f"{expr.op}{text}"
 
     def _binary(self, expr: Binary) -> str:
+        """The text of an operation; long sums lean to the left, so the left operands are taken in a loop."""
+        if expr.op in ("&&", "||"):
+            return f"{self._logical(expr.op, expr.left, 0)} {expr.op} {self._logical(expr.op, expr.right, 1)}"
+        chain = [expr]
+        while isinstance(left := chain[-1].left, Binary) and left.op not in ("&&", "||"):
+            chain.append(left)
+        text = self._operand(chain[-1].op, chain[-1].left, 0)
+        for inner, outer in zip(reversed(chain), [*reversed(chain[:-1]), None], strict=True):
+            text = f"{text} {self._right(inner)}"
+            if outer is not None and _PRECEDENCE[inner.op] < self._minimum(outer.op, inner, 0):
+                text = f"({text})"
+        return text
+
+    def _right(self, expr: Binary) -> str:
+        """The operator and its right operand."""
         op, right = expr.op, expr.right
-        if op in ("&&", "||"):
-            return f"{self._logical(op, expr.left, 0)} {op} {self._logical(op, right, 1)}"
         if op in ("+", "-") and isinstance(right, Literal) and right.type.kind == "int" and right.text[:1] == "-":
             op, right = ("-" if op == "+" else "+"), Literal(right.text[1:], right.type)
-        return f"{self._operand(op, expr.left, 0)} {op} {self._operand(op, right, 1)}"
+        return f"{op} {self._operand(op, right, 1)}"
 
     def _logical(self, op: str, operand: Expr, side: int) -> str:
         mixed = isinstance(operand, Binary) and {op, operand.op} == {"&&", "||"}
         return self.truth(operand, _UNARY if mixed else _PRECEDENCE[op] + side)
 
     def _operand(self, op: str, operand: Expr, side: int) -> str:
-        """An operand of an arithmetic operator; parentheses where C needs them or where -Wall asks for them."""
+        return self(operand, self._minimum(op, operand, side))
+
+    def _minimum(self, op: str, operand: Expr, side: int) -> int:
+        """How tightly an operand must bind to stand without parentheses, which C or -Wall may ask for."""
         minimum = _PRECEDENCE[op] + side
         if isinstance(operand, Binary) and (
             (op in _BITWISE and operand.op != op) or (op in _COMPARISONS and operand.op in _COMPARISONS)
@@ -194,7 +210,7 @@ class Printer:
             minimum = _UNARY
         if isinstance(operand, Unary) and operand.op == "!" and op in _COMPARISONS | _BITWISE:
             minimum = _POSTFIX
-        return self(operand, minimum)
+        return minimum
 
     def _call(self, expr: Call) -> str:
         if expr.function in INDEX_HELPERS:
