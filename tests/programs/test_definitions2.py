@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 Definition = Callable[..., Arrays]
 
@@ -67,7 +67,7 @@ def bicg(a: Arrays, m: int, n: int) -> Arrays:
 
 @definition("polybench", "correlation")
 def correlation(a: Arrays, m: int, n: int) -> Arrays:
-    corr = np.corrcoef(a["data"].reshape(n, m), rowvar=False)
+    corr: Array = np.asarray(np.corrcoef(a["data"].reshape(n, m), rowvar=False))
     assert corr[0, 7] > 0.2 and corr.std() > 0.1
     return {"corr": corr}
 
@@ -215,7 +215,7 @@ def checks_of(family: str) -> Any:
     """The checks of test_definitions.py, made for the programs of a family that are defined here."""
     spec = importlib.util.spec_from_file_location(family, Path(__file__).with_name("test_definitions.py"))
     assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     tables = [tomllib.loads(path.read_text()) for path in (POLYBENCH / family).glob("programs*.toml")]
     module.SUITE = POLYBENCH / family
@@ -227,7 +227,7 @@ def checks_of(family: str) -> Any:
 
 CHECKS = {family: checks_of(family) for family in DEFINITIONS}
 PROGRAMS = [(family, name) for family, definitions in DEFINITIONS.items() for name in definitions]
-needs_cc = CHECKS["polyast"].needs_cc
+needs_cc: pytest.MarkDecorator = CHECKS["polyast"].needs_cc
 each_program = pytest.mark.parametrize(("family", "name"), PROGRAMS)
 
 
