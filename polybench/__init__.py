@@ -1,1 +1,1 @@
-"""PolyBench kernels as C programs, for the tests and the measurements (see suite/README.md)."""
+"""PolyBench kernels as C programs, for the tests and the measurements (see polybench/README.md)."""

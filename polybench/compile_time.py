@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
-SUITE = Path(__file__).resolve().parent / "suite"
+SUITE = Path(__file__).resolve().parent / "polybench"
 SEED = "1"
 MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 

@@ -26,7 +26,7 @@ from polytile.runtime.expectation import Expectation
 from polytile.runtime.timing import time_engine
 from polytile.runtime.validate import validate
 
-SUITE = Path(__file__).parent / "suite"
+SUITE = Path(__file__).parent / "polybench"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

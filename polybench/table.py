@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table of the given result files."""
     files = [Path(a) for a in (sys.argv[1:] if arguments is None else arguments)]
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines() if line.strip()]
-    programs = tomllib.loads((HERE / "suite" / "programs.toml").read_text())
+    programs = tomllib.loads((HERE / "polybench" / "programs.toml").read_text())
     anchors = _anchors()
     first = next(r for r in rows if "gpu" in r)
     version = f"{first['cuda'] // 1000}.{first['cuda'] % 1000 // 10}"

@@ -15,7 +15,6 @@ from polybench.runner.errors import RunnerError
 ROOT = Path(__file__).resolve().parents[1]
 DATASETS = ("mini", "small", "medium", "large", "extralarge")
 SIZES = {"int": 4, "float": 4, "double": 8}
-_FAMILY_OF_FOLDER = {"suite": "polybench"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def _read(table: Path) -> list[Entry]:
 
 
 def _entry(table: Path, name: str, values: Any) -> Entry:
-    family = _FAMILY_OF_FOLDER.get(table.parent.name, table.parent.name)
+    family = table.parent.name
     try:
         entry = Entry(
             family=family,

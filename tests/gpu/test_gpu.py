@@ -16,7 +16,7 @@ from polytile.runtime.engine import on_gpu
 
 pytestmark = pytest.mark.skipif(driver_arch() is None, reason="no GPU that the CUDA driver can use")
 needs_cupy = pytest.mark.skipif(not cupy_available(), reason="CuPy cannot be used")
-SUITE = Path(__file__).resolve().parents[2] / "polybench" / "suite"
+SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"
 
 SOURCE = """
 void kernel(int n, int m, double a, double y[n], double A[n][m], double *x)

@@ -10,7 +10,7 @@ import polytile
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator import host_compiler
 
-SUITE = Path(__file__).parents[2] / "polybench" / "suite"
+SUITE = Path(__file__).parents[2] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
 SIZES = (0, 1, 2, 5, 33, 70)
 # (element type, tile sizes, strict)

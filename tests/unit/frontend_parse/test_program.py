@@ -13,7 +13,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.program import read_program
 from polytile.frontend.source import read_regions
 
-SUITE = sorted((Path(__file__).parents[3] / "polybench" / "suite").glob("*.c"))
+SUITE = sorted((Path(__file__).parents[3] / "polybench" / "polybench").glob("*.c"))
 TWO = """#include <stdio.h>
 int scop_count;
 int f_scop0;

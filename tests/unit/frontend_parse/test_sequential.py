@@ -16,7 +16,7 @@ from polytile.frontend.program import read_program
 from polytile.ir.scop import Scop
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-SUITE = sorted((Path(__file__).parents[3] / "polybench" / "suite").glob("*.c"))
+SUITE = sorted((Path(__file__).parents[3] / "polybench" / "polybench").glob("*.c"))
 
 PROGRAMS = {
     "views": """

@@ -11,7 +11,7 @@ import pytest
 
 import polytile
 
-SUITE = Path(__file__).parents[3] / "polybench" / "suite"
+SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
 
 
