@@ -27,7 +27,7 @@ def main(folder: Path) -> int:
     try:
         work(job, row, folder)
     except (PolytileError, RunnerError) as error:
-        row["error"] = " ".join(str(error).split())
+        row["error"] = " ".join(str(error).removeprefix("polytile: error: ").split())
     except Exception as error:
         row["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
     partial = folder / "row.part"

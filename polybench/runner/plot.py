@@ -32,17 +32,19 @@ def draw(lines: Sequence[Line], path: Path) -> None:
     if not lines:
         raise RunnerError("there is no time to plot")
     plt = _pyplot()
-    groups = list(dict.fromkeys((x.row["dtype"], x.row["dataset"]) for x in lines))
-    longest = max(sum((x.row["dtype"], x.row["dataset"]) == g for x in lines) for g in groups)
-    size = (6.5 * len(groups), 1.6 + ROW_INCHES * longest)
-    figure, axes = plt.subplots(1, len(groups), figsize=size, squeeze=False, layout="constrained")
-    for axis, group in zip(axes[0], groups, strict=True):
-        chosen = [x for x in lines if (x.row["dtype"], x.row["dataset"]) == group]
-        _panel(axis, chosen, f"{group[0]}, {group[1]}")
-    entries = {label: h for a in axes[0] for h, label in zip(*a.get_legend_handles_labels(), strict=True)}
-    figure.legend(
-        entries.values(), entries.keys(), loc="outside lower center", ncols=min(8, len(entries)), frameon=False
-    )
+    groups = list(dict.fromkeys(x.row["dtype"] for x in lines))
+    longest = max(sum(x.row["dtype"] == group for x in lines) for group in groups)
+    across, down = min(2, len(groups)), -(-len(groups) // 2)
+    size = (6.5 * across, 0.6 + (1.0 + ROW_INCHES * longest) * down)
+    figure, axes = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
+    panels = list(axes.flat)
+    for axis, group in zip(panels, groups, strict=False):
+        _panel(axis, [x for x in lines if x.row["dtype"] == group], group)
+    for axis in panels[len(groups) :]:
+        axis.set_axis_off()
+    entries = {label: h for a in panels for h, label in zip(*a.get_legend_handles_labels(), strict=True)}
+    columns = min(8, len(entries))
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=columns, frameon=False)
     try:
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
@@ -73,15 +75,27 @@ def _panel(axis: Any, lines: Sequence[Line], title: str) -> None:
         axis.scatter(*zip(*points, strict=True), marker=marker, s=26, color=colour, label=name, zorder=2)
     axis.scatter([x.ms for x in lines], heights, s=44, color=OURS, label="polytile", zorder=3)
     axis.set_xscale("log")
-    axis.set_yticks(list(heights), [x.label for x in lines], fontsize=8)
+    axis.set_yticks(list(heights), _labels(lines), fontsize=8)
     axis.set_ylim(len(lines) - 0.4, -0.6)
     axis.set_xlabel("milliseconds (left is faster)")
-    axis.set_title(title, fontsize=10, loc="left")
+    axis.set_title(f"{title}, {_usual(lines)}", fontsize=10, loc="left")
     axis.grid(axis="x", color="#e5e5e5", linewidth=0.7)
     axis.set_axisbelow(True)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
     axis.tick_params(axis="y", length=0)
+
+
+def _usual(lines: Sequence[Line]) -> str:
+    """The size of most of the programs."""
+    sizes = [str(x.row["dataset"]) for x in lines]
+    return max(dict.fromkeys(sizes), key=sizes.count)
+
+
+def _labels(lines: Sequence[Line]) -> list[str]:
+    """The programs; those that are not at the size of most of them say so."""
+    usual = _usual(lines)
+    return [x.label if x.row["dataset"] == usual else f"{x.label} ({x.row['dataset']})" for x in lines]
 
 
 def _others(lines: Sequence[Line]) -> dict[str, list[tuple[float, int]]]:

@@ -83,4 +83,5 @@ def _check_machine(place: str, *, metrics: bool) -> None:
         if not (place == "cpu" and metrics) and shutil.which(c_compiler()[0]) is None:
             raise RunnerError(f"the C compiler {c_compiler()[0]!r} was not found", status=EXIT_MACHINE)
     except DeviceError as error:
-        raise RunnerError(" ".join(str(error).split()), status=EXIT_MACHINE) from error
+        reason = " ".join(str(error).removeprefix("polytile: error: ").split())
+        raise RunnerError(reason, status=EXIT_MACHINE) from error
