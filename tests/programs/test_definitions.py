@@ -219,11 +219,11 @@ def nussinov(a, n):
 
 # ---- The tests ---------------------------------------------------------------------------------
 
-@needs_cc
-@pytest.mark.parametrize("data_type", ["double", "float"])
 PROGRAMS.update({name: TABLE[name] for name in TABLE if name in DEFINITIONS})
 
 
+@needs_cc
+@pytest.mark.parametrize("data_type", ["double", "float"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program_computes_its_definition(name, data_type, tmp_path):
     sizes = sizes_of(name)
