@@ -15,7 +15,7 @@ from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.pool import Pool
 from polybench.runner.rows import FORMAT, Row
 from polybench.runner.show import progress
-from polybench.runner.tables import ROOT, Entry
+from polybench.runner.tables import Entry
 
 SUPPORT = Path(__file__).resolve().parent / "support"
 KIND = "polytile benchmark export"
@@ -27,7 +27,7 @@ def export(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     """Write the folder; programs that cannot be compiled are failed rows of its manifest."""
     if not entries:
         raise RunnerError("there is no program to export")
-    target = prepare(chosen.folder)
+    target = prepare(chosen.folder, chosen.root)
     done: list[Row] = []
     work = [
         _work(chosen, target, entry, dtype, schedule)
@@ -46,7 +46,7 @@ def export(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     return EXIT_FAILED if failed else 0
 
 
-def prepare(folder: Path) -> Path:
+def prepare(folder: Path, root: Path) -> Path:
     """A new folder with what all programs share; raises RunnerError when it is not empty."""
     target = folder.resolve()
     try:
@@ -55,23 +55,22 @@ def prepare(folder: Path) -> Path:
             raise RunnerError(f"{folder} is not empty: export writes a new folder")
         for name in ("driver.h", "Makefile", "run.sh"):
             shutil.copy(SUPPORT / name, target / name)
-        for header in [*ROOT.glob("*.h"), *ROOT.glob("*/*.h")]:
-            _copy(header, target)
+        for header in [*root.glob("*.h"), *root.glob("*/*.h")]:
+            _copy(header, root, target)
     except OSError as error:
         raise RunnerError(f"{error.filename or folder}: {error.strerror}") from error
     return target
 
 
-def _copy(path: Path, target: Path) -> None:
+def _copy(path: Path, root: Path, target: Path) -> None:
     """Copy a file of a family to where the includes of the original programs find it."""
-    if ROOT in path.parents:
-        place = target / "source" / path.relative_to(ROOT)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, place)
+    place = target / "source" / path.relative_to(root)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, place)
 
 
 def _work(chosen: argparse.Namespace, target: Path, entry: Entry, dtype: str, schedule: str) -> tuple[Row, Row]:
-    _copy(entry.path, target)
+    _copy(entry.path, chosen.root, target)
     job = {
         "root": str(chosen.root),
         "file": entry.file,

@@ -1,0 +1,20 @@
+"""The committed figures: no change of the compiler makes one worse unseen."""
+
+from __future__ import annotations
+
+import pytest
+
+from polybench.runner import cli
+from polybench.runner.rows import read
+from polybench.runner.tables import ROOT
+
+BASELINE = ROOT / "baselines" / "metrics-classic.jsonl"
+
+
+def test_no_figure_is_worse_than_the_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = read(BASELINE)
+    programs = dict.fromkeys(r["program"] for r in rows)
+    (dataset,) = {r["dataset"] for r in rows}
+    what = ["--dataset", dataset, "--dtype", "double", "--jobs", "2"]
+    status = cli.main(["run", *programs, *what, "--on", "cpu", "--metrics", "--compare", str(BASELINE)])
+    assert status == 0, capsys.readouterr().out

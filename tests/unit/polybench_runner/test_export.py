@@ -1,0 +1,118 @@
+"""Exported folders: complete, buildable by make, and read back with their version checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from polybench.runner import cli
+from polybench.runner.rows import read
+
+FOLDER = "tiny-scale-double-classic"
+FAKE_NVCC = """#!/bin/sh
+# Stands for nvcc: the last argument is the executable to write.
+for last; do :; done
+printf '#!/bin/sh\\n%s\\n' "$FAKE_DRIVER" >"$last"
+chmod +x "$last"
+"""
+MEASURED = '"median_ms": 2.0, "spread": 0.1, "runs": 7, "launches": 1, "first_s": 0.5, "validated": []'
+
+
+@pytest.fixture
+def exported(family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cli, "ROOT", family)
+    target = tmp_path / "out"
+    assert cli.main(["export", str(target), "tiny", "--dtype", "double"]) == 1  # one program is refused
+    return target
+
+
+def run_script(folder: Path, driver: str) -> subprocess.CompletedProcess[str]:
+    """run.sh with something else in place of the compiled driver."""
+    nvcc = folder.parent / "nvcc"
+    nvcc.write_text(FAKE_NVCC)
+    nvcc.chmod(0o755)
+    environment = {**os.environ, "NVCC": str(nvcc), "FAKE_DRIVER": driver, "TIMEOUT": "1"}
+    return subprocess.run([folder / "run.sh"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+needs_make = pytest.mark.skipif(
+    shutil.which("make") is None or shutil.which("cc") is None, reason="make and cc are needed"
+)
+
+
+def test_the_folder_is_complete(exported: Path, tmp_path: Path) -> None:
+    files = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
+    names = ("driver.cu", "reference.c", "wide.c", "head", "scale_kernel.cu", "scale_kernel.h", "scale_host.c")
+    assert {"Makefile", "run.sh", "driver.h", "manifest.json", "source/tiny/scale.c"} <= files
+    assert {f"{FOLDER}/{name}" for name in names} <= files
+    assert not any("refused" in f for f in files if not f.startswith("source/"))
+    driver = (exported / FOLDER / "driver.cu").read_text()
+    assert 'bench::Array<double> v0("x", {10}, 0, 1, {true, true, true, false});' in driver
+    assert str(tmp_path) not in "".join(p.read_text() for p in exported.rglob("*") if p.is_file())
+
+
+@needs_make
+def test_results_come_back(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished = run_script(exported, f"echo '{MEASURED}'")
+    assert finished.returncode == 0, finished.stderr + (exported / "make.log").read_text()
+    capsys.readouterr()
+    rows = tmp_path / "rows.jsonl"
+    assert cli.main(["import", str(exported), "--json", str(rows)]) == 1
+    found = {r["program"]: r for r in read(rows)}
+    scale = found["tiny/scale"]
+    assert (scale["on"], scale["dataset"], scale["median_ms"]) == ("gpu", "mini", 2.0)
+    assert scale["cold_s"] >= scale["first_s"] + scale["compile_s"] and scale["nvcc_s"] > 0
+    assert "not affine" in found["tiny/refused"]["error"]
+    assert "1 of 2 passed" in capsys.readouterr().out
+
+
+@needs_make
+@pytest.mark.parametrize(
+    ("driver", "reason"),
+    [
+        ("kill -9 $$", "it ended with status|timeout"),
+        ("sleep 20", "timeout: did not end within 1 s"),
+        ("exit 5", "it ended with status 5"),
+        ("exit 0", "it printed nothing"),
+        ('echo \'"error": "3 of 10 elements of x differ"\'; exit 3', "3 of 10 elements"),
+    ],
+)
+def test_a_driver_that_fails_is_a_failed_row(exported: Path, driver: str, reason: str) -> None:
+    finished = run_script(exported, driver)
+    assert finished.returncode == 1 and "1 failed" in finished.stderr
+    (row,) = read(exported / "results.jsonl")
+    assert any(part in row["error"] for part in reason.split("|"))
+
+
+def test_a_missing_nvcc(exported: Path) -> None:
+    environment = {**os.environ, "NVCC": "no-such-nvcc"}
+    finished = subprocess.run(
+        [exported / "run.sh"], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert finished.returncode == 4
+    assert finished.stderr == "run.sh: no-such-nvcc was not found: put it on PATH or set NVCC\n"
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    capsys.readouterr()
+    assert cli.main([str(a) for a in arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_folders_that_are_no_results(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "has no results yet" in refused(capsys, "import", exported)
+    assert "is no exported folder" in refused(capsys, "import", tmp_path)
+    assert "is not empty" in refused(capsys, "export", exported, "tiny")
+    manifest = exported / "manifest.json"
+    content = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**content, "format": 0}))
+    assert "exported by another version (format 0" in refused(capsys, "import", exported)
+    manifest.write_text(json.dumps({"kind": "else"}))
+    assert "is no manifest" in refused(capsys, "import", exported)
+    manifest.write_text("{")
+    assert "broken JSON" in refused(capsys, "import", exported)
