@@ -30,7 +30,7 @@
 #define TWO_MU_LA(i, j, k) (2 * mu[i][j][k] + la[i][j][k])
 #define WEIGHT(c, m, i, j, k) (c(i, j, k) * m[i][j][k] * m1[i][j][k])
 
-/* What is differentiated along y, x, z, x, z and y; stx and sty are the stretchings in the centre. */
+/* What is differentiated; stx and sty are the stretchings in the centre. */
 #define TERM_YX(i, j, k) (WEIGHT(MU, m1, i, j, k) * SLOPE_X(u2, i, j, k))
 #define TERM_XY(i, j, k) (WEIGHT(LA, m1, i, j, k) * SLOPE_Y(u2, i, j, k))
 #define TERM_ZX(i, j, k)                                              \
@@ -71,9 +71,9 @@ static void derivative(int nx, int ny, int nz, DATA_TYPE c1, DATA_TYPE c2, DATA_
             for (int k = 2; k < nz - 2; k++) {
                 DATA_TYPE stx = sx[i];
                 DATA_TYPE sty = sy[j];
-                r[i][j][k] += DIFFERENCE_Y(TERM_YX) + DIFFERENCE_X(TERM_XY) + DIFFERENCE_Z(TERM_ZX) +
-                              sty * DIFFERENCE_X(TERM_XZ) + DIFFERENCE_Z(TERM_ZY) +
-                              DIFFERENCE_Y(TERM_YZ);
+                r[i][j][k] += DIFFERENCE_Y(TERM_YX) + DIFFERENCE_X(TERM_XY) +
+                              DIFFERENCE_Z(TERM_ZX) + sty * DIFFERENCE_X(TERM_XZ) +
+                              DIFFERENCE_Z(TERM_ZY) + DIFFERENCE_Y(TERM_YZ);
             }
 #pragma endscop
 }
@@ -83,21 +83,23 @@ int main(void)
     int nx = NX;
     int ny = NY;
     int nz = NZ;
-    DATA_TYPE(*r)[ny][nz] = stencil_field("r", 1, nx, ny, nz);
-    DATA_TYPE(*u1)[ny][nz] = stencil_field("u1", 2, nx, ny, nz);
-    DATA_TYPE(*u2)[ny][nz] = stencil_field("u2", 3, nx, ny, nz);
-    DATA_TYPE(*u3)[ny][nz] = stencil_field("u3", 4, nx, ny, nz);
-    DATA_TYPE(*mu)[ny][nz] = stencil_field("mu", 5, nx, ny, nz);
-    DATA_TYPE(*la)[ny][nz] = stencil_field("la", 6, nx, ny, nz);
-    DATA_TYPE(*m1)[ny][nz] = stencil_field("m1", 7, nx, ny, nz);
-    DATA_TYPE(*m2)[ny][nz] = stencil_field("m2", 8, nx, ny, nz);
-    DATA_TYPE(*m3)[ny][nz] = stencil_field("m3", 9, nx, ny, nz);
-    DATA_TYPE(*m4)[ny][nz] = stencil_field("m4", 10, nx, ny, nz);
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nz)];
+    plane *r = stencil_field("r", 1, nx, ny, nz);
+    plane *u1 = stencil_field("u1", 2, nx, ny, nz);
+    plane *u2 = stencil_field("u2", 3, nx, ny, nz);
+    plane *u3 = stencil_field("u3", 4, nx, ny, nz);
+    plane *mu = stencil_field("mu", 5, nx, ny, nz);
+    plane *la = stencil_field("la", 6, nx, ny, nz);
+    plane *m1 = stencil_field("m1", 7, nx, ny, nz);
+    plane *m2 = stencil_field("m2", 8, nx, ny, nz);
+    plane *m3 = stencil_field("m3", 9, nx, ny, nz);
+    plane *m4 = stencil_field("m4", 10, nx, ny, nz);
     DATA_TYPE *sx = stencil_field("sx", 11, nx, 1, 1);
     DATA_TYPE *sy = stencil_field("sy", 12, ny, 1, 1);
 
     polybench_start_instruments;
-    derivative(nx, ny, nz, SCALAR_VAL(0.32), SCALAR_VAL(0.43), sx, sy, u1, u2, u3, mu, la, m1, m2, m3, m4, r);
+    derivative(nx, ny, nz, SCALAR_VAL(0.32), SCALAR_VAL(0.43), sx, sy, u1, u2, u3, mu, la, m1, m2,
+               m3, m4, r);
     polybench_stop_instruments;
     polybench_print_instruments;
 

@@ -59,24 +59,25 @@ int main(void)
     int nz = NZ;
     int ny = NY;
     int nx = NX;
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nx)];
     size_t count = (size_t) nz * ny * nx;
-    DATA_TYPE(*mx)[ny][nx] = stencil_field("mx", 1, nz, ny, nx);
-    DATA_TYPE(*my)[ny][nx] = stencil_field("my", 2, nz, ny, nx);
-    DATA_TYPE(*mz)[ny][nx] = stencil_field("mz", 3, nz, ny, nx);
-    DATA_TYPE(*e)[ny][nx] = stencil_field("e", 4, nz, ny, nx);
-    DATA_TYPE(*u)[ny][nx] = stencil_field("u", 5, nz, ny, nx);
-    DATA_TYPE(*v)[ny][nx] = stencil_field("v", 6, nz, ny, nx);
-    DATA_TYPE(*w)[ny][nx] = stencil_field("w", 7, nz, ny, nx);
-    DATA_TYPE(*p)[ny][nx] = stencil_field("p", 8, nz, ny, nx);
-    DATA_TYPE(*F0)[ny][nx] = stencil_field("F0", 9, nz, ny, nx);
-    DATA_TYPE(*F1)[ny][nx] = stencil_field("F1", 10, nz, ny, nx);
-    DATA_TYPE(*F2)[ny][nx] = stencil_field("F2", 11, nz, ny, nx);
-    DATA_TYPE(*F3)[ny][nx] = stencil_field("F3", 12, nz, ny, nx);
-    DATA_TYPE(*F4)[ny][nx] = stencil_field("F4", 13, nz, ny, nx);
+    plane *mx = stencil_field("mx", 1, nz, ny, nx);
+    plane *my = stencil_field("my", 2, nz, ny, nx);
+    plane *mz = stencil_field("mz", 3, nz, ny, nx);
+    plane *e = stencil_field("e", 4, nz, ny, nx);
+    plane *u = stencil_field("u", 5, nz, ny, nx);
+    plane *v = stencil_field("v", 6, nz, ny, nx);
+    plane *w = stencil_field("w", 7, nz, ny, nx);
+    plane *p = stencil_field("p", 8, nz, ny, nx);
+    plane *F0 = stencil_field("F0", 9, nz, ny, nx);
+    plane *F1 = stencil_field("F1", 10, nz, ny, nx);
+    plane *F2 = stencil_field("F2", 11, nz, ny, nx);
+    plane *F3 = stencil_field("F3", 12, nz, ny, nx);
+    plane *F4 = stencil_field("F4", 13, nz, ny, nx);
 
     polybench_start_instruments;
-    hypterm(nz, ny, nx, SCALAR_VAL(0.01), SCALAR_VAL(0.02), SCALAR_VAL(0.03), mx, my, mz, e, u, v, w, p,
-            F0, F1, F2, F3, F4);
+    hypterm(nz, ny, nx, SCALAR_VAL(0.01), SCALAR_VAL(0.02), SCALAR_VAL(0.03), mx, my, mz, e, u, v, w,
+            p, F0, F1, F2, F3, F4);
     polybench_stop_instruments;
     polybench_print_instruments;
 

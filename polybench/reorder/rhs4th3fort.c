@@ -123,23 +123,24 @@ int main(void)
     int nz = NZ;
     int ny = NY;
     int nx = NX;
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nx)];
     DATA_TYPE h = SCALAR_VAL(3.7);
     size_t count = (size_t) nz * ny * nx;
-    DATA_TYPE(*u0)[ny][nx] = stencil_field("u0", 1, nz, ny, nx);
-    DATA_TYPE(*u1)[ny][nx] = stencil_field("u1", 2, nz, ny, nx);
-    DATA_TYPE(*u2)[ny][nx] = stencil_field("u2", 3, nz, ny, nx);
-    DATA_TYPE(*mu)[ny][nx] = stencil_field("mu", 4, nz, ny, nx);
-    DATA_TYPE(*la)[ny][nx] = stencil_field("la", 5, nz, ny, nx);
-    DATA_TYPE(*R0)[ny][nx] = stencil_field("R0", 6, nz, ny, nx);
-    DATA_TYPE(*R1)[ny][nx] = stencil_field("R1", 7, nz, ny, nx);
-    DATA_TYPE(*R2)[ny][nx] = stencil_field("R2", 8, nz, ny, nx);
+    plane *u0 = stencil_field("u0", 1, nz, ny, nx);
+    plane *u1 = stencil_field("u1", 2, nz, ny, nx);
+    plane *u2 = stencil_field("u2", 3, nz, ny, nx);
+    plane *mu = stencil_field("mu", 4, nz, ny, nx);
+    plane *la = stencil_field("la", 5, nz, ny, nx);
+    plane *R0 = stencil_field("R0", 6, nz, ny, nx);
+    plane *R1 = stencil_field("R1", 7, nz, ny, nx);
+    plane *R2 = stencil_field("R2", 8, nz, ny, nx);
     DATA_TYPE *sx = stencil_field("sx", 9, nx, 1, 1);
     DATA_TYPE *sy = stencil_field("sy", 10, ny, 1, 1);
     DATA_TYPE *sz = stencil_field("sz", 11, nz, 1, 1);
 
     polybench_start_instruments;
-    rhs4th3fort(nz, ny, nx, SCALAR_VAL(1.0), SCALAR_VAL(1.0) / (h * h), sx, sy, sz, u0, u1, u2, mu, la,
-                R0, R1, R2);
+    rhs4th3fort(nz, ny, nx, SCALAR_VAL(1.0), SCALAR_VAL(1.0) / (h * h), sx, sy, sz, u0, u1, u2, mu,
+                la, R0, R1, R2);
     polybench_stop_instruments;
     polybench_print_instruments;
 

@@ -90,11 +90,12 @@ int main(void)
     int nz = NZ;
     int ny = NY;
     int nx = NX;
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nx)];
     DATA_TYPE *c1 = polybench_alloc_data((size_t) tsteps, sizeof *c1);
     DATA_TYPE *c2 = polybench_alloc_data((size_t) tsteps, sizeof *c2);
-    DATA_TYPE(*A)[nz][ny][nx] = polybench_alloc_data(3, sizeof *A);
-    DATA_TYPE(*RHS)[ny][nx];
-    DATA_TYPE(*Dinv)[ny][nx];
+    plane(*A)[POLYBENCH_EXTENT(nz)] = polybench_alloc_data(3, sizeof *A);
+    plane *RHS;
+    plane *Dinv;
 
     coefficients(tsteps, c1, c2);
     init_iterates(nz, ny, nx, A);

@@ -50,19 +50,21 @@ int main(void)
     int nz = NZ;
     int ny = NY;
     int nx = NX;
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nx)];
     size_t count = (size_t) nz * ny * nx;
-    DATA_TYPE(*X)[ny][nx] = stencil_field("X", 1, nz, ny, nx);
-    DATA_TYPE(*Y)[ny][nx] = stencil_field("Y", 2, nz, ny, nx);
-    DATA_TYPE(*Z)[ny][nx] = stencil_field("Z", 3, nz, ny, nx);
-    DATA_TYPE(*OX)[ny][nx] = stencil_field("OX", 4, nz, ny, nx);
-    DATA_TYPE(*OY)[ny][nx] = stencil_field("OY", 5, nz, ny, nx);
-    DATA_TYPE(*OZ)[ny][nx] = stencil_field("OZ", 6, nz, ny, nx);
-    DATA_TYPE(*CX)[ny][nx] = polybench_alloc_data((size_t) nz, sizeof *CX);
-    DATA_TYPE(*CY)[ny][nx] = polybench_alloc_data((size_t) nz, sizeof *CY);
-    DATA_TYPE(*CZ)[ny][nx] = polybench_alloc_data((size_t) nz, sizeof *CZ);
+    plane *X = stencil_field("X", 1, nz, ny, nx);
+    plane *Y = stencil_field("Y", 2, nz, ny, nx);
+    plane *Z = stencil_field("Z", 3, nz, ny, nx);
+    plane *OX = stencil_field("OX", 4, nz, ny, nx);
+    plane *OY = stencil_field("OY", 5, nz, ny, nx);
+    plane *OZ = stencil_field("OZ", 6, nz, ny, nx);
+    plane *CX = polybench_alloc_data((size_t) nz, sizeof *CX);
+    plane *CY = polybench_alloc_data((size_t) nz, sizeof *CY);
+    plane *CZ = polybench_alloc_data((size_t) nz, sizeof *CZ);
 
     polybench_start_instruments;
-    curl(nz, ny, nx, SCALAR_VAL(0.3), SCALAR_VAL(0.5), SCALAR_VAL(0.7), X, Y, Z, CX, CY, CZ, OX, OY, OZ);
+    curl(nz, ny, nx, SCALAR_VAL(0.3), SCALAR_VAL(0.5), SCALAR_VAL(0.7), X, Y, Z, CX, CY, CZ,
+         OX, OY, OZ);
     polybench_stop_instruments;
     polybench_print_instruments;
 

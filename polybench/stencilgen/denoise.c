@@ -35,12 +35,13 @@ static void denoise(int tsteps, int nx, int ny, int nz, DATA_TYPE u[2][nx][ny][n
         for (int i = 1; i < nx - 1; i++)
             for (int j = 1; j < ny - 1; j++)
                 for (int k = 1; k < nz - 1; k++)
-                    g[i][j][k] = SCALAR_VAL(1.0) / SQRT_FUN(EPSILON + SQUARE(U(0, 0, 0) - U(-1, 0, 0)) +
-                                                            SQUARE(U(0, 0, 0) - U(1, 0, 0)) +
-                                                            SQUARE(U(0, 0, 0) - U(0, -1, 0)) +
-                                                            SQUARE(U(0, 0, 0) - U(0, 1, 0)) +
-                                                            SQUARE(U(0, 0, 0) - U(0, 0, -1)) +
-                                                            SQUARE(U(0, 0, 0) - U(0, 0, 1)));
+                    g[i][j][k] =
+                        SCALAR_VAL(1.0) / SQRT_FUN(EPSILON + SQUARE(U(0, 0, 0) - U(-1, 0, 0)) +
+                                                   SQUARE(U(0, 0, 0) - U(1, 0, 0)) +
+                                                   SQUARE(U(0, 0, 0) - U(0, -1, 0)) +
+                                                   SQUARE(U(0, 0, 0) - U(0, 1, 0)) +
+                                                   SQUARE(U(0, 0, 0) - U(0, 0, -1)) +
+                                                   SQUARE(U(0, 0, 0) - U(0, 0, 1)));
         for (int i = 1; i < nx - 1; i++)
             for (int j = 1; j < ny - 1; j++)
                 for (int k = 1; k < nz - 1; k++) {
@@ -67,9 +68,10 @@ int main(void)
     int nx = NX;
     int ny = NY;
     int nz = NZ;
-    DATA_TYPE(*u)[nx][ny][nz] = stencil_planes("u", 1, nx, ny, nz);
-    DATA_TYPE(*f)[ny][nz] = stencil_field("f", 2, nx, ny, nz);
-    DATA_TYPE(*g)[ny][nz] = polybench_alloc_data((size_t) nx, sizeof *g);
+    typedef DATA_TYPE plane[POLYBENCH_EXTENT(ny)][POLYBENCH_EXTENT(nz)];
+    plane(*u)[POLYBENCH_EXTENT(nx)] = stencil_planes("u", 1, nx, ny, nz);
+    plane *f = stencil_field("f", 2, nx, ny, nz);
+    plane *g = polybench_alloc_data((size_t) nx, sizeof *g);
 
     for (int i = 0; i < nx; i++)
         for (int j = 0; j < ny; j++)

@@ -38,7 +38,7 @@ int main(void)
     int tsteps = TSTEPS;
     int nx = NX;
     int ny = NY;
-    DATA_TYPE(*A)[nx][ny] = stencil_planes("A", 1, nx, ny, 1);
+    DATA_TYPE(*A)[POLYBENCH_EXTENT(nx)][POLYBENCH_EXTENT(ny)] = stencil_planes("A", 1, nx, ny, 1);
 
     polybench_start_instruments;
     gradient(tsteps, nx, ny, A);
