@@ -23,6 +23,7 @@ from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.legality import BarrierReason, Proof, prove
+from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu
 from polytile.scheduling.select import best
@@ -76,6 +77,13 @@ def find_dependences(state: Compilation) -> Compilation:
     gets a small part of the budget."""
     operations = max(state.options.max_operations, MAX_OPERATIONS) // ARRAY_SHARE
     return replace(state, dependences=analyse(state.scop, operations))
+
+
+def separate_purposes(state: Compilation) -> Compilation:
+    """A variable for each purpose that one serves; the dependences are found anew."""
+    assert state.dependences is not None
+    scop = split_live_ranges(state.scop, state.dependences)
+    return state if scop is state.scop else find_dependences(replace(state, scop=scop))
 
 
 def expand_storage(state: Compilation) -> Compilation:
@@ -178,6 +186,7 @@ def _named(scop: Scop, name: str) -> str:
 
 STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
     ("dependences", find_dependences),
+    ("live ranges", separate_purposes),
     ("expansion", expand_storage),
     ("schedule", find_schedule),
     ("legality", prove_schedule),

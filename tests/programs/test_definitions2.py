@@ -219,6 +219,7 @@ def checks_of(family: str) -> Any:
     spec.loader.exec_module(module)
     tables = [tomllib.loads(path.read_text()) for path in (POLYBENCH / family).glob("programs*.toml")]
     module.SUITE = POLYBENCH / family
+    module.TABLE = {name: table[name] for table in tables for name in table}
     module.DEFINITIONS = DEFINITIONS[family]
     module.PROGRAMS = {name: table[name] for table in tables for name in table if name in DEFINITIONS[family]}
     module.SIZES |= {"NM": 12, "W": 12, "H": 7, "NUMX": 12, "NUMK": 7, "NZ": 5}
