@@ -60,6 +60,7 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
         from polybench.runner.device import measure
 
         row.update(measure(program, job, folder))
+        row["cold_s"] = round(row["cold_s"] + row["compile_s"], 3)
     elif job["on"] == "export":
         from polybench.runner.export import export_program
 

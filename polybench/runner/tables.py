@@ -77,10 +77,9 @@ def _read(table: Path) -> list[Entry]:
 
 
 def _entry(table: Path, name: str, values: Any) -> Entry:
-    family = table.parent.name
     try:
         entry = Entry(
-            family=family,
+            family=table.parent.name,
             name=name,
             path=table.parent / values["file"],
             ctype=values["type"],
