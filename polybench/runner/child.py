@@ -74,9 +74,10 @@ def _complete(program: Program, text: str) -> None:
     if not program.scops:
         raise RunnerError("there is no SCoP")
     left = next((s for s in program.scops if s.program is None), None)
-    if left is not None or not text:
-        reason = "; ".join(r.message for r in left.remarks) if left is not None else ""
-        raise RunnerError(f"{left.name if left else 'the program'} stays on the host: {reason}")
+    if left is not None:
+        raise RunnerError(left.remarks[-1].message if left.remarks else f"{left.name} stays on the host")
+    if not text:
+        raise RunnerError("there is no kernel")
 
 
 def _emulate(program: Program, sizes: Mapping[str, int]) -> Row:

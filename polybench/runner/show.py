@@ -49,7 +49,8 @@ class Progress:
         if self._bar is None:
             print(line(row), flush=True)
             return
-        self._bar.console.print(line(row), markup=False, highlight=False, style="red" if failed(row) else None)
+        style = "red" if failed(row) else None
+        self._bar.console.print(line(row), markup=False, highlight=False, soft_wrap=True, style=style)
         self._bar.advance(self._task)
 
 
