@@ -80,8 +80,11 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 
 
 def _only_place(scop: Scop, array: Array, places: list[_Place]) -> _Place | None:
-    """The kernel that all accesses of an array are in."""
-    users = _accesses(scop, array, *AccessKind).domain()
+    """The kernel that all statements that mention an array are in, be it in a branch that never runs."""
+    users = isl.UnionSet.empty(scop.context.get_space())
+    for statement in scop.statements:
+        if any(a.array == array.name for a in statement.accesses):
+            users = users.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
     if users.is_empty():
         return None
     return next((p for p in places if users.is_subset(p.domain)), None)
