@@ -121,7 +121,10 @@ def _private(
 
 def _same(pairs: isl.UnionMap, place: isl.UnionMap) -> isl.UnionMap:
     """The pairs of instances that run at one place."""
-    return pairs.intersect(place.apply_range(place.reverse()))
+    users = pairs.domain().union(pairs.range())
+    if users.is_empty():
+        return pairs
+    return pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_map(place.intersect_domain(users)))
 
 
 def _smaller(accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int) -> isl.UnionMap:
@@ -149,11 +152,13 @@ def _keeps_flow(
     def smaller(*kinds: AccessKind) -> isl.UnionMap:
         return _smaller(_accesses(scop, array, *kinds), place, keeps, array.rank)
 
+    reads, must, may = (smaller(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
+    users = reads.union(must).union(may).domain()
     info = (
-        isl.UnionAccessInfo.from_sink(smaller(AccessKind.READ))
-        .set_must_source(smaller(AccessKind.WRITE))
-        .set_may_source(smaller(AccessKind.MAY_WRITE))
-        .set_schedule(schedule.tree)
+        isl.UnionAccessInfo.from_sink(reads)
+        .set_must_source(must)
+        .set_may_source(may)
+        .set_schedule(schedule.tree.intersect_domain(users))
     )
     return bool(info.compute_flow().get_may_dependence().is_equal(flow))
 

@@ -82,9 +82,12 @@ def _flow(
     scop: Scop, sinks: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap, kill: isl.UnionMap | None = None
 ) -> isl.UnionFlow:
     info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(must).set_may_source(may)
+    users = sinks.union(must).union(may).domain()
     if kill is not None and not kill.is_empty():
         info = info.set_kill(kill)
-    return info.set_schedule(scop.schedule).compute_flow()
+        users = users.union(kill.domain())
+    # isl walks the whole tree for each pair of statements; the order of the others does not matter.
+    return info.set_schedule(scop.schedule.intersect_domain(users)).compute_flow()
 
 
 def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayDependences:
@@ -116,7 +119,7 @@ def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) ->
 
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
     """Every pair of accesses to one element of which one writes, in the source's order."""
-    order = scop.schedule.get_map()
+    order = scop.schedule.intersect_domain(reads.union(writes).domain()).get_map()
     before = order.lex_lt_union_map(order)
 
     def pairs(first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
