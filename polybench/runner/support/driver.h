@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cuda_runtime.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -352,6 +355,29 @@ inline void compare(const Scop &scop, const std::vector<double> &allowed, Times 
     }
 }
 
+// The GPU for one program at a time, when programs run side by side: the lock of the file that POLYTILE_GPU_LOCK names.
+class GpuTurn {
+public:
+    GpuTurn()
+    {
+        const char *path = std::getenv("POLYTILE_GPU_LOCK");
+        if (path == nullptr) return;
+        file = open(path, O_CREAT | O_RDWR, 0666);
+        if (file < 0 || flock(file, LOCK_EX) != 0) fail(std::string("cannot lock ") + path);
+    }
+
+    GpuTurn(const GpuTurn &) = delete;
+    GpuTurn &operator=(const GpuTurn &) = delete;
+
+    ~GpuTurn()
+    {
+        if (file >= 0) close(file);
+    }
+
+private:
+    int file = -1;
+};
+
 inline void run(const Scop &scop, std::uint64_t seed, int runs, Times &times)
 {
     double seconds = run_sequential(scop, seed, Style::signed_values);
@@ -362,6 +388,7 @@ inline void run(const Scop &scop, std::uint64_t seed, int runs, Times &times)
     const std::vector<double> allowed = tolerances(scop, seconds);
     times.sequential += 1e3 * seconds;
 
+    const GpuTurn turn;
     double start = now();
     for (AnyArray *a : scop.arrays) a->upload();
     times.in += 1e3 * (now() - start);

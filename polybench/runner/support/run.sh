@@ -1,14 +1,12 @@
 #!/bin/sh
 # Builds and runs every program of this folder; appends one JSON line each to results.jsonl.
 # TIMEOUT: seconds for each program (900). JOBS: parallel builds (all cores). NVCC, CC, ARCH: see the Makefile.
+# PARALLEL: programs at a time (1): their sequential references run side by side, the GPU serves one of them at a time.
 cd "$(dirname "$0")" || exit 4
-command -v "${NVCC:-nvcc}" >/dev/null || { echo "run.sh: ${NVCC:-nvcc} was not found: put it on PATH or set NVCC" >&2; exit 4; }
-command -v "${CC:-cc}" >/dev/null || { echo "run.sh: ${CC:-cc} was not found: install a C compiler or set CC" >&2; exit 4; }
 
-make -s -k -j "${JOBS:-$(nproc)}" >make.log 2>&1
-failed=0
-for head in */head; do
-    folder=$(dirname "$head")
+# Run one program, whose folder has a file `head` with the beginning of its line.
+if [ "$1" = --one ]; then
+    folder=$(dirname "$2")
     if [ ! -x "$folder/driver" ]; then
         tail='"error": "it did not compile: see build.log in its folder and make.log"'
     else
@@ -24,7 +22,18 @@ for head in */head; do
         fi
         [ -f "$folder/seconds" ] && tail="\"nvcc_s\": $(cat "$folder/seconds"), $tail"
     fi
-    case $tail in *'"error"'*) failed=$((failed + 1)) ;; esac
-    printf "%s, %s}\n" "$(cat "$head")" "$tail" | tee -a results.jsonl
-done
-[ "$failed" -eq 0 ] || { echo "run.sh: $failed failed" >&2; exit 1; }
+    printf "%s, %s}\n" "$(cat "$2")" "$tail" | tee -a results.jsonl
+    case $tail in *'"error"'*) exit 1 ;; esac
+    exit 0
+fi
+
+command -v "${NVCC:-nvcc}" >/dev/null || { echo "run.sh: ${NVCC:-nvcc} was not found: put it on PATH or set NVCC" >&2; exit 4; }
+command -v "${CC:-cc}" >/dev/null || { echo "run.sh: ${CC:-cc} was not found: install a C compiler or set CC" >&2; exit 4; }
+
+make -s -k -j "${JOBS:-$(nproc)}" >make.log 2>&1
+POLYTILE_GPU_LOCK=$PWD/gpu.lock
+export POLYTILE_GPU_LOCK
+set -- */head
+printf '%s\n' "$@" | xargs -n 1 -P "${PARALLEL:-1}" sh "./$(basename "$0")" --one && exit 0
+echo "run.sh: $(tail -n $# results.jsonl | grep -c '"error"') failed" >&2
+exit 1
