@@ -52,6 +52,8 @@ def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[
         return inline.get(node.name, node) if isinstance(node, Name) else node
 
     body = tuple(_with_c_types(rewrite(s, change)) for s in statement.body)
+    if declared and len(body) == 1 and isinstance(body[0], Scope):
+        body = body[0].body
     return (Scope((*declared, *body)),) if declared else body
 
 
@@ -80,6 +82,8 @@ def _with_c_types(node: Any) -> Any:
             return replace(node, value=_with_c_types(node.value))
         case Declare() if node.value is not None:
             return replace(node, value=_with_c_types(node.value))
+        case Scope():
+            return replace(node, body=tuple(_with_c_types(s) for s in node.body))
         case If():
             then, otherwise = (tuple(_with_c_types(s) for s in b) for b in (node.then, node.otherwise))
             return replace(node, condition=_with_c_types(node.condition), then=then, otherwise=otherwise)

@@ -22,6 +22,7 @@ from polytile.scheduling.classic import Candidate, candidates
 from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
+from polytile.scheduling.fuse_locals import fuse_locals
 from polytile.scheduling.legality import BarrierReason, Proof, prove
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
@@ -72,6 +73,11 @@ class Compilation:
         return replace(self, remarks=(*self.remarks, remark))
 
 
+def join_locals(state: Compilation) -> Compilation:
+    """Statements that communicate through scalars of one loop body alone become one."""
+    return replace(state, scop=fuse_locals(state.scop))
+
+
 def find_dependences(state: Compilation) -> Compilation:
     """Dependence analysis. Relations that take long to find take much longer to schedule and to prove, so each array
     gets a small part of the budget."""
@@ -83,7 +89,7 @@ def separate_purposes(state: Compilation) -> Compilation:
     """A variable for each purpose that one serves; the dependences are found anew."""
     assert state.dependences is not None
     scop = split_live_ranges(state.scop, state.dependences)
-    return state if scop is state.scop else find_dependences(replace(state, scop=scop))
+    return state if scop is state.scop else find_dependences(replace(state, scop=fuse_locals(scop)))
 
 
 def expand_storage(state: Compilation) -> Compilation:
@@ -185,6 +191,7 @@ def _named(scop: Scop, name: str) -> str:
 
 
 STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
+    ("locals", join_locals),
     ("dependences", find_dependences),
     ("live ranges", separate_purposes),
     ("expansion", expand_storage),

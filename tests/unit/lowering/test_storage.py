@@ -12,6 +12,9 @@ from polytile.ir.memory import Space
 SIZES = [{"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 5), (33, 7), (40, 70))]
 PAIR = "int n, int m, double A[n][m], double B[n][m]"
 
+SWAP = """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {
+    double t = A[i][j]; A[i][j] = B[i][j]; B[i][j] = t * t + t; }"""
+
 
 def homes(scop: Any) -> dict[str, tuple[Space, int]]:
     """The space and the rank of every array that lives inside a kernel."""
@@ -24,8 +27,7 @@ def homes(scop: Any) -> dict[str, tuple[Space, int]]:
 
 
 def test_a_scalar_of_one_iteration_is_a_register(validated: Callable[..., Any]) -> None:
-    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { double t = A[i][j]; B[i][j] = t * t + t; }"
-    scop = validated((PAIR, body), *SIZES)
+    scop = validated((PAIR, SWAP), *SIZES)
     assert homes(scop) == {"t": (Space.PRIVATE, 0)}
     assert not scop.program.buffer("t")
 
@@ -88,8 +90,7 @@ child:
 
 
 def test_no_shared_memory_when_none_is_allowed(compiled: Callable[..., Any]) -> None:
-    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { double t = A[i][j]; B[i][j] = t; }"
-    assert homes(compiled(PAIR, body, max_shared_memory=0)) == {"t": (Space.PRIVATE, 0)}
+    assert homes(compiled(PAIR, SWAP, max_shared_memory=0)) == {"t": (Space.PRIVATE, 0)}
 
 
 ACCUMULATORS = {

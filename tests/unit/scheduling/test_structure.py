@@ -71,7 +71,13 @@ PROGRAMS = {
     "a local scalar does not serialise": (
         PAIR,
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double t = A[i][j]; B[i][j] = t * t; }",
-        "kernel(block[i/8,j/32] thread[8,32] seq(S0, S1))",
+        "kernel(block[i/8,j/32] thread[8,32] S1)",
+    ),
+    "a local scalar between conflicting statements does not serialise": (
+        PAIR,
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
+        " double t = A[i][j]; A[i][j] = B[i][j]; B[i][j] = t * t; }",
+        "kernel(block[i/8,j/32] thread[8,32] seq(S0, S1, S2))",
     ),
     "a serial prologue runs in one thread": (
         "int n, double x[n], double y[n]",
