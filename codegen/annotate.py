@@ -22,6 +22,7 @@ from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, nodes, path_of, thre
 from polytile.ir.scop import Scop
 
 AXES = "xyz"
+MOST_PIECES = 6  # of the ends of a grid dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Annotation:
             ranges = _range_of(mark, member)
             name = self._coordinate("b", {_iterator(self.scop, member, str(i))}, i, [c.name for c in coordinates])
             axis = AXES[len(members) - 1 - i]
-            first, last = (reduce_quotients(bound) for bound in (ranges.dim_min(0), ranges.dim_max(0)))
+            first, last = (reduce_quotients(bound) for bound in _ends(ranges))
             coordinates.append(BlockCoordinate(name, axis, first, last))
         return tuple(coordinates)
 
@@ -236,6 +237,23 @@ def _range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
     return isl.Map.from_union_map(prefix.reverse().apply_range(values))
 
 
+def _hull(ranges: isl.Map) -> isl.Map:
+    """A convex superset of the ranges, without divisions."""
+    return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
+
+
+def _ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
+    """The least and the greatest value. Where they are too many cases, those of the hull: blocks between do nothing."""
+    first, last = ranges.dim_min(0), ranges.dim_max(0)
+    if first.n_piece() + last.n_piece() > MOST_PIECES:
+        try:
+            hull = _hull(ranges)
+            return hull.dim_min(0), hull.dim_max(0)
+        except isl.Error:  # the hull has no bound
+            return first, last
+    return first, last
+
+
 def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
     """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
     dims = [f"p{i}" for i in range(len(names))]
@@ -258,7 +276,7 @@ def _context(
     members = band_members(block_mark.child(0)) if block_mark is not None else []
     for coordinate, member in zip(blocks, members, strict=True):
         assert block_mark is not None
-        hull = isl.Map.from_basic_map(_range_of(block_mark, member).simple_hull().remove_divs())
+        hull = _hull(_range_of(block_mark, member))
         hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
         hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)
         context = context.intersect(hull.domain().align_params(context.get_space()))
