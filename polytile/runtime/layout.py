@@ -12,7 +12,7 @@ import numpy as np
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.expr import CType
-from polytile.ir.scop import Array, Scop
+from polytile.ir.scop import AccessKind, Array, Scop
 from polytile.runtime.interpret import evaluate
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
@@ -88,11 +88,28 @@ def _layout(scop: Scop, array: Array, values: Mapping[str, int]) -> Layout:
         raise InternalError(f"{array.name} has an unknown inner extent")
     low, high = index_range(scop, array.name, values)
     stated = array.extents[0]
-    rows = high + 1 if stated is None else max(0, high + 1, evaluate(stated, values))
-    lead_rows = max(0, -low)
+    outer = None if stated is None else max(0, evaluate(stated, values))
+    for dimension, extent in enumerate((outer, *inner)):
+        if extent is not None:
+            _check_bounds(scop, array, values, dimension, extent)
+    rows = high + 1 if outer is None else outer
+    lead_rows = max(0, -low) if outer is None else 0
     pitch = int(np.prod(inner, dtype=object)) if inner else 1
     _check_size(array, (rows + lead_rows) * pitch * dtype.itemsize)
     return Layout(array, dtype, (rows + lead_rows, *inner), lead_rows * pitch)
+
+
+def _check_bounds(scop: Scop, array: Array, values: Mapping[str, int], dimension: int, extent: int) -> None:
+    """Refuse sizes at which the C itself is undefined, since it leaves its array."""
+    low, high = index_range(scop, array.name, values, dimension, certain=True)
+    if low < 0 or high >= extent:
+        sizes = ", ".join(f"{name}={value}" for name, value in values.items())
+        index = low if low < 0 else high
+        raise UserError(
+            f"with {sizes} the program accesses {array.name} at index {index}, but its extent is {extent}",
+            location=array.location,
+            hint="give sizes with --param for which the sequential C is defined",
+        )
 
 
 def _check_size(array: Array, size: int) -> None:
@@ -104,19 +121,26 @@ def _check_size(array: Array, size: int) -> None:
         )
 
 
-def index_range(scop: Scop, array: str, values: Mapping[str, int]) -> tuple[int, int]:
-    """The least and the largest outermost index with which `array` is accessed; (0, -1) when it is not."""
+def index_range(
+    scop: Scop, array: str, values: Mapping[str, int], dimension: int = 0, *, certain: bool = False
+) -> tuple[int, int]:
+    """The least (at most 0) and the largest index with which `array` is accessed; (0, -1) when it is not.
+
+    `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
+    """
     low, high = 0, -1
     here = point(values)
     for statement in scop.statements:
+        if certain and any(a.kind is AccessKind.MAY_WRITE for a in statement.accesses):
+            continue
         for access in statement.accesses:
             if access.array != array:
                 continue
             touched = access.relation.intersect_domain(statement.domain).intersect_params(here).range()
             if touched.is_empty():
                 continue
-            low = min(low, _bound(scop, array, touched.dim_min_val(0)))
-            high = max(high, _bound(scop, array, touched.dim_max_val(0)))
+            low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
+            high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
     return low, high
 
 
