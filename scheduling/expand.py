@@ -21,6 +21,8 @@ from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, St
 from polytile.scheduling.dependences import ArrayDependences, Dependences
 from polytile.scheduling.loops import Nest, carried, equal_iterators, nest_of
 
+MOST_REGIONS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -47,11 +49,16 @@ def expand(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[str, ...]]
             continue
         levels = _levels_to_expand(scop, found, nest, depth[found.array], lasting)
         expansion = _plan(scop, scop.array(found.array), levels) if levels else None
-        if expansion is not None:
+        if expansion is not None and _easy_to_restore(scop, expansion):
             scop = apply_expansion(scop, expansion)
             loops = ", ".join(_iterator_names(scop, found.array, expansion.name, levels))
             notes.append(f"{found.array} is expanded over {loops}: its reuse alone kept the loop serial")
     return scop, tuple(notes)
+
+
+def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
+    """Whether the last values that the user can see are in a few simple regions, so that copying them costs little."""
+    return expansion.name == expansion.array.name or _last_writers(scop, expansion).n_basic_map() <= MOST_REGIONS
 
 
 def _lasting(dependences: Dependences, candidates: set[str]) -> isl.UnionMap:
@@ -255,7 +262,7 @@ def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
         total = indices if total is None else total.union(indices)
     assert total is not None
     assert rank == total.dim(isl.dim_type.in_)
-    return total.set_tuple_name(isl.dim_type.in_, name)
+    return total.coalesce().set_tuple_name(isl.dim_type.in_, name)
 
 
 def _expanded_indices(m: isl.Map, expansion: Expansion) -> isl.Map:

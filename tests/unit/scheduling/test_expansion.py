@@ -122,3 +122,13 @@ def test_a_constant_negative_bound_shifts_the_new_dimension(scop: Callable[..., 
 def test_the_visible_array_is_right_afterwards(compiled: Callable[..., Any], size: int) -> None:
     found = compiled(*ROWS, strict=True)
     found.validate(on="emulator", parameters={"n": size, "m": 3}, seed=1)
+
+
+def test_an_array_whose_last_values_are_scattered_is_left_alone(scop: Callable[..., Scop]) -> None:
+    body = """for (int t = 0; t < 4; t++)
+        for (int i = 0; i < m; i++) {
+            C[2 * i][i % 3][i / 2] = A[i];
+            C[i][n - i + m][i] = 1.5;
+        }"""
+    _, notes = expanded(scop("int n, int m, double A[m], double C[2 * m + 1][n + m + 3][m + 1]", body))
+    assert notes == ()
