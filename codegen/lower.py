@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polytile.codegen.accumulate import accumulate
 from polytile.codegen.annotate import Annotation, KernelShape
@@ -13,7 +13,7 @@ from polytile.codegen.buffers import buffers
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
-from polytile.codegen.tidy import merge_scopes, tidy
+from polytile.codegen.tidy import drop_unused, merge_scopes, tidy
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
     INT,
@@ -147,7 +147,7 @@ class _KernelBuilder:
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
-        lowered = merge_scopes(tidy(lowered))
+        lowered = drop_unused(merge_scopes(tidy(self._without_lost_subscripts(lowered))))
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
@@ -187,6 +187,21 @@ class _KernelBuilder:
                 case _:
                     raise InternalError(f"unexpected in a kernel: {stmt}")
         return tuple(found)
+
+    def _without_lost_subscripts(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """A contracted array is addressed by the subscripts it keeps; the others become 0, which no text mentions."""
+        homes = self.owner.given.storage.get(self.shape.number, {})
+
+        def change(node: Expr) -> Expr:
+            home = homes.get(node.array) if isinstance(node, Access) else None
+            if not isinstance(node, Access) or home is None or home.keeps is None:
+                return node
+            keeps = home.keeps
+            return replace(
+                node, subscripts=tuple(s if i in keeps else Literal("0") for i, s in enumerate(node.subscripts))
+            )
+
+        return tuple(rewrite(s, change) for s in body)
 
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         """A serial loop of a thread, with its accumulator in a register where there is one."""

@@ -16,6 +16,34 @@ def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return tuple(_flat(_tidy(stmt) for stmt in body))
 
 
+def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Leave out values that nothing reads: an iterator that only subscripted an array which became a register.
+
+    before: const int i = ti + 8 * bi; const int j = tj; B[j] = t;
+    after:  const int j = tj; B[j] = t;
+    """
+    kept: list[Stmt] = []
+    for stmt in reversed([_without_unused(s) for s in body]):
+        if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
+            behind = {n.name for s in kept for n in walk(s) if isinstance(n, Name)}
+            if stmt.name not in behind:
+                continue
+        kept.append(stmt)
+    return tuple(reversed(kept))
+
+
+def _without_unused(stmt: Stmt) -> Stmt:
+    match stmt:
+        case For():
+            body = drop_unused(stmt.body)
+            return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)
+        case If():
+            return If(stmt.condition, drop_unused(stmt.then), drop_unused(stmt.otherwise), stmt.location)
+        case Scope():
+            return Scope(drop_unused(stmt.body))
+    return stmt
+
+
 def _tidy(stmt: Stmt) -> list[Stmt]:
     match stmt:
         case For():
