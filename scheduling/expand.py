@@ -150,6 +150,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
     expanded = replace(
         array,
         name=expansion.name,
+        holds=array.root,
         extents=(*expansion.extents, *_known_extents(scop, array)),
         origin=Origin.TEMPORARY,
         live_in=False,

@@ -154,6 +154,7 @@ def _fused(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> State
         accesses=tuple(_accesses(group, scalars)),
         reduction=reductions[0] if len(reductions) == 1 else None,
         text="\n".join(s.text for s in group),
+        parts=tuple(part for s in group for part in s.parts or (s.name,)),
     )
 
 

@@ -49,7 +49,7 @@ def _rename(scop: Scop, array: Array, group: list[str], wanted: str) -> Scop:
     while wanted in taken:
         wanted += "_"
     statements = tuple(_renamed(s, array.name, wanted) if s.name in group else s for s in scop.statements)
-    return replace(scop, arrays=(*scop.arrays, replace(array, name=wanted)), statements=statements)
+    return replace(scop, arrays=(*scop.arrays, replace(array, name=wanted, holds=array.root)), statements=statements)
 
 
 def _renamed(statement: Statement, old: str, new: str) -> Statement:

@@ -67,6 +67,7 @@ class Statement:
     location: Location = NOWHERE
     reduction: Reduction | None = None
     text: str = ""  # the C source, for comments and messages
+    parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, where they are several
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)
@@ -90,6 +91,12 @@ class Array:
     may_alias: bool = False  # a plain pointer parameter: disjointness is checked when the program runs
     fields: tuple[tuple[str, CType], ...] = ()
     location: Location = NOWHERE
+    holds: str = ""  # the source's array whose values this one holds, where a transformation made it
+
+    @property
+    def root(self) -> str:
+        """The array of the source whose values this one holds."""
+        return self.holds or self.name
 
     @property
     def rank(self) -> int:
