@@ -12,11 +12,14 @@ from pathlib import Path
 
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler
+from polytile.runtime.emulator.instrument import PLAIN, Instrumentation
 from polytile.runtime.emulator.process import run_to_end
 
 INCLUDE_DIRECTORY = Path(__file__).resolve().parent / "include"
 COMPILE_TIMEOUT = 300.0
 LINK_LIBRARIES = ("-ldl", "-lm", "-pthread")
+# -Bsymbolic: a library's own functions are never replaced by another one's of the same name.
+_SHARED_FLAGS = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic")
 
 _COMMENT_OR_STRING = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.DOTALL)
 _SHARED = re.compile(r"\b(?P<extern>extern\s+)?(?P<word>__shared__)\b(?P<declaration>[^;{}]*)")
@@ -44,6 +47,7 @@ class EmulatorBuild:
     flags: tuple[str, ...]
     text: str | None = None
     text_name: str = "kernel.cu"
+    language: str = "c++"
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -71,7 +75,18 @@ class EmulatorBuild:
     def _command_to(self, output: Path) -> tuple[str, ...]:
         inputs = ["-"] if self.text is not None else [str(source) for source in self.sources]
         libraries = LINK_LIBRARIES if "-shared" in self.flags else ()
-        return (*self.compiler.command, *self.flags, "-o", str(output), "-x", "c++", *inputs, "-x", "none", *libraries)
+        return (
+            *self.compiler.command,
+            *self.flags,
+            "-o",
+            str(output),
+            "-x",
+            self.language,
+            *inputs,
+            "-x",
+            "none",
+            *libraries,
+        )
 
 
 def compile_shared(
@@ -82,12 +97,21 @@ def compile_shared(
     fp_contract: bool = False,
     optimise: str = "-O1",
     extra_flags: Sequence[str] = (),
+    instrumentation: Instrumentation = PLAIN,
     timeout: float = COMPILE_TIMEOUT,
 ) -> Path:
-    """Compile a .cu file (a path) or its text (a string) to the shared library `out`, for EmulatorLibrary."""
-    # -Bsymbolic: a library's own functions are never replaced by another one's of the same name.
-    flags = ("-shared", "-Wl,-z,defs", "-Wl,-Bsymbolic", *_define_flags(defines), *extra_flags)
-    return _build(cu, out, flags, fp_contract, optimise).run(timeout=timeout)
+    """Compile a .cu file (a path) or its text (a string) to the shared library `out`, for EmulatorLibrary.
+
+    An instrumented build is compiled and linked apart: the compiler's own run-time libraries must stay away.
+    """
+    flags = (*_define_flags(defines), *extra_flags)
+    if instrumentation == PLAIN:
+        return _build(cu, out, (*_SHARED_FLAGS, *flags), fp_contract, optimise).run(timeout=timeout)
+    with tempfile.TemporaryDirectory(prefix="polytile-") as directory:
+        part = Path(directory) / f"{out.stem}.o"
+        own = instrumentation.flags(host_compiler())
+        _build(cu, part, ("-c", *flags, *own), fp_contract, optimise).run(timeout=timeout)
+        return EmulatorBuild((part,), out, host_compiler(), _SHARED_FLAGS, language="none").run(timeout=timeout)
 
 
 def compile_object(

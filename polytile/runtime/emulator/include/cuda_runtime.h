@@ -4,6 +4,7 @@
 // Each header below owns one thing:
 //   dialect.h       the keywords (__global__, __shared__, ...)
 //   vector_types.h  dim3, int2, float4, ...
+//   access.h        what an observer of the kernels' memory accesses is told
 //   switch.h        the context switch; nothing else knows an instruction set
 //   fiber.h         stacks and their pool
 //   scheduler.h     which thread of a block runs next, the block barrier
@@ -17,6 +18,8 @@
 //   host_device.h   devices, streams, events
 //   launch.h        cudaLaunchKernelEx and its limits
 //   hooks.h         the C functions that polytile calls
+//   instrument.h    the functions that the compiler calls in a checked or counting build
+//   shadow.h        the observer of a checked build; count.h that of a counting one
 #ifndef POLYTILE_EMULATOR_CUDA_RUNTIME_H
 #define POLYTILE_EMULATOR_CUDA_RUNTIME_H
 
@@ -31,6 +34,7 @@
 
 #include "polytile_emulator/dialect.h"
 #include "polytile_emulator/vector_types.h"
+#include "polytile_emulator/access.h"
 #include "polytile_emulator/switch.h"
 #include "polytile_emulator/fiber.h"
 #include "polytile_emulator/scheduler.h"
@@ -44,5 +48,13 @@
 #include "polytile_emulator/host_device.h"
 #include "polytile_emulator/launch.h"
 #include "polytile_emulator/hooks.h"
+#if defined(POLYTILE_EMULATOR_CHECK)
+#include "polytile_emulator/shadow.h"
+#elif defined(POLYTILE_EMULATOR_COUNT)
+#include "polytile_emulator/count.h"
+#endif
+#if defined(POLYTILE_EMULATOR_OBSERVED)
+#include "polytile_emulator/instrument.h"
+#endif
 
 #endif

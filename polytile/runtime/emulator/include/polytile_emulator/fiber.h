@@ -19,7 +19,7 @@ struct Fiber {
 class FiberPool {
  public:
   // A fiber that will call entry, or that waits inside entry for its next thread. Null when there is no memory.
-  Fiber *take() {
+  POLYTILE_EMULATOR_QUIET Fiber *take() {
     if (Fiber *fiber = free_) {
       free_ = fiber->next_free;
       return fiber;
@@ -27,13 +27,13 @@ class FiberPool {
     return make();
   }
 
-  void give(Fiber *fiber) {
+  POLYTILE_EMULATOR_QUIET void give(Fiber *fiber) {
     fiber->next_free = free_;
     free_ = fiber;
   }
 
   // Forgets whatever the fibers were doing: they all start again from entry.
-  void restart_all() {
+  POLYTILE_EMULATOR_QUIET void restart_all() {
     free_ = nullptr;
     for (unsigned i = count_; i-- > 0;) {
       prepare(i);
@@ -46,7 +46,7 @@ class FiberPool {
  private:
   static constexpr unsigned kMax = 1025;  // a block's threads, and one
 
-  static size_t stack_size() {
+  POLYTILE_EMULATOR_QUIET static size_t stack_size() {
     const char *text = getenv("POLYTILE_EMULATOR_STACK_KIB");
     size_t kib = text ? strtoull(text, nullptr, 10) : 0;
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -55,13 +55,13 @@ class FiberPool {
   }
 
   // The tops of the stacks are spread over a page, lest they all compete for the same sets of the cache.
-  void prepare(unsigned index) {
+  POLYTILE_EMULATOR_QUIET void prepare(unsigned index) {
     Fiber &fiber = fibers_[index];
     size_t colour = index * 320 % 4096 & ~size_t(63);
     fiber.context = prepare_context(fiber.stack, fiber.size - colour, entry_);
   }
 
-  Fiber *make() {
+  POLYTILE_EMULATOR_QUIET Fiber *make() {
     if (count_ == kMax) return nullptr;
     size_t guard = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     size_t size = stack_size();

@@ -45,6 +45,17 @@ struct Lock {
 
 inline pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
 
+#if !defined(POLYTILE_EMULATOR_CHECK)  // shadow.h surrounds memory with gaps
+inline void *new_memory(size_t size) {
+  void *memory = nullptr;
+  return posix_memalign(&memory, 256, size) == 0 ? memory : nullptr;
+}
+inline void free_memory(void *memory, size_t) { free(memory); }
+#else
+inline void *new_memory(size_t size);
+inline void free_memory(void *memory, size_t size);
+#endif
+
 struct Range {
   char *base;
   size_t size;
@@ -79,7 +90,8 @@ class Ranges {
     for (size_t i = 0; i < count_; ++i) {
       if (ranges_[i].base != pointer || !ranges_[i].heap) continue;
       bytes_ -= ranges_[i].size;
-      free(ranges_[i].base);
+      observer::freed(ranges_[i].base, ranges_[i].size);
+      free_memory(ranges_[i].base, ranges_[i].size);
       ranges_[i] = ranges_[--count_];
       return true;
     }
@@ -108,11 +120,12 @@ inline cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type) {
   const size_t limit = memory_limit();
   void *memory = nullptr;
   if (size > limit || ranges.bytes() > limit - size) return finish(cudaErrorMemoryAllocation);
-  if (posix_memalign(&memory, 256, size) != 0) return finish(cudaErrorMemoryAllocation);
+  if (!(memory = new_memory(size))) return finish(cudaErrorMemoryAllocation);
   if (!ranges.add({static_cast<char *>(memory), size, type, true})) {
-    free(memory);
+    free_memory(memory, size);
     return finish(cudaErrorMemoryAllocation);
   }
+  observer::allocated(memory, size);
   *pointer = memory;
   return finish(cudaSuccess);
 }
@@ -151,13 +164,17 @@ inline cudaError_t check_copy(const void *to, const void *from, size_t size, int
 
 inline cudaError_t copy(void *to, const void *from, size_t size, int kind) {
   const cudaError_t error = finish(check_copy(to, from, size, kind));
-  if (error == cudaSuccess && size) memmove(to, from, size);
+  if (error != cudaSuccess || !size) return error;
+  memmove(to, from, size);
+  observer::copied(to, from, size);
   return error;
 }
 
 inline cudaError_t fill(void *to, int value, size_t size) {
   const cudaError_t error = finish(size == 0 || is_device_range(to, size) ? cudaSuccess : cudaErrorInvalidValue);
-  if (error == cudaSuccess && size) memset(to, value, size);
+  if (error != cudaSuccess || !size) return error;
+  memset(to, value, size);
+  observer::filled(to, size);
   return error;
 }
 
@@ -178,8 +195,11 @@ inline cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t f
   if (error == cudaSuccess && !is_sound_range(to, to_bytes, false)) error = cudaErrorInvalidValue;
   if (error == cudaSuccess && !is_sound_range(from, from_bytes, false)) error = cudaErrorInvalidValue;
   if ((error = finish(error)) != cudaSuccess) return error;
-  for (size_t row = 0; row < height; ++row)
-    memmove(static_cast<char *>(to) + row * to_pitch, static_cast<const char *>(from) + row * from_pitch, width);
+  for (size_t row = 0; row < height; ++row) {
+    char *const line = static_cast<char *>(to) + row * to_pitch;
+    memmove(line, static_cast<const char *>(from) + row * from_pitch, width);
+    observer::copied(line, static_cast<const char *>(from) + row * from_pitch, width);
+  }
   return cudaSuccess;
 }
 

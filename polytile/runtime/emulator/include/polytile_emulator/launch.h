@@ -121,9 +121,16 @@ inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   if (error != cudaSuccess) return error;
   inside_kernel = true;
   ++counts.launches;
+  block.dynamic_shared = config->dynamicSmemBytes;
   if (!run_grid(body, config->gridDim, config->blockDim)) sticky_error = cudaErrorLaunchFailure;
   inside_kernel = false;
   return finish(cudaSuccess);
+}
+
+inline const void *pointer_in(const volatile void *argument) { return const_cast<const void *>(argument); }
+template <class T>
+inline const void *pointer_in(const T &) {
+  return nullptr;
 }
 
 // The arguments are converted once, as CUDA does, and every thread gets its own copy of them.
@@ -132,9 +139,13 @@ struct Launcher {
   static cudaError_t go(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...), Parameters... parameters) {
     const auto call = [=] { kernel(parameters...); };
     using Call = decltype(call);
+    const void *const pointers[] = {pointer_in(parameters)..., nullptr};
     Body body;
     body.run = [](const void *self) { (*static_cast<Call *>(self))(); };
     body.self = &call;
+    body.size = sizeof call;
+    body.pointers = pointers;
+    body.parameters = sizeof...(Parameters);
     body.kernel = reinterpret_cast<const void *>(kernel);
     return launch(config, body);
   }

@@ -3,15 +3,16 @@
 #ifndef POLYTILE_EMULATOR_MEMORY_OPS_H
 #define POLYTILE_EMULATOR_MEMORY_OPS_H
 
-#define POLYTILE_EMULATOR_ATOMIC_(name, T, expression) \
-  inline T name(T *address, T value) {                 \
-    const T old = *address;                            \
-    *address = (expression);                           \
-    return old;                                        \
+#define POLYTILE_EMULATOR_ATOMIC_(name, T, expression)            \
+  POLYTILE_EMULATOR_ACCESSOR inline T name(T *address, T value) { \
+    POLYTILE_EMULATOR_ANNOUNCE(address, atomic);                  \
+    const T old = *address;                                       \
+    *address = (expression);                                      \
+    return old;                                                   \
   }
-#define POLYTILE_EMULATOR_ATOMIC(name, T, expression)               \
-  POLYTILE_EMULATOR_ATOMIC_(atomic##name, T, expression)            \
-  POLYTILE_EMULATOR_ATOMIC_(atomic##name##_block, T, expression)    \
+#define POLYTILE_EMULATOR_ATOMIC(name, T, expression)            \
+  POLYTILE_EMULATOR_ATOMIC_(atomic##name, T, expression)         \
+  POLYTILE_EMULATOR_ATOMIC_(atomic##name##_block, T, expression) \
   POLYTILE_EMULATOR_ATOMIC_(atomic##name##_system, T, expression)
 
 // Signed additions wrap around.
@@ -29,11 +30,11 @@ POLYTILE_EMULATOR_ATOMIC(Exch, float, value)
 POLYTILE_EMULATOR_ATOMIC(Inc, unsigned, old >= value ? 0u : old + 1)
 POLYTILE_EMULATOR_ATOMIC(Dec, unsigned, old == 0 || old > value ? value : old - 1)
 
-#define POLYTILE_EMULATOR_ATOMICS(T)                           \
-  POLYTILE_EMULATOR_ATOMIC(Min, T, value < old ? value : old)  \
-  POLYTILE_EMULATOR_ATOMIC(Max, T, value > old ? value : old)  \
-  POLYTILE_EMULATOR_ATOMIC(And, T, old &value)                 \
-  POLYTILE_EMULATOR_ATOMIC(Or, T, old | value)                 \
+#define POLYTILE_EMULATOR_ATOMICS(T)                          \
+  POLYTILE_EMULATOR_ATOMIC(Min, T, value < old ? value : old) \
+  POLYTILE_EMULATOR_ATOMIC(Max, T, value > old ? value : old) \
+  POLYTILE_EMULATOR_ATOMIC(And, T, old &value)                \
+  POLYTILE_EMULATOR_ATOMIC(Or, T, old | value)                \
   POLYTILE_EMULATOR_ATOMIC(Xor, T, old ^ value)
 
 POLYTILE_EMULATOR_ATOMICS(int)
@@ -41,15 +42,16 @@ POLYTILE_EMULATOR_ATOMICS(unsigned)
 POLYTILE_EMULATOR_ATOMICS(long long)
 POLYTILE_EMULATOR_ATOMICS(unsigned long long)
 
-#define POLYTILE_EMULATOR_CAS_(name, T)              \
-  inline T name(T *address, T compare, T value) {    \
-    const T old = *address;                          \
-    if (old == compare) *address = value;            \
-    return old;                                      \
+#define POLYTILE_EMULATOR_CAS_(name, T)                                      \
+  POLYTILE_EMULATOR_ACCESSOR inline T name(T *address, T compare, T value) { \
+    POLYTILE_EMULATOR_ANNOUNCE(address, atomic);                             \
+    const T old = *address;                                                  \
+    if (old == compare) *address = value;                                    \
+    return old;                                                              \
   }
-#define POLYTILE_EMULATOR_CAS(T)                \
-  POLYTILE_EMULATOR_CAS_(atomicCAS, T)          \
-  POLYTILE_EMULATOR_CAS_(atomicCAS_block, T)    \
+#define POLYTILE_EMULATOR_CAS(T)             \
+  POLYTILE_EMULATOR_CAS_(atomicCAS, T)       \
+  POLYTILE_EMULATOR_CAS_(atomicCAS_block, T) \
   POLYTILE_EMULATOR_CAS_(atomicCAS_system, T)
 
 POLYTILE_EMULATOR_CAS(int)
@@ -63,10 +65,11 @@ POLYTILE_EMULATOR_CAS(unsigned long long)
 #undef POLYTILE_EMULATOR_CAS_
 #undef POLYTILE_EMULATOR_CAS
 
-#define POLYTILE_EMULATOR_LOAD(name) \
-  template <class T>                 \
-  inline T name(const T *address) {  \
-    return *address;                 \
+#define POLYTILE_EMULATOR_LOAD(name)                           \
+  template <class T>                                           \
+  POLYTILE_EMULATOR_ACCESSOR inline T name(const T *address) { \
+    POLYTILE_EMULATOR_ANNOUNCE(address, read);                 \
+    return *address;                                           \
   }
 POLYTILE_EMULATOR_LOAD(__ldg)
 POLYTILE_EMULATOR_LOAD(__ldca)
@@ -86,10 +89,11 @@ struct Same {
 
 }  // namespace polytile_emulator
 
-#define POLYTILE_EMULATOR_STORE(name)                                                \
-  template <class T>                                                                 \
-  inline void name(T *address, typename polytile_emulator::Same<T>::type value) {    \
-    *address = value;                                                                \
+#define POLYTILE_EMULATOR_STORE(name)                                                                        \
+  template <class T>                                                                                         \
+  POLYTILE_EMULATOR_ACCESSOR inline void name(T *address, typename polytile_emulator::Same<T>::type value) { \
+    POLYTILE_EMULATOR_ANNOUNCE(address, write);                                                              \
+    *address = value;                                                                                        \
   }
 POLYTILE_EMULATOR_STORE(__stcg)
 POLYTILE_EMULATOR_STORE(__stcs)

@@ -12,10 +12,10 @@ namespace polytile_emulator {
 
 class Message {
  public:
-  void clear() { length_ = 0, text_[0] = 0; }
-  const char *text() const { return text_; }
+  POLYTILE_EMULATOR_QUIET void clear() { length_ = 0, text_[0] = 0; }
+  POLYTILE_EMULATOR_QUIET const char *text() const { return text_; }
 
-  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+  __attribute__((format(printf, 2, 3))) POLYTILE_EMULATOR_QUIET void add(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int n = vsnprintf(text_ + length_, sizeof text_ - length_, format, arguments);
@@ -25,7 +25,7 @@ class Message {
   }
 
   // The name of the kernel's function; of the function where a thread waits, when the symbol is not to be seen.
-  void add_kernel(const void *kernel, const char *otherwise) {
+  POLYTILE_EMULATOR_QUIET void add_kernel(const void *kernel, const char *otherwise) {
     Dl_info info;
     if (!dladdr(const_cast<void *>(kernel), &info) || info.dli_saddr != kernel || !info.dli_sname)
       return add("kernel `%s`", otherwise ? otherwise : "?");
@@ -42,23 +42,23 @@ class Message {
 
 inline Message message;
 
-inline const char *operation_name(unsigned char operation);
+POLYTILE_EMULATOR_QUIET inline const char *operation_name(unsigned char operation);
 
-inline void add_range(unsigned first, unsigned last) {
+POLYTILE_EMULATOR_QUIET inline void add_range(unsigned first, unsigned last) {
   if (first == last)
     message.add("%u", first);
   else
     message.add("%u-%u", first, last);
 }
 
-inline bool waits_alike(const Thread &a, const Thread &b) {
+POLYTILE_EMULATOR_QUIET inline bool waits_alike(const Thread &a, const Thread &b) {
   if (a.state != b.state) return false;
   if (a.state == State::exited || a.state == State::runnable) return true;
   if (a.state == State::warp && (a.operation != b.operation || a.mask != b.mask)) return false;
   return same_site(a.site, b.site);
 }
 
-inline void add_state(const Thread &thread) {
+POLYTILE_EMULATOR_QUIET inline void add_state(const Thread &thread) {
   const Site &site = thread.site;
   switch (thread.state) {
     case State::barrier:
@@ -76,7 +76,7 @@ inline void add_state(const Thread &thread) {
 }
 
 // One line per group of threads that wait for the same thing: `threads 0-31,64: wait in ...`.
-inline void add_threads() {
+POLYTILE_EMULATOR_QUIET inline void add_threads() {
   bool told[kMaxThreads] = {};
   unsigned lines = 0;
   for (unsigned t = 0; t < block.started; ++t) {
@@ -99,7 +99,7 @@ inline void add_threads() {
   }
 }
 
-inline const char *waiting_function() {
+POLYTILE_EMULATOR_QUIET inline const char *waiting_function() {
   for (unsigned t = 0; t < block.started; ++t) {
     const State state = block.thread[t].state;
     if (state == State::barrier || state == State::warp || state == State::yielded) return block.thread[t].site.function;
@@ -107,7 +107,7 @@ inline const char *waiting_function() {
   return nullptr;
 }
 
-inline void report(const char *what, const char *function) {
+POLYTILE_EMULATOR_QUIET inline void report(const char *what, const char *function) {
   message.clear();
   message.add("polytile emulator: %s in ", what);
   message.add_kernel(block.body.kernel, function);
@@ -118,18 +118,18 @@ inline void report(const char *what, const char *function) {
   fflush(stderr);
 }
 
-[[noreturn]] inline void fail(const char *what, const char *function) {
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail(const char *what, const char *function) {
   report(what, function);
   abandon_block();
 }
 
-[[noreturn]] inline void fail_stuck() { fail("deadlock", waiting_function()); }
-[[noreturn]] inline void fail_diverged() {
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_stuck() { fail("deadlock", waiting_function()); }
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_diverged() {
   fail("barrier divergence (threads of one block wait at different barriers)", waiting_function());
 }
-[[noreturn]] inline void fail_no_memory() { fail("no memory for the stack of a thread", waiting_function()); }
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_no_memory() { fail("no memory for the stack of a thread", waiting_function()); }
 
-inline bool report_no_memory() {
+POLYTILE_EMULATOR_QUIET inline bool report_no_memory() {
   block.started = 0;
   report("no memory for the stack of a thread", nullptr);
   return false;

@@ -6,7 +6,7 @@
 // the block is stuck; that is reported, never waited for.
 //
 // Everything that makes a thread wait (barriers here, shuffles in warp.h) goes through park() and release(), every
-// switch through transfer(). An access observer can name the running thread by block.current and blockIdx.
+// switch through transfer(). What an observer is told of it stands in access.h.
 #ifndef POLYTILE_EMULATOR_SCHEDULER_H
 #define POLYTILE_EMULATOR_SCHEDULER_H
 
@@ -30,7 +30,7 @@ struct Site {
   int line;
 };
 
-inline bool same_site(const Site &a, const Site &b) {
+POLYTILE_EMULATOR_QUIET inline bool same_site(const Site &a, const Site &b) {
   return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
@@ -52,9 +52,9 @@ struct Queue {
   unsigned head, tail;
   unsigned short items[kMaxThreads];
 
-  bool empty() const { return head == tail; }
-  void push(unsigned thread) { items[tail++ % kMaxThreads] = static_cast<unsigned short>(thread); }
-  unsigned pop() { return items[head++ % kMaxThreads]; }
+  POLYTILE_EMULATOR_QUIET bool empty() const { return head == tail; }
+  POLYTILE_EMULATOR_QUIET void push(unsigned thread) { items[tail++ % kMaxThreads] = static_cast<unsigned short>(thread); }
+  POLYTILE_EMULATOR_QUIET unsigned pop() { return items[head++ % kMaxThreads]; }
 };
 
 // Lanes of one warp that wait for one another in one operation.
@@ -83,7 +83,10 @@ struct Barrier {
 struct Body {
   void (*run)(const void *self);
   const void *self;
+  size_t size;  // of what self points to
   const void *kernel;
+  const void *const *pointers;  // the arguments, null for those that are no pointers
+  unsigned parameters;
 };
 
 struct Counts {
@@ -92,6 +95,7 @@ struct Counts {
 
 struct Block {
   Body body;
+  size_t dynamic_shared;  // bytes
   unsigned threads;  // in this block
   unsigned started;
   unsigned exited;
@@ -107,42 +111,42 @@ struct Block {
   void *launcher;  // the context of run_block
 };
 
-inline void fiber_main();
+POLYTILE_EMULATOR_QUIET inline void fiber_main();
 inline Block block;
 inline Counts counts;
 inline FiberPool fibers{fiber_main};
 
 // In report.h and warp.h.
-[[noreturn]] inline void fail_stuck();
-[[noreturn]] inline void fail_diverged();
-[[noreturn]] inline void fail_no_memory();
-inline bool report_no_memory();
-inline void meet_without(unsigned warp);
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_stuck();
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_diverged();
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_no_memory();
+POLYTILE_EMULATOR_QUIET inline bool report_no_memory();
+POLYTILE_EMULATOR_QUIET inline void meet_without(unsigned warp);
 
 // From the running fiber to another one.
-inline void transfer(Fiber *from, Fiber *to) {
+POLYTILE_EMULATOR_QUIET inline void transfer(Fiber *from, Fiber *to) {
   block.fiber = to;
   polytile_emulator_switch(&from->context, to->context);
 }
 
-inline void return_to_launcher() { polytile_emulator_switch(&block.fiber->context, block.launcher); }
+POLYTILE_EMULATOR_QUIET inline void return_to_launcher() { polytile_emulator_switch(&block.fiber->context, block.launcher); }
 
 
 // Ends the launch; the fibers that still wait are dropped.
-[[noreturn]] inline void abandon_block() {
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void abandon_block() {
   block.failed = true;
   return_to_launcher();
   __builtin_unreachable();
 }
 
-inline Fiber *take_fiber() {
+POLYTILE_EMULATOR_QUIET inline Fiber *take_fiber() {
   Fiber *fiber = fibers.take();
   if (!fiber) fail_no_memory();
   return fiber;
 }
 
 // The fiber that runs next, when the running one cannot go on.
-inline Fiber *next_fiber() {
+POLYTILE_EMULATOR_QUIET inline Fiber *next_fiber() {
   if (!block.ready.empty()) return block.thread[block.ready.pop()].fiber;
   if (block.started < block.threads) return take_fiber();
   if (block.yielded.empty()) return nullptr;
@@ -151,7 +155,7 @@ inline Fiber *next_fiber() {
 }
 
 // Waits until release(); block.thread[block.current] says for what.
-inline void park() {
+POLYTILE_EMULATOR_QUIET inline void park() {
   const uint3 index = threadIdx;
   const unsigned self = block.current;
   Fiber *fiber = block.fiber;
@@ -164,14 +168,14 @@ inline void park() {
   block.thread[self].state = State::runnable;
 }
 
-inline void release(unsigned thread) {
+POLYTILE_EMULATOR_QUIET inline void release(unsigned thread) {
   block.thread[thread].state = State::runnable;
   block.idle_yields = 0;
   block.ready.push(thread);
 }
 
 // Lets every other thread run before this one goes on: for loops that wait for memory to change.
-inline void yield_thread(const Site &site) {
+POLYTILE_EMULATOR_QUIET inline void yield_thread(const Site &site) {
   Thread &self = block.thread[block.current];
   self.state = State::yielded;
   self.site = site;
@@ -180,18 +184,19 @@ inline void yield_thread(const Site &site) {
 }
 
 // Opens the barrier: everyone who has not exited is there. The running thread is not released, as it runs.
-inline void open_barrier(unsigned running) {
+POLYTILE_EMULATOR_QUIET inline void open_barrier(unsigned running) {
   Barrier &barrier = block.barrier;
   if (barrier.diverged) fail_diverged();
   barrier.result_count = barrier.holding;
   barrier.result_all = barrier.holding == barrier.waiting;
   barrier.waiting = 0;
   ++counts.barriers;
+  observer::barrier_opens();
   for (unsigned t = 0; t < block.threads; ++t)
     if (block.thread[t].state == State::barrier && t != running) release(t);
 }
 
-inline const Barrier &wait_at_barrier(bool predicate, const Site &site) {
+POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, const Site &site) {
   Barrier &barrier = block.barrier;
   if (barrier.waiting == 0) {
     barrier.site = site;
@@ -213,10 +218,11 @@ inline const Barrier &wait_at_barrier(bool predicate, const Site &site) {
   return barrier;
 }
 
-inline void start_thread() {
+POLYTILE_EMULATOR_QUIET inline void start_thread() {
   block.current = block.started++;
   block.thread[block.current].state = State::runnable;
   threadIdx = block.next_index;
+  observer::thread_begins();
   if (++block.next_index.x < blockDim.x) return;
   block.next_index.x = 0;
   if (++block.next_index.y < blockDim.y) return;
@@ -224,8 +230,9 @@ inline void start_thread() {
   ++block.next_index.z;
 }
 
-inline void finish_thread() {
+POLYTILE_EMULATOR_QUIET inline void finish_thread() {
   const unsigned self = block.current;
+  observer::thread_ends();
   block.thread[self].state = State::exited;
   ++block.exited;
   block.idle_yields = 0;
@@ -236,7 +243,7 @@ inline void finish_thread() {
 }
 
 // A fiber's whole life: the threads that have not started, then away until there are more.
-inline void fiber_main() {
+POLYTILE_EMULATOR_QUIET inline void fiber_main() {
   Fiber *const self = block.fiber;
   for (;;) {
     while (block.ready.empty() && block.started < block.threads) {
@@ -254,7 +261,7 @@ inline void fiber_main() {
   }
 }
 
-inline void reset_block(unsigned threads) {
+POLYTILE_EMULATOR_QUIET inline void reset_block(unsigned threads) {
   block.threads = threads;
   block.started = block.exited = 0;
   block.next_index = {0, 0, 0};
@@ -267,23 +274,23 @@ inline void reset_block(unsigned threads) {
 }
 
 // False when the block could not be run to its end.
-inline bool run_block() {
+POLYTILE_EMULATOR_QUIET inline bool run_block() {
   reset_block(blockDim.x * blockDim.y * blockDim.z);
   block.fiber = fibers.take();
   if (!block.fiber) return report_no_memory();
+  observer::block_begins();
+  observing = true;
   polytile_emulator_switch(&block.launcher, block.fiber->context);
+  observing = false;
   if (block.failed) return false;
+  observer::block_ends();
   ++counts.blocks;
   counts.threads += block.threads;
   return true;
 }
 
 // Runs the blocks in the order of their index; false as soon as one fails.
-inline bool run_grid(const Body &body, const dim3 &grid, const dim3 &threads) {
-  block.body = body;
-  block.failed = false;
-  gridDim = grid;
-  blockDim = threads;
+POLYTILE_EMULATOR_QUIET inline bool run_blocks(const dim3 &grid) {
   for (unsigned z = 0; z < grid.z; ++z)
     for (unsigned y = 0; y < grid.y; ++y)
       for (unsigned x = 0; x < grid.x; ++x) {
@@ -293,6 +300,17 @@ inline bool run_grid(const Body &body, const dim3 &grid, const dim3 &threads) {
         return false;
       }
   return true;
+}
+
+POLYTILE_EMULATOR_QUIET inline bool run_grid(const Body &body, const dim3 &grid, const dim3 &threads) {
+  block.body = body;
+  block.failed = false;
+  gridDim = grid;
+  blockDim = threads;
+  observer::launch_begins();
+  const bool done = run_blocks(grid);
+  observer::launch_ends();
+  return done;
 }
 
 }  // namespace polytile_emulator

@@ -49,7 +49,7 @@ polytile_emulator_switch:
 namespace polytile_emulator {
 
 // Six registers, the entry point where the first `ret` goes, and a null return address above it.
-inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
+POLYTILE_EMULATOR_QUIET inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
   void **top = reinterpret_cast<void **>((reinterpret_cast<uintptr_t>(stack) + size) & ~uintptr_t(15));
   *--top = nullptr;
   *--top = reinterpret_cast<void *>(entry);
@@ -101,7 +101,7 @@ polytile_emulator_switch:
 namespace polytile_emulator {
 
 // The frame that the switch restores: 20 words, x30 (where `ret` goes) is word 11.
-inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
+POLYTILE_EMULATOR_QUIET inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
   void **top = reinterpret_cast<void **>((reinterpret_cast<uintptr_t>(stack) + size) & ~uintptr_t(15));
   top -= 20;
   for (int i = 0; i < 20; ++i) top[i] = nullptr;
@@ -115,7 +115,7 @@ inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
 
 namespace polytile_emulator {
 
-inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
+POLYTILE_EMULATOR_QUIET inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
   size_t room = (sizeof(ucontext_t) + 63) & ~size_t(63);
   ucontext_t *context = reinterpret_cast<ucontext_t *>(stack);
   getcontext(context);
@@ -128,7 +128,7 @@ inline void *prepare_context(char *stack, size_t size, void (*entry)()) {
 
 }  // namespace polytile_emulator
 
-inline void polytile_emulator_switch(void **from, void *to) {
+POLYTILE_EMULATOR_QUIET inline void polytile_emulator_switch(void **from, void *to) {
   ucontext_t here;
   *from = &here;
   swapcontext(&here, static_cast<ucontext_t *>(to));

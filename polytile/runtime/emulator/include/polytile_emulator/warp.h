@@ -12,7 +12,7 @@ namespace polytile_emulator {
 
 enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll };
 
-inline const char *operation_name(unsigned char operation) {
+POLYTILE_EMULATOR_QUIET inline const char *operation_name(unsigned char operation) {
   static const char *const names[] = {"__syncwarp", "a shuffle", "__ballot_sync", "__any_sync", "__all_sync"};
   return names[operation];
 }
@@ -20,14 +20,14 @@ inline const char *operation_name(unsigned char operation) {
 // What a lane reads from one that did not take part: undefined in CUDA, a NaN or -1 here so that it is seen.
 constexpr unsigned long long kUndefined = ~0ull;
 
-inline unsigned ballot(const Thread *lanes, unsigned arrived) {
+POLYTILE_EMULATOR_QUIET inline unsigned ballot(const Thread *lanes, unsigned arrived) {
   unsigned votes = 0;
   for (unsigned l = 0; l < kWarp; ++l)
     if (arrived >> l & 1 && lanes[l].value) votes |= 1u << l;
   return votes;
 }
 
-inline void conclude(const Meeting &meeting, Thread *lanes) {
+POLYTILE_EMULATOR_QUIET inline void conclude(const Meeting &meeting, Thread *lanes) {
   const unsigned arrived = meeting.arrived;
   if (meeting.operation == kSync) return;
   if (meeting.operation == kShuffle) {
@@ -44,11 +44,12 @@ inline void conclude(const Meeting &meeting, Thread *lanes) {
 }
 
 // Concludes the meeting if everyone is there, and releases all lanes but the running one.
-inline bool try_conclude(unsigned w, unsigned index, unsigned running) {
+POLYTILE_EMULATOR_QUIET inline bool try_conclude(unsigned w, unsigned index, unsigned running) {
   Warp &warp = block.warps[w];
   const Meeting meeting = warp.meetings[index];
   if ((meeting.arrived | warp.exited | ~meeting.mask) != ~0u) return false;
   conclude(meeting, &block.thread[w * kWarp]);
+  observer::warp_concludes(w, meeting.operation, meeting.arrived);
   warp.meetings[index] = warp.meetings[--warp.open];
   for (unsigned l = 0; l < kWarp; ++l)
     if (meeting.arrived >> l & 1 && w * kWarp + l != running) release(w * kWarp + l);
@@ -56,11 +57,11 @@ inline bool try_conclude(unsigned w, unsigned index, unsigned running) {
 }
 
 // A lane has exited: meetings that waited only for it conclude.
-inline void meet_without(unsigned w) {
+POLYTILE_EMULATOR_QUIET inline void meet_without(unsigned w) {
   for (unsigned i = block.warps[w].open; i-- > 0;) try_conclude(w, i, kMaxThreads);
 }
 
-inline unsigned long long meet(Operation operation, unsigned mask, unsigned long long value, unsigned source,
+POLYTILE_EMULATOR_QUIET inline unsigned long long meet(Operation operation, unsigned mask, unsigned long long value, unsigned source,
                                const Site &site) {
   const unsigned self = block.current, w = self / kWarp, lane = self % kWarp;
   Thread &me = block.thread[self];
@@ -83,31 +84,31 @@ inline unsigned long long meet(Operation operation, unsigned mask, unsigned long
   return me.result;
 }
 
-inline unsigned lane_id() { return block.current % kWarp; }
+POLYTILE_EMULATOR_QUIET inline unsigned lane_id() { return block.current % kWarp; }
 
 // The source lanes of the four shuffles, as PTX defines them (the last lane of a segment is `end`).
-inline unsigned source_indexed(int lane, int width) {
+POLYTILE_EMULATOR_QUIET inline unsigned source_indexed(int lane, int width) {
   const unsigned segment = static_cast<unsigned>(width) - 1;
   return (lane_id() & ~segment) | (static_cast<unsigned>(lane) & segment);
 }
-inline unsigned source_up(unsigned delta, int width) {
+POLYTILE_EMULATOR_QUIET inline unsigned source_up(unsigned delta, int width) {
   const unsigned first = lane_id() & ~(static_cast<unsigned>(width) - 1);
   delta &= 31;
   return lane_id() >= first + delta ? lane_id() - delta : lane_id();
 }
-inline unsigned source_down(unsigned delta, int width) {
+POLYTILE_EMULATOR_QUIET inline unsigned source_down(unsigned delta, int width) {
   const unsigned end = lane_id() | (static_cast<unsigned>(width) - 1);
   const unsigned wanted = lane_id() + (delta & 31);
   return wanted <= end ? wanted : lane_id();
 }
-inline unsigned source_xor(int lanes, int width) {
+POLYTILE_EMULATOR_QUIET inline unsigned source_xor(int lanes, int width) {
   const unsigned end = lane_id() | (static_cast<unsigned>(width) - 1);
   const unsigned wanted = lane_id() ^ (static_cast<unsigned>(lanes) & 31);
   return wanted <= end ? wanted : lane_id();
 }
 
 template <class T>
-inline T shuffle(unsigned mask, T value, unsigned source, const Site &site) {
+POLYTILE_EMULATOR_QUIET inline T shuffle(unsigned mask, T value, unsigned source, const Site &site) {
   unsigned long long bits = 0;
   memcpy(&bits, &value, sizeof value);
   bits = meet(kShuffle, mask, bits, source, site);
@@ -120,56 +121,56 @@ inline T shuffle(unsigned mask, T value, unsigned source, const Site &site) {
 #define POLYTILE_EMULATOR_HERE \
   polytile_emulator::Site { site_file, site_function, site_line }
 
-inline void __syncthreads(POLYTILE_EMULATOR_SITE) { polytile_emulator::wait_at_barrier(false, POLYTILE_EMULATOR_HERE); }
-inline int __syncthreads_count(int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline void __syncthreads(POLYTILE_EMULATOR_SITE) { polytile_emulator::wait_at_barrier(false, POLYTILE_EMULATOR_HERE); }
+POLYTILE_EMULATOR_QUIET inline int __syncthreads_count(int predicate, POLYTILE_EMULATOR_SITE) {
   return static_cast<int>(polytile_emulator::wait_at_barrier(predicate != 0, POLYTILE_EMULATOR_HERE).result_count);
 }
-inline int __syncthreads_and(int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline int __syncthreads_and(int predicate, POLYTILE_EMULATOR_SITE) {
   return polytile_emulator::wait_at_barrier(predicate != 0, POLYTILE_EMULATOR_HERE).result_all;
 }
-inline int __syncthreads_or(int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline int __syncthreads_or(int predicate, POLYTILE_EMULATOR_SITE) {
   return polytile_emulator::wait_at_barrier(predicate != 0, POLYTILE_EMULATOR_HERE).result_count != 0;
 }
 
-inline void __syncwarp(unsigned mask = ~0u, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline void __syncwarp(unsigned mask = ~0u, POLYTILE_EMULATOR_SITE) {
   polytile_emulator::meet(polytile_emulator::kSync, mask, 0, 0, POLYTILE_EMULATOR_HERE);
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline unsigned __ballot_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
   return static_cast<unsigned>(
       polytile_emulator::meet(polytile_emulator::kBallot, mask, predicate != 0, 0, POLYTILE_EMULATOR_HERE));
 }
-inline int __any_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline int __any_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
   return static_cast<int>(
       polytile_emulator::meet(polytile_emulator::kAny, mask, predicate != 0, 0, POLYTILE_EMULATOR_HERE));
 }
-inline int __all_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline int __all_sync(unsigned mask, int predicate, POLYTILE_EMULATOR_SITE) {
   return static_cast<int>(
       polytile_emulator::meet(polytile_emulator::kAll, mask, predicate != 0, 0, POLYTILE_EMULATOR_HERE));
 }
 // The lanes that have not exited: threads of a warp are taken to run together.
-inline unsigned __activemask() {
+POLYTILE_EMULATOR_QUIET inline unsigned __activemask() {
   return ~polytile_emulator::block.warps[polytile_emulator::block.current / polytile_emulator::kWarp].exited;
 }
-inline void __nanosleep(unsigned, POLYTILE_EMULATOR_SITE) { polytile_emulator::yield_thread(POLYTILE_EMULATOR_HERE); }
-inline void __trap(POLYTILE_EMULATOR_SITE) {
+POLYTILE_EMULATOR_QUIET inline void __nanosleep(unsigned, POLYTILE_EMULATOR_SITE) { polytile_emulator::yield_thread(POLYTILE_EMULATOR_HERE); }
+POLYTILE_EMULATOR_QUIET inline void __trap(POLYTILE_EMULATOR_SITE) {
   (void)site_line, (void)site_file;
   polytile_emulator::fail("__trap", site_function);
 }
 
 #define POLYTILE_EMULATOR_SHUFFLES(T)                                                                              \
-  inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, POLYTILE_EMULATOR_SITE) {                 \
+  POLYTILE_EMULATOR_QUIET inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32, POLYTILE_EMULATOR_SITE) {                 \
     return polytile_emulator::shuffle(mask, value, polytile_emulator::source_indexed(lane, width),                 \
                                       POLYTILE_EMULATOR_HERE);                                                     \
   }                                                                                                                \
-  inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, POLYTILE_EMULATOR_SITE) {        \
+  POLYTILE_EMULATOR_QUIET inline T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, POLYTILE_EMULATOR_SITE) {        \
     return polytile_emulator::shuffle(mask, value, polytile_emulator::source_up(delta, width),                     \
                                       POLYTILE_EMULATOR_HERE);                                                     \
   }                                                                                                                \
-  inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, POLYTILE_EMULATOR_SITE) {      \
+  POLYTILE_EMULATOR_QUIET inline T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, POLYTILE_EMULATOR_SITE) {      \
     return polytile_emulator::shuffle(mask, value, polytile_emulator::source_down(delta, width),                   \
                                       POLYTILE_EMULATOR_HERE);                                                     \
   }                                                                                                                \
-  inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, POLYTILE_EMULATOR_SITE) {            \
+  POLYTILE_EMULATOR_QUIET inline T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32, POLYTILE_EMULATOR_SITE) {            \
     return polytile_emulator::shuffle(mask, value, polytile_emulator::source_xor(lanes, width),                    \
                                       POLYTILE_EMULATOR_HERE);                                                     \
   }

@@ -1,0 +1,67 @@
+"""Kinds of builds of a kernel library: plain, checked, or counting.
+
+An instrumented build is the same .cu, compiled so that the compiler calls a function before each access to memory
+(`-fsanitize=thread`) and where C++ leaves behaviour undefined (`-fsanitize=undefined`). The headers define these
+functions (include/polytile_emulator/access.h says how), so that no sanitizer library is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polytile.runtime.emulator.host_compiler import HostCompiler
+
+CHECKS = ("address", "undefined", "race", "uninitialised")
+
+# Accesses stay as the text has them: none is moved to where the program does not make it, and no store vanishes.
+_ACCESSES = ("-fsanitize=thread", "-g1", "-fno-omit-frame-pointer")
+_GCC_EXACT = ("--param=tsan-instrument-func-entry-exit=0", "-fno-tree-loop-im", "-fno-tree-dse", "-fno-tree-sink")
+_CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
+_UNDEFINED = (
+    "shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,alignment,"
+    "float-cast-overflow,bool,enum,pointer-overflow,builtin,vla-bound"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Instrumentation:
+    """What a build observes: `checks` (some of CHECKS), or counts; neither in a plain build."""
+
+    checks: tuple[str, ...] = ()
+    counting: bool = False
+
+    @property
+    def label(self) -> str:
+        """A part of a file name that tells kinds of builds apart."""
+        return "count" if self.counting else "-".join(("check", *self.checks)) if self.checks else "plain"
+
+    def flags(self, compiler: HostCompiler) -> tuple[str, ...]:
+        """The compiler's flags; the linker must not see them."""
+        if self.counting:
+            return (*_ACCESSES, *_exact(compiler)[:1], "-DPOLYTILE_EMULATOR_COUNT=1")
+        macros = tuple(f"-DPOLYTILE_EMULATOR_CHECK_{check.upper()}=1" for check in self.checks)
+        return (*self._check_flags(compiler), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
+
+    def _check_flags(self, compiler: HostCompiler) -> tuple[str, ...]:
+        bounds = "bounds-strict" if compiler.is_gcc else "bounds"
+        undefined = [_UNDEFINED] if "undefined" in self.checks else []
+        indices = [bounds] if {"undefined", "address"} & set(self.checks) else []
+        sanitized = ",".join([*undefined, *indices])
+        poison = ("-ftrivial-auto-var-init=pattern",) if "uninitialised" in self.checks else ()
+        own = (f"-fsanitize={sanitized}",) if sanitized else ()
+        return (*_ACCESSES, *_exact(compiler), *own, *poison)
+
+
+PLAIN = Instrumentation()
+COUNTING = Instrumentation(counting=True)
+
+
+def checked(checks: Iterable[str]) -> Instrumentation:
+    """The build that makes these checks, in the order of CHECKS."""
+    wanted = set(checks)
+    return Instrumentation(tuple(check for check in CHECKS if check in wanted))
+
+
+def _exact(compiler: HostCompiler) -> tuple[str, ...]:
+    return _GCC_EXACT if compiler.is_gcc else _CLANG_EXACT
