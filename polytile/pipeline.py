@@ -5,16 +5,17 @@ Each stage takes the state so far and returns a new one; an observer, when there
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
-from polytile.diagnostics import Diagnostic, UserError
+from polytile.diagnostics import Diagnostic, InternalError, UserError
 from polytile.gpu import Gpu, gpu
-from polytile.ir.host import HostProgram
+from polytile.ir.host import HostProgram, Transfer
+from polytile.ir.memory import Storage
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
 from polytile.options import MAX_OPERATIONS, Options
@@ -23,27 +24,33 @@ from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
-from polytile.scheduling.legality import BarrierReason, Proof, prove
+from polytile.scheduling.legality import BarrierReason, Proof
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu
+from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
 from polytile.scheduling.select import best
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
-
-ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 
 Observer = Callable[[str, object], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """One SCoP on its way. `program` stays None when nothing in it is parallel: it then stays on the host."""
+    """One SCoP on its way, with the `source` that it started as.
+
+    `homes` says, by kernel number, which arrays live inside a kernel. `program` stays None when nothing is parallel:
+    the SCoP then stays on the host.
+    """
 
     scop: Scop
     options: Options
     gpu: Gpu
+    source: Scop
     dependences: Dependences | None = None
     schedule: MappedSchedule | None = None
+    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
     proof: Proof | None = None
     program: HostProgram | None = None
     remarks: tuple[Diagnostic, ...] = ()
@@ -62,7 +69,7 @@ class Compilation:
         """The proof, the schedule and what was decided, for a person."""
         lines = [f"{self.scop.name}"]
         if self.proof:
-            lines.append(f"  {self.proof}")
+            lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.schedule_text().splitlines())]
@@ -141,14 +148,27 @@ def read_schedule(scop: Scop, text: str) -> isl.Schedule:
         ) from None
 
 
-def prove_schedule(state: Compilation) -> Compilation:
+def choose_storage(state: Compilation) -> Compilation:
+    """Which arrays live inside kernels, and which are copied between host and device."""
+    if state.schedule is None:
+        return state
+    assert state.dependences is not None
+    return replace(
+        state,
+        homes=contract(state.scop, state.dependences, state.schedule, state.shared_memory),
+        transfers=transfers(state.scop, state.dependences),
+    )
+
+
+def prove_legality(state: Compilation) -> Compilation:
     """The proof of legality; raises IllegalSchedule, and UserError when the budget does not suffice for a proof."""
     if state.schedule is None:
         return state
     assert state.dependences is not None
     # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
     operations = max(state.options.max_operations, MAX_OPERATIONS)
-    proof = prove(state.scop, state.dependences, state.schedule, operations)
+    claim = Claim(state.source, state.scop, state.dependences, state.schedule, state.homes, state.transfers)
+    proof = prove_all(claim, operations)
     if not proof.proven:
         raise UserError(
             f"the schedule of {state.scop.name} is not proven within the budget of {operations} operations",
@@ -163,10 +183,12 @@ def generate_program(state: Compilation) -> Compilation:
     if state.schedule is None or state.proof is None:
         return state
     assert state.dependences is not None
+    if state.schedule.relaxed:
+        raise InternalError(f"{state.scop.name}: no kernel combines partial results of {state.schedule.relaxed}")
     given = LoweringInput(
-        transfers=transfers(state.scop, state.dependences),
+        transfers=state.transfers,
         barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
-        storage=contract(state.scop, state.dependences, state.schedule, state.shared_memory),
+        storage=state.homes,
     )
     program = lower(state.scop, state.schedule, given)
     kernels = len(program.kernels)
@@ -196,7 +218,8 @@ STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
     ("live ranges", separate_purposes),
     ("expansion", expand_storage),
     ("schedule", find_schedule),
-    ("legality", prove_schedule),
+    ("storage", choose_storage),
+    ("legality", prove_legality),
     ("ast", generate_program),
 )
 
@@ -207,7 +230,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
     (sizes that the GPU does not allow).
     """
-    state = Compilation(scop, options, gpu(options.arch))
+    state = Compilation(scop, options, gpu(options.arch), scop)
     for name, stage in STAGES:
         state = stage(state)
         if observe is not None:

@@ -45,11 +45,12 @@ class BarrierReason:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was shown. `proven` is False when the operation budget ran out first."""
+    """What was shown. `proven` is False when the operation budget ran out first; `facts` is for a reader."""
 
     proven: bool
     dependences: int  # basic maps proven
     barriers: tuple[BarrierReason, ...] = ()
+    facts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         if not self.proven:
@@ -159,11 +160,16 @@ def _below(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     return found
 
 
+def unordered(tree: isl.Schedule, pairs: isl.UnionMap) -> tuple[Violation, ...]:
+    """The pairs of instances that a mapped tree does not run one after the other; empty when it keeps them all."""
+    walk = _Walk()
+    walk.node(tree.get_root(), pairs, None, "")
+    return tuple(walk.violations)
+
+
 def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]:
     """Where dependent instances of one block run in different threads with nothing between them."""
-    walk = _Walk()
-    walk.node(tree.get_root(), dependences, None, "")
-    return {v.path for v in walk.violations if v.why == THREADS}
+    return {v.path for v in unordered(tree, dependences) if v.why == THREADS}
 
 
 def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_operations: int = 0) -> Proof:
@@ -177,7 +183,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
     except UserError as error:
         raise UserError(error.message, location=scop.location, hint=error.hint) from None
     walk = _Walk()
-    needed = dependences.all.intersect_params(scop.context)
+    needed = _needed(scop, dependences, schedule).intersect_params(scop.context)
     try:
         with budget(max_operations):
             _check_domain(scop, schedule.tree)
@@ -186,7 +192,25 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
         return Proof(False, 0)
     if walk.violations:
         raise illegal(scop, dependences, walk.violations[0])
-    return Proof(True, sum(m.n_basic_map() for m in _map_list(needed)), tuple(walk.barriers))
+    relations = sum(m.n_basic_map() for m in _map_list(needed))
+    relaxed = f"reductions that may change their order: {', '.join(schedule.relaxed) or 'none'}"
+    return Proof(True, relations, tuple(walk.barriers), ("each instance runs once", relaxed))
+
+
+def _needed(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> isl.UnionMap:
+    """The dependences that a schedule must keep: those of a relaxed reduction to itself may go."""
+    relaxed = isl.UnionSet.empty(scop.context.get_space().params())
+    for name in schedule.relaxed:
+        relaxed = relaxed.union(isl.UnionSet.from_set(scop.statement(name).domain))
+    if relaxed.is_empty():
+        return dependences.all
+    own = dependences.reductions.intersect_domain(relaxed).intersect_range(relaxed)
+    total = isl.UnionMap.empty(scop.context.get_space().params())
+    for found in dependences.by_array:
+        through = {s.name for s in scop.statements if s.reduction is not None and s.reduction.array == found.array}
+        kept = found.all.subtract(own) if through & set(schedule.relaxed) else found.all
+        total = total.union(kept)
+    return total
 
 
 def _map_list(union: isl.UnionMap) -> list[isl.Map]:

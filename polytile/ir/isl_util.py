@@ -25,8 +25,9 @@ def budget(operations: int) -> Iterator[None]:
     """Bound the isl operations of the block; raises OverBudgetError when they run out.
 
     isl reports exhaustion in several ways (an error, a null result), so every isl error inside the block that
-    happens with the budget spent counts as exhaustion.
+    happens with the budget spent counts as exhaustion. A budget around this one starts anew behind it.
     """
+    around = CONTEXT.get_max_operations()
     CONTEXT.reset_operations()
     CONTEXT.set_max_operations(operations)
     try:
@@ -36,7 +37,7 @@ def budget(operations: int) -> Iterator[None]:
             raise OverBudgetError(str(error)) from error
         raise
     finally:
-        CONTEXT.set_max_operations(0)
+        CONTEXT.set_max_operations(around)
         CONTEXT.reset_operations()
 
 
@@ -86,6 +87,13 @@ def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:
     return [partial.get_at(i) for i in range(partial.dim(isl.dim_type.out))]
 
 
+def is_constant(member: isl.UnionPwAff) -> bool:
+    """Whether a band member has no more than one value on each piece of its domain: no loop, but an order."""
+    pieces: list[isl.PwAff] = []
+    member.foreach_pw_aff(pieces.append)
+    return all(piece.is_cst() for piece in pieces)
+
+
 def constant_value(pw: isl.PwAff) -> int | None:
     """The value of a constant piecewise expression, else None."""
     value: list[int] = []
@@ -98,6 +106,12 @@ def constant_value(pw: isl.PwAff) -> int | None:
 
     pw.foreach_piece(piece)
     return value[0] if value and all(v == value[0] for v in value) else None
+
+
+def affine_rank(points: isl.Set | isl.BasicSet) -> int:
+    """The dimension of the smallest affine space around the points."""
+    hull = points.affine_hull()
+    return int(hull.dim(isl.dim_type.set)) - sum(bool(c.is_equality()) for c in hull.get_constraints())
 
 
 Pair = tuple[str, tuple[int, ...], str, tuple[int, ...], dict[str, int]]

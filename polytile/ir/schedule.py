@@ -57,11 +57,16 @@ def thread_sizes(node: isl.ScheduleNode) -> tuple[int, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class MappedSchedule:
-    """A mapped tree, the strategy that made it, and what a user should know about the choice."""
+    """A mapped tree, the strategy that made it, and what a user should know about the choice.
+
+    `relaxed` names the reductions (statements `x op= e`) whose instances may run in any order among themselves: their
+    kernels must combine partial results.
+    """
 
     tree: isl.Schedule = field(compare=False)
     strategy: str
     notes: tuple[str, ...] = ()
+    relaxed: tuple[str, ...] = ()
 
     @property
     def kernels(self) -> int:

@@ -1,0 +1,58 @@
+"""Where a mapped schedule runs each instance, and which cell of contracted storage it then uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.isl_util import mark_name
+from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes
+from polytile.scheduling.legality import thread_map
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`."""
+
+    kernel: int
+    domain: isl.UnionSet = field(compare=False)
+    block: isl.UnionMap = field(compare=False)
+    thread: isl.UnionMap = field(compare=False)
+
+
+def places(schedule: MappedSchedule) -> Iterator[Place]:
+    """The kernels of a schedule, in the order of their marks."""
+    marks = (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
+    for number, mark in enumerate(marks):
+        domain = mark.get_domain()
+        block = mark.get_prefix_schedule_union_map().intersect_domain(domain)
+        for node in _below(mark):
+            if mark_name(node) == BLOCK:
+                coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
+                block = block.flat_range_product(coordinates)
+        threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
+        yield Place(number, domain, block, block.flat_range_product(threads))
+
+
+def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    yield node
+    for i in range(node.n_children()):
+        yield from _below(node.child(i))
+
+
+def cells(accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int) -> isl.UnionMap:
+    """Accesses to contracted storage: one copy for each place, addressed by the kept subscripts.
+
+    before: { S[i, j] -> A[i, j] }, kept: the second of 2
+    after:  { S[i, j] -> [[place] -> [j]] }
+    """
+    names = [f"a{i}" for i in range(rank)]
+    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(names[k] for k in keeps)}] }}")
+    found: list[isl.Map] = []
+    accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))
+    total = isl.UnionMap.empty(accesses.get_space())
+    for m in found:
+        total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
+    return place.range_product(total)

@@ -1,0 +1,87 @@
+"""What is proven of one compilation, as a whole: values, order, storage and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from polytile.diagnostics import InternalError
+from polytile.ir.host import Transfer
+from polytile.ir.isl_util import OverBudgetError, budget, sample
+from polytile.ir.memory import Space, Storage
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Origin, Scop
+from polytile.scheduling.dependences import Dependences, analyse
+from polytile.scheduling.legality import Proof, prove
+from polytile.scheduling.realisation import wrong_homes, wrong_transfers
+from polytile.scheduling.values import changed_values
+
+ARRAY_SHARE = 40  # of the operations, for the dependences through one array
+_SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Everything that must hold of one SCoP: `scop` computes what `source` does, and `schedule`, `homes` (by kernel
+    number and array) and `transfers` realise it."""
+
+    source: Scop
+    scop: Scop
+    dependences: Dependences
+    schedule: MappedSchedule
+    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
+
+
+def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
+    """Prove a claim, with `max_operations` isl operations for the order and as many for the rest (0: any number).
+
+    Raises UserError and IllegalSchedule for the schedule (see legality.prove), InternalError when values or storage,
+    which are polytile's own choices, are wrong. The Proof is not proven when the operations did not suffice.
+    """
+    order = prove(claim.scop, claim.dependences, claim.schedule, max_operations)
+    if not order.proven:
+        return order
+    try:
+        with budget(max_operations):
+            _check_values(claim, max_operations)
+            _check_storage(claim)
+    except OverBudgetError:
+        return Proof(False, 0)
+    return replace(order, facts=(*order.facts, *_facts(claim)))
+
+
+def _check_values(claim: Claim, max_operations: int) -> None:
+    if claim.scop is claim.source:
+        return
+    before = analyse(claim.source, max_operations // ARRAY_SHARE)
+    for change in changed_values(claim.source, before, claim.scop, claim.dependences):
+        raise _broken(claim, f"it {change.what} of {change.array} that the source does not", change.pairs)
+
+
+def _check_storage(claim: Claim) -> None:
+    for failure in wrong_homes(claim.scop, claim.dependences, claim.schedule, claim.homes):
+        raise _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs)
+    for line in wrong_transfers(claim.scop, claim.dependences, claim.transfers):
+        raise InternalError(f"{claim.scop.name}: {line}")
+
+
+def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:
+    found = sample(pairs)
+    example = f", for example {found[0]}{list(found[1])} -> {found[2]}{list(found[3])} with {found[4]}" if found else ""
+    return InternalError(f"{claim.scop.name}: {message}{example}")
+
+
+def _facts(claim: Claim) -> Iterator[str]:
+    for array in claim.scop.arrays:
+        if array.holds:
+            yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
+    for kernel, homes in sorted(claim.homes.items()):
+        for name, home in homes.items():
+            yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"
+    external = [t for t in claim.transfers if t.array.origin is Origin.EXTERNAL]
+    into = [t.array.name for t in external if t.copy_in]
+    back = [t.array.name for t in external if t.copy_out]
+    yield f"copied in: {', '.join(into) or 'nothing'}; copied out: {', '.join(back) or 'nothing'}"

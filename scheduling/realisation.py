@@ -1,0 +1,143 @@
+"""The proof that storage inside kernels carries the right values.
+
+A mapped schedule runs each instance of the Scop in one or more executions, and these use cells: of device memory, of a
+block's shared memory, of a thread's registers. Whatever chose them, two things are shown for the accesses to cells:
+
+- any two executions that use one cell, of which one writes, are in an order that the GPU keeps (legality.py);
+- each execution reads what an execution of the right instance wrote: the flow of values over the cells, in the mapped
+  order, is the flow of the Scop.
+
+Executions that repeat an instance (overlapped tiles) need nothing else: those that do not own a result write to cells
+of their block only, and the last writer of each cell that is seen afterwards is compared as one more read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.host import Transfer
+from polytile.ir.memory import Space, Storage
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.legality import unordered
+from polytile.scheduling.places import Place, cells, places
+
+
+@dataclass(frozen=True, slots=True)
+class Realisation:
+    """How one array's accesses are carried out under a mapped tree over executions.
+
+    `instances` says which instance an execution runs, `{ S[b, t, i] -> S[t, i] }`; the others map executions to cells.
+    """
+
+    tree: isl.Schedule = field(compare=False)
+    instances: isl.UnionMap = field(compare=False)
+    reads: isl.UnionMap = field(compare=False)
+    writes: isl.UnionMap = field(compare=False)
+    may_writes: isl.UnionMap = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What storage does to an array's values: the pairs are of executions, or of a source instance and a reader."""
+
+    array: str
+    pairs: isl.UnionMap = field(compare=False)
+    why: str
+
+
+def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Failure]:
+    """Where the cells of `found` lose or mix up values; `flow` is the Scop's, from instance to instance."""
+    if found.reads.union(found.writes).union(found.may_writes).is_empty():
+        return []
+    over_cells, conflicts = _cell_dependences(found)
+    failures = [Failure(array, v.pairs, v.why) for v in unordered(found.tree, conflicts)]
+    readers = found.instances.intersect_domain(found.reads.domain())
+    wanted = flow.apply_range(readers.reverse())
+    given = over_cells.apply_domain(found.instances)
+    if not wanted.is_subset(given):
+        failures.append(Failure(array, wanted.subtract(given), "a value does not arrive"))
+    if not given.is_subset(wanted):
+        failures.append(Failure(array, given.subtract(wanted), "another value arrives"))
+    return failures
+
+
+def _cell_dependences(found: Realisation) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow over cells in the mapped order, and every pair of executions that must keep its order for it."""
+    users = found.reads.union(found.writes).union(found.may_writes).domain()
+    order = found.tree.intersect_domain(users)
+
+    def flow(sinks: isl.UnionMap, may: isl.UnionMap) -> isl.UnionMap:
+        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(found.writes).set_may_source(may)
+        return info.set_schedule(order).compute_flow().get_may_dependence()
+
+    values = flow(found.reads, found.may_writes)
+    written = found.writes.union(found.may_writes)
+    return values, values.union(flow(written, found.may_writes.union(found.reads)))
+
+
+def wrong_homes(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, homes: Mapping[int, Mapping[str, Storage]]
+) -> list[Failure]:
+    """Where arrays that live inside one kernel (`homes`, by kernel number) lose values."""
+    if not any(homes.values()):
+        return []
+    by_kernel = {place.kernel: place for place in places(schedule)}
+    failures: list[Failure] = []
+    for kernel, found in homes.items():
+        for name, home in found.items():
+            failures += _wrong_home(scop, dependences, schedule, by_kernel[kernel], scop.array(name), home)
+    return failures
+
+
+def _wrong_home(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, home: Storage
+) -> list[Failure]:
+    known = dependences.of(array.name)
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    accesses = [
+        scop.accesses(kind, arrays=frozenset((array.name,))).intersect_params(scop.context) for kind in kinds
+    ]
+    users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
+    outside = users.subtract(place.domain)
+    if not outside.is_empty() or array.origin is Origin.EXTERNAL:
+        return [Failure(array.name, isl.UnionSet.identity(outside), "it is used outside the kernel")]
+    if not known.uninitialised.intersect_params(scop.context).is_empty():
+        return [Failure(array.name, isl.UnionSet.identity(known.uninitialised.domain()), "it is read unwritten")]
+    where = place.block if home.space is Space.SHARED else place.thread
+    keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
+    used = [cells(a, where, keeps, array.rank) for a in accesses]
+    same = isl.UnionSet.identity(users)
+    return wrong_values(
+        array.name,
+        known.flow.intersect_params(scop.context),
+        Realisation(schedule.tree.intersect_domain(users), same, used[0], used[1], used[2]),
+    )
+
+
+def wrong_transfers(scop: Scop, dependences: Dependences, transfers: tuple[Transfer, ...]) -> list[str]:
+    """Arrays whose copies between host and device lose a value; each as one line."""
+    failures = []
+    for transfer in transfers:
+        array = transfer.array
+        if array.origin is not Origin.EXTERNAL or transfer.touched is None:
+            continue
+        unset = dependences.of(array.name).uninitialised.intersect_params(scop.context)
+        if array.live_in and not unset.is_empty() and not transfer.copy_in:
+            failures.append(f"{array.name} is read before it is written, and not copied in")
+        if array.live_out and scop.written(array.name) and not transfer.copy_out:
+            failures.append(f"{array.name} is written and seen afterwards, and not copied out")
+        if transfer.copy_out and not transfer.copy_in and not _overwritten(scop, array):
+            failures.append(f"{array.name} is copied out with elements that nothing wrote or copied in")
+    return failures
+
+
+def _overwritten(scop: Scop, array: Array) -> bool:
+    """Whether all of the array that may be copied is certainly written: a copy also takes what lies in between."""
+    certain = scop.accesses(AccessKind.WRITE, arrays=frozenset((array.name,))).range()
+    whole = isl.UnionSet(f"{{ {array.name}[] }}").intersect_params(scop.context)
+    return array.access_rank == 0 and bool(whole.is_subset(certain))
