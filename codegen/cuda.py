@@ -12,6 +12,7 @@ from typing import Any
 
 from polytile.codegen.entry import print_entry
 from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
+from polytile.codegen.locate import LocatedText, Marks
 from polytile.codegen.shared import brackets, shared_declarations
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.codegen.statements import StatementPrinter, comment, indented, reads, wrapped
@@ -32,22 +33,29 @@ def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[
 
     `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
     """
-    return render(
+    return locate_unit(programs, header=header, title=title).text
+
+
+def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> LocatedText:
+    """The text of `print_unit`, and the lines of the user's C that lines of its kernels compute."""
+    marks = Marks()
+    text = render(
         "unit.cu.j2",
         title=[line for text in title for line in comment(text)],
         header=header,
         helpers=_helpers(programs),
         support=f"{programs[0].name}_support" if programs else "",
-        programs=[{**_device_part(p), "entry": print_entry(p)} for p in programs],
+        programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
     )
+    return marks.read(text)
 
 
-def _device_part(program: HostProgram) -> dict[str, Any]:
+def _device_part(program: HostProgram, marks: Marks | None = None) -> dict[str, Any]:
     """Own types live in a namespace: CUDA has a `double2` of its own, and two SCoPs may differ in theirs."""
     return {
         "namespace": f"{program.name}_types" if program.definitions.strip() else "",
         "definitions": to_cpp(program.definitions.strip()),
-        "kernels": [print_kernel(k) for k in program.kernels],
+        "kernels": [print_kernel(k, marks) for k in program.kernels],
     }
 
 
@@ -65,7 +73,7 @@ def _roots(program: HostProgram) -> Iterator[Node]:
         yield from (e for s in kernel.storage for e in s.extents if e is not None)
 
 
-def print_kernel(kernel: Kernel) -> str:
+def print_kernel(kernel: Kernel, marks: Marks | None = None) -> str:
     """One kernel with its comment; coordinates and arrays that the body does not use are left out."""
     used = frozenset(_mentioned(kernel))
     read = frozenset(name for stmt in kernel.body for name in reads(stmt))
@@ -74,6 +82,7 @@ def print_kernel(kernel: Kernel) -> str:
         Printer(lambda access, printer: element(kernel.home(access.array), access, printer)),
         kernel.index_type,
         unread=declared - read,
+        marks=marks,
     )
     body = [
         *(f"const {kernel.index_type} {c.name} = {c.source};" for c in kernel.coordinates if c.name in used),

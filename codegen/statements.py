@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 
 from polytile.codegen.expressions import MAX_INT, Printer, type_name
+from polytile.codegen.locate import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.expr import (
     INT,
@@ -39,6 +40,7 @@ class StatementPrinter:
     index_type: str = "int"
     launch: Callable[[Launch], list[str]] | None = None
     unread: frozenset[str] = frozenset()  # locals that are never read: compilers must not wonder
+    marks: Marks | None = None
 
     def lines(self, body: Iterable[Stmt], shown: Location = NOWHERE) -> list[str]:
         """The lines of a block, without the indentation of what surrounds it; `shown` was the last line named."""
@@ -48,7 +50,7 @@ class StatementPrinter:
             if isinstance(stmt, Assign | Declare) and stmt.location.line and stmt.location.line != shown.line:
                 shown = stmt.location
                 text[-1] += f"  // {one_line(shown.short)}"
-            out += text
+            out += text if self.marks is None else self.marks.on(text, stmt)
         return out
 
     def _statement(self, stmt: Stmt, shown: Location) -> list[str]:
