@@ -6,6 +6,7 @@ to be right, so that `--version` and wrong usage are answered at once.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from polytile.diagnostics import EXIT_BUG, EXIT_DONE, Diagnostic, InternalError,
 if TYPE_CHECKING:
     from polytile.report import Report
 
+# Words that may stand first instead of a file, and the modules whose `main(words)` then runs (a file: ./check).
+SUBCOMMANDS = {"check": "polytile.check.command"}
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 BUGS = "this is a bug in polytile; please report it with the input, the command line and the text above"
@@ -37,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(words: Sequence[str]) -> int:
+    if words and words[0] in SUBCOMMANDS:
+        return _subcommand(SUBCOMMANDS[words[0]], words[1:])
     try:
         request = parse(words)
     except PolytileError as error:
@@ -46,6 +51,15 @@ def _main(words: Sequence[str]) -> int:
             print(error, file=sys.stderr)
         return error.exit_status
     return _run(request)
+
+
+def _subcommand(module: str, words: Sequence[str]) -> int:
+    """Run another command of polytile's; like the main one, it raises PolytileError for what ends it."""
+    try:
+        return int(importlib.import_module(module).main(words))
+    except PolytileError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
 
 
 def _json_report(error: PolytileError) -> Report:
