@@ -17,7 +17,16 @@ CHECKS = ("address", "undefined", "race", "uninitialised")
 # Accesses stay as the text has them: none is moved to where the program does not make it, and no store vanishes.
 _ACCESSES = ("-fsanitize=thread", "-g1", "-fno-omit-frame-pointer")
 _GCC_EXACT = ("--param=tsan-instrument-func-entry-exit=0", "-fno-tree-loop-im", "-fno-tree-dse", "-fno-tree-sink")
+# A counting build keeps the loads and stores that nvcc keeps, each in one place, and the blocks in the source's order.
+_GCC_COUNTED = (
+    "--param=tsan-instrument-func-entry-exit=0",
+    "-fsanitize-coverage=trace-pc",
+    "-fno-reorder-blocks",
+    "-fno-thread-jumps",
+    "-fno-tree-sra",
+)
 _CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
+_CLANG_COUNTED = (*_CLANG_EXACT, "-fsanitize-coverage=trace-pc", "-fno-unroll-loops")
 _UNDEFINED = (
     "shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,alignment,"
     "float-cast-overflow,bool,enum,pointer-overflow,builtin,vla-bound"
@@ -39,7 +48,8 @@ class Instrumentation:
     def flags(self, compiler: HostCompiler) -> tuple[str, ...]:
         """The compiler's flags; the linker must not see them."""
         if self.counting:
-            return (*_ACCESSES, *_exact(compiler)[:1], "-DPOLYTILE_EMULATOR_COUNT=1")
+            counted = _GCC_COUNTED if compiler.is_gcc else _CLANG_COUNTED
+            return (*_ACCESSES, *counted, "-DPOLYTILE_EMULATOR_COUNT=1")
         macros = tuple(f"-DPOLYTILE_EMULATOR_CHECK_{check.upper()}=1" for check in self.checks)
         return (*self._check_flags(compiler), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
 

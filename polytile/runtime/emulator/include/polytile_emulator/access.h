@@ -25,7 +25,9 @@
 #if !defined(POLYTILE_EMULATOR_OBSERVED)
 #define POLYTILE_EMULATOR_QUIET
 #elif defined(__clang__)
-#define POLYTILE_EMULATOR_QUIET __attribute__((no_sanitize("thread", "undefined", "bounds")))
+#define POLYTILE_EMULATOR_QUIET __attribute__((no_sanitize("thread", "undefined", "bounds", "coverage")))
+#elif defined(POLYTILE_EMULATOR_COUNT)
+#define POLYTILE_EMULATOR_QUIET __attribute__((no_sanitize("thread"), no_sanitize_coverage))
 #else
 #define POLYTILE_EMULATOR_QUIET \
   __attribute__((no_sanitize("thread", "undefined", "bounds-strict", "float-cast-overflow")))
