@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 import polytile
+from polytile.certificate import certificate
 from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.codegen.hostfile import host_file
@@ -223,6 +224,11 @@ class Program:
         return join_schedules({s.name: s.schedule for s in self.scops if s.schedule})
 
     def explain(self) -> str:
+    @property
+    def certificate(self) -> str:
+        """What was proven of each SCoP, as `--certificate` writes it and `polytile check` reads it."""
+        return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
+
         """What was done to each SCoP and why."""
         return "\n\n".join([*(s.explain().rstrip() for s in self.scops), *(str(r) for r in self.refusals)]) + "\n"
 

@@ -45,6 +45,7 @@ class Request:
     dump: tuple[str, ...]
     save_schedule: str | None
     load_schedule: str | None
+    certificate: str | None
     json: bool
     verbose: bool
     quiet: bool
@@ -97,6 +98,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("--arch", metavar="sm_90", default="sm_90", help="the GPU architecture (sm_90)")
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
+    add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {', '.join(STAGES)}")
     add("--json", action="store_true", help="print one machine-readable result instead of text")
     loudness = group.add_mutually_exclusive_group()
@@ -142,6 +144,7 @@ def parse(arguments: Sequence[str]) -> Request:
         dump=_stages(found.dump),
         save_schedule=found.save_schedule,
         load_schedule=found.load_schedule,
+        certificate=found.certificate,
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,

@@ -66,7 +66,7 @@ def _options(request: Request) -> Options:
 
 def _targets(request: Request) -> list[Path]:
     """Files that will be written, to be refused before any work is done; the input names the others."""
-    named = [name for name in (request.save_schedule, request.build) if name is not None]
+    named = [name for name in (request.save_schedule, request.certificate, request.build) if name]
     return [Path(request.output) / f"{output_stem(request.input)}_host.c", *(Path(name) for name in named)]
 
 
@@ -204,6 +204,8 @@ def _write(request: Request, report: Report, program: Program) -> None:
     files = program.files(Path(request.output))
     if request.save_schedule is not None:
         files[Path(request.save_schedule)] = program.schedules
+    if request.certificate is not None:
+        files[Path(request.certificate)] = program.certificate
     with report.stage("write"):
         write_outputs(files)
     report.add(files=[str(path) for path in files])

@@ -1,0 +1,114 @@
+"""Certificates: what was proven of each SCoP, as isl text in JSON, for `polytile check` and other tools.
+
+A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
+scheduled (statements may be joined, arrays renamed or expanded), the mapped schedule, where arrays live inside kernels,
+the dependences that were proven, and the sets of violations, which are empty.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from polytile.ir.memory import Space
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Origin, Scop, Statement
+from polytile.pipeline import Compilation
+from polytile.version import __version__
+
+FORMAT = "polytile certificate"
+VERSION = 1
+_SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
+
+
+def certificate(file: str, text: str, defines: Sequence[str], compilations: Iterable[Compilation]) -> str:
+    """The certificate of a file's SCoPs; those that stay on the host are only named."""
+    found = list(compilations)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "polytile": __version__,
+        "file": file,
+        "sha256": fingerprint(text),
+        "defines": list(defines),
+        "scops": [_scop(c) for c in found if c.schedule is not None],
+        "on_host": [c.scop.name for c in found if c.schedule is None],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def fingerprint(text: str) -> str:
+    """What ties a certificate to a text."""
+    return hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+
+
+def statements(scop: Scop) -> dict[str, Any]:
+    """A Scop's statements and order as isl text; `parts` are the source's statements that each runs."""
+    return {
+        "statements": {s.name: _statement(s, s.name in scop.epilogue) for s in scop.statements},
+        "order": _tree(scop.schedule),
+    }
+
+
+def _tree(schedule: Any) -> str:
+    return MappedSchedule(schedule, "").to_text()
+
+
+def _statement(statement: Statement, copy: bool) -> dict[str, Any]:
+    return {
+        "place": statement.location.short if statement.location.line else "",
+        "domain": str(statement.domain),
+        "parts": [] if copy else list(statement.parts or (statement.name,)),
+        "accesses": [
+            {"array": a.array, "kind": a.kind.value, "relation": str(a.relation)} for a in statement.accesses
+        ],
+    }
+
+
+def _scop(state: Compilation) -> dict[str, Any]:
+    assert state.schedule is not None and state.dependences is not None
+    scop, source = state.scop, state.source
+    return {
+        "name": scop.name,
+        "context": str(scop.context),
+        "source": {**statements(source), "arrays": [a.name for a in source.arrays]},
+        "program": {**statements(scop), "arrays": {a.name: a.root for a in scop.arrays}},
+        "visible": [a.name for a in source.arrays if a.origin is Origin.EXTERNAL and a.live_out],
+        "strategy": state.schedule.strategy,
+        "mapped": state.schedule.to_text(),
+        "homes": _homes(state),
+        "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
+        "transfers": {
+            t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}
+            for t in state.transfers
+            if t.array.origin is Origin.EXTERNAL
+        },
+        "dependences": {
+            d.array: {"flow": str(d.flow), "false": str(d.false), "exact": d.exact}
+            for d in state.dependences.by_array
+        },
+        "violations": {"order": "{ }", "values": "{ }", "storage": "{ }"},
+    }
+
+
+def _accumulated(statement: Statement) -> str:
+    assert statement.reduction is not None
+    return statement.reduction.array
+
+
+def _homes(state: Compilation) -> dict[str, Any]:
+    homes = {}
+    for kernel, found in state.homes.items():
+        for name, home in found.items():
+            rank = state.scop.array(name).rank
+            keeps = range(rank) if home.keeps is None else home.keeps
+            homes[name] = {
+                "array": name,
+                "kernel": kernel,
+                "space": _SPACES[home.space],
+                "rank": rank,
+                "keeps": list(keeps),
+            }
+    return homes

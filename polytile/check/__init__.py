@@ -1,0 +1,1 @@
+"""`polytile check`: certificates of what was proven, and an independent checker for them."""

@@ -1,0 +1,190 @@
+"""Checks certificates: that the C's order of all conflicting accesses is kept by a mapped schedule, and values with it.
+
+It shares no code with what made the schedule or proved it the first time, and trusts isl alone. For each SCoP:
+
+- the mapped tree runs each instance once;
+- of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
+- arrays inside kernels pass the same values on, though their elements share cells;
+- the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
+- the dependences that the certificate claims are those of its accesses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
+
+NODE = isl.schedule_node_type
+THREADS = re.compile(r"thread\[([\d, ]+)\]")
+
+
+def problems(scop: Check) -> Iterator[str]:
+    """What is wrong with one SCoP of a certificate, a line each. Raises isl.Error, KeyError for what is not one."""
+    context, program = isl.Set(scop["context"]), scop["program"]
+    tree, order = isl.Schedule(scop["mapped"]), isl.Schedule(program["order"])
+    domain = union([s["domain"] for s in program["statements"].values()], isl.UnionSet).intersect_params(context)
+    yield from _check_tree(tree, domain, context)
+    for array in program["arrays"]:
+        reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
+        flow, false = dependences(order, reads, writes, may, accesses(program, array, "kill"))
+        claimed = scop["dependences"][array]
+        if claimed["exact"] and not equal(isl.UnionMap(claimed["flow"]), flow, context):
+            yield f"the claimed flow through {array} is not that of the accesses"
+        if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
+            yield f"the claimed anti and output dependences through {array} are not those of the accesses"
+        home = scop["homes"].get(array)
+        if home is not None:
+            cells = [_cells(tree, home, a.intersect_params(context)) for a in (reads, writes, may)]
+            inside, false = dependences(tree.intersect_domain(domain), *cells, isl.UnionMap("{ }"))
+            if array in scop["visible"] or not reads.domain().intersect_params(context).is_subset(flow.range()):
+                yield f"{array} lives inside a kernel, and values of it come from outside or are seen there"
+            if not equal(inside, flow, context):
+                yield f"the {home['space']} of kernel {home['kernel']} mix up the values of {array}"
+            pairs = inside.union(false)
+        else:
+            pairs = conflicts(order, reads, writes.union(may))
+        pairs = pairs.subtract(_relaxed(scop, array)).intersect_params(context)
+        left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
+        if not left.is_empty():
+            yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
+    yield from _check_values(scop["source"], program, scop["visible"], context)
+    yield from _check_transfers(scop, context)
+    if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
+        yield "a set of violations is not empty"
+
+
+def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> Iterator[str]:
+    if not tree.get_domain().intersect_params(context).is_equal(domain):
+        yield "the mapped schedule is for other instances"
+    times = tree.get_map().intersect_domain(domain)
+    if not times.domain().is_equal(domain) or not times.is_single_valued():
+        yield "the mapped schedule does not run each instance once"
+    for node, above in _nodes(tree.get_root(), ()):
+        kind, name = node.get_type(), _mark(node)
+        if kind in (NODE.context, NODE.expansion, NODE.extension, NODE.guard):
+            yield "the mapped schedule has a node that changes its instances"
+        inside = any(n == "kernel" for n in above)
+        if (name == "block" and above[-1:] != ("kernel",)) or (name == "kernel" and inside):
+            yield f"a {name} mark stands where blocks and kernels cannot start"
+        if (name == "sync" or THREADS.fullmatch(name)) and (not inside or any(THREADS.fullmatch(n) for n in above)):
+            yield f"a {name} mark stands where not all threads of a block pass"
+
+
+def _nodes(node: isl.ScheduleNode, above: tuple[str, ...]) -> Iterator[tuple[isl.ScheduleNode, tuple[str, ...]]]:
+    yield node, above
+    below = (*above, _mark(node) or node.get_type().name) if node.get_type() != NODE.domain else above
+    for i in range(node.n_children()):
+        yield from _nodes(node.child(i), below)
+
+
+def _mark(node: isl.ScheduleNode) -> str:
+    return str(node.mark_get_id().get_name()) if node.get_type() == NODE.mark else ""
+
+
+def _ordered(node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:
+    """Those of the pairs whose first instance surely ends before the second starts; `threads` pairs instances of one
+    thread inside a kernel, `role` is the mark above."""
+    if pairs.is_empty() or node.get_type() == NODE.leaf:
+        return isl.UnionMap.empty(pairs.get_space())
+    if node.get_type() in (NODE.sequence, NODE.set):
+        found, done = isl.UnionMap.empty(pairs.get_space()), isl.UnionSet.empty(pairs.get_space())
+        for i in range(node.n_children()):
+            own = node.child(i).filter_get_filter()
+            both = pairs.intersect_range(own)
+            found = found.union(_ordered(node.child(i).child(0), both.intersect_domain(own), threads, ""))
+            if node.get_type() == NODE.sequence:
+                found = found.union(_kept(both.intersect_domain(done), threads, role))
+            done = done.union(own)
+        return found
+    if node.get_type() == NODE.band and node.band_n_member() > 0:
+        partial = node.band_get_partial_schedule()
+        found = _ordered(node.child(0), pairs.eq_at_multi_union_pw_aff(partial), threads, "")
+        later = pairs.lex_lt_at_multi_union_pw_aff(partial)
+        return found if role == "block" else found.union(_kept(later, threads, role))
+    name = _mark(node)
+    if node.get_type() == NODE.filter:
+        pairs = pairs.intersect_domain(node.filter_get_filter()).intersect_range(node.filter_get_filter())
+    return _ordered(node.child(0), pairs, _threads(node) if name == "kernel" else threads, name)
+
+
+def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:
+    if threads is None or role == "sync":
+        return pairs
+    return pairs.intersect(threads.apply_range(threads.reverse()))
+
+
+def _threads(kernel: isl.ScheduleNode) -> isl.UnionMap:
+    """From instances to threads: points modulo the sizes, and zeros where no thread mark is above."""
+    found, rank = isl.UnionMap.empty(kernel.get_domain().get_space()), 1
+    for node, _ in _nodes(kernel, ()):
+        match = THREADS.fullmatch(_mark(node))
+        if match:
+            sizes = [int(s) for s in match[1].split(",")]
+            rank, band = len(sizes), node.child(0)
+            points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
+            folds = ", ".join(f"p{i} mod {s}" for i, s in enumerate(sizes))
+            fold = isl.UnionMap(f"{{ [{', '.join(f'p{i}' for i in range(rank))}] -> [{folds}] }}")
+            found = found.union(points.intersect_domain(band.get_domain()).apply_range(fold))
+    zero = isl.UnionSet(f"{{ [{', '.join('0' * rank)}] }}")
+    return found.union(isl.UnionMap.from_domain_and_range(kernel.get_domain().subtract(found.domain()), zero))
+
+
+def _cells(tree: isl.Schedule, home: Check, accesses: isl.UnionMap) -> isl.UnionMap:
+    """Accesses to the copy of an array that a thread (registers) or a block (shared memory) has, by kept subscripts."""
+    kernel = [n for n, _ in _nodes(tree.get_root(), ()) if _mark(n) == "kernel"][home["kernel"]]
+    place = kernel.get_prefix_schedule_union_map().intersect_domain(kernel.get_domain())
+    for node, _ in _nodes(kernel, ()):
+        if _mark(node) == "block":
+            coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
+            place = place.flat_range_product(coordinates)
+    if home["space"] == "registers":
+        place = place.flat_range_product(_threads(kernel))
+    dims = ", ".join(f"a{i}" for i in range(home["rank"]))
+    kept = isl.UnionMap(f"{{ {home['array']}[{dims}] -> [{', '.join(f'a{i}' for i in home['keeps'])}] }}")
+    return place.range_product(accesses.apply_range(kept))
+
+
+def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:
+    """Every read of the source, and whoever looks afterwards, gets its value from the same instances."""
+    runs = {part: name for name, s in program["statements"].items() for part in s["parts"]}
+    place = {part: k for s in program["statements"].values() for k, part in enumerate(s["parts"])}
+    copies = union([s["domain"] for s in program["statements"].values() if not s["parts"]], isl.UnionSet)
+    given = {array: seen(program, array, root, array in visible) for array, root in program["arrays"].items()}
+    into = union(list(given.values()), isl.UnionMap).intersect_range(copies)
+    for array in source["arrays"]:
+        wanted = isl.UnionMap("{ }")
+        for pairs in maps(seen(source, array, array, array in visible)):
+            first, then = (str(pairs.get_tuple_name(kind)) for kind in (IN, OUT))
+            pairs = pairs.set_tuple_name(IN, runs.get(first, first)).set_tuple_name(OUT, runs.get(then, then))
+            moved = isl.UnionMap.from_map(pairs)
+            if place.get(first, 0) < place.get(then, 0):  # what stays within one instance of a joined statement
+                moved = moved.subtract(moved.domain().identity())
+            wanted = wanted.union(moved)
+        flows = [given[a].subtract_range(copies) for a, root in program["arrays"].items() if root == array]
+        found = union(flows, isl.UnionMap)
+        for _ in program["statements"]:  # a copy of a copy of ...
+            found = found.subtract_domain(copies).union(into.apply_range(found.intersect_domain(copies)))
+        if not equal(wanted, found, context):
+            yield f"the scheduled program does not pass on the source's values of {array}"
+
+
+def _check_transfers(scop: Check, context: isl.Set) -> Iterator[str]:
+    """Copies between host and device: what is read or left from before must come in, what is seen must go out."""
+    for array, transfer in scop["transfers"].items():
+        flow = seen(scop["program"], array, array, array in scop["visible"]).intersect_params(context)
+        senders = {m.get_tuple_name(IN) for m in maps(flow)}
+        if "before" in senders and transfer["live_in"] and not transfer["copy_in"]:
+            yield f"{array} is not copied in, though values from before are read or left in it"
+        if array in scop["visible"] and senders - {"before"} and not transfer["copy_out"]:
+            yield f"{array} is not copied out, though it is written and seen afterwards"
+
+
+def _relaxed(scop: Check, array: str) -> isl.UnionMap:
+    statements = scop["program"]["statements"]
+    names = [name for name, through in scop["relaxed"].items() if through == array]
+    domains = [isl.UnionSet(statements[name]["domain"]) for name in names]
+    return union([isl.UnionMap.from_domain_and_range(d, d) for d in domains], isl.UnionMap)

@@ -1,0 +1,80 @@
+"""`polytile check CERTIFICATE`: reads a certificate and checks it anew."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import islpy as isl
+
+from polytile.check.checker import problems
+from polytile.check.source import differences
+from polytile.diagnostics import EXIT_DONE, EXIT_USER, UsageError, UserError
+
+FORMAT, VERSION = "polytile certificate", 1
+HINT = "write one with polytile INPUT.c --certificate FILE"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint="polytile check --help lists the options")
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; returns the exit status. Raises UsageError, and UserError for what is no certificate."""
+    parser = _Parser(prog="polytile check", description="Check a certificate with isl alone.", allow_abbrev=False)
+    parser.add_argument("certificate", metavar="CERTIFICATE", help="a file that --certificate wrote")
+    parser.add_argument("--source", metavar="INPUT.c", help="the C file: the certificate must be about its accesses")
+    parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="as for polytile")
+    found = parser.parse_args(list(words))
+    content = _read(found.certificate)
+    wrong = 0
+    if found.source is not None:
+        wrong += _say(found.certificate, list(differences(content, found.source, found.include_dirs)))
+    for scop in content["scops"]:
+        if not isinstance(scop, dict):
+            raise UserError(f"{found.certificate} is not a certificate", hint=HINT)
+        wrong += _say(f"{found.certificate}: {scop.get('name')}", _problems(found.certificate, scop))
+        for statement, array in scop.get("relaxed", {}).items():
+            print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
+    for name in content.get("on_host", ()):
+        print(f"{found.certificate}: {name} stays sequential C")
+    if not content["scops"]:
+        print(f"{found.certificate}: nothing to check")
+    return EXIT_USER if wrong else EXIT_DONE
+
+
+def _say(what: str, lines: list[str]) -> int:
+    for line in lines:
+        print(f"{what}: {line}")
+    if not lines:
+        print(f"{what} holds")
+    return len(lines)
+
+
+def _problems(file: str, scop: Any) -> list[str]:
+    try:
+        return list(problems(scop))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise UserError(f"{file} is not a certificate: {type(error).__name__}: {error}", hint=HINT) from error
+    except isl.Error as error:
+        raise UserError(f"{file}: isl cannot read a relation of the certificate", hint=HINT) from error
+
+
+def _read(name: str) -> Any:
+    try:
+        content = json.loads(Path(name).read_text())
+    except OSError as error:
+        raise UserError(f"cannot read {name}: {error.strerror}", hint=HINT) from error
+    except ValueError as error:
+        raise UserError(f"{name} is not a certificate: it is not JSON", hint=HINT) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("scops"), list):
+        raise UserError(f"{name} is not a certificate", hint=HINT)
+    if content.get("version") != VERSION:
+        raise UserError(
+            f"{name} is a certificate of version {content.get('version')}, this is {VERSION}", hint="write it anew"
+        )
+    return content

@@ -1,0 +1,73 @@
+"""The relations of a certificate, and what isl computes from them."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import islpy as isl
+
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
+Check = dict[str, Any]  # a part of a certificate, as JSON gives it
+
+
+def accesses(side: Check, array: str, kind: str) -> isl.UnionMap:
+    """The accesses of one kind to an array, from instances that run."""
+    relations = [
+        isl.UnionMap(access["relation"]).intersect_domain(isl.UnionSet(statement["domain"]))
+        for statement in side["statements"].values()
+        for access in statement["accesses"]
+        if (access["array"], access["kind"]) == (array, kind)
+    ]
+    return union(relations, isl.UnionMap)
+
+
+def dependences(
+    order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
+) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow, and the anti and output dependences, of accesses in an order."""
+
+    def flow(sinks: isl.UnionMap, sources: isl.UnionMap, kill: isl.UnionMap) -> isl.UnionMap:
+        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(writes).set_may_source(sources)
+        info = info.set_kill(kill) if not kill.is_empty() else info
+        return info.set_schedule(order).compute_flow().get_may_dependence()
+
+    return flow(reads, may, kills), flow(writes.union(may), may.union(reads), isl.UnionMap("{ }"))
+
+
+def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
+    """Pairs of instances, in their order, that use one element which one of them writes."""
+    times = order.intersect_domain(reads.union(writes).domain()).get_map()
+    pairs = writes.apply_range(reads.reverse()).union(reads.union(writes).apply_range(writes.reverse()))
+    return pairs.intersect(times.lex_lt_union_map(times))
+
+
+def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
+    """Who wrote what each instance reads; `before` wrote what the array held, `after` reads what can be seen."""
+    reads, writes, may, kills = (accesses(side, array, k) for k in ("read", "write", "may-write", "kill"))
+    order = isl.Schedule(side["order"])
+    for elements in maps(reads.union(writes).union(may).range().identity()):
+        if array == root:
+            before = isl.UnionMap.from_map(elements.set_tuple_name(IN, "before"))
+            writes, order = writes.union(before), isl.Schedule.from_domain(before.domain()).sequence(order)
+        if visible:
+            after = isl.UnionMap.from_map(elements.set_tuple_name(IN, "after"))
+            reads, order = reads.union(after), order.sequence(isl.Schedule.from_domain(after.domain()))
+    return dependences(order, reads, writes, may, kills)[0]
+
+
+def union(parts: list[Any], kind: Any) -> Any:
+    """The union of relations or sets, of which some may be text."""
+    return reduce(lambda a, b: a.union(b), (kind(p) if isinstance(p, str) else p for p in parts), kind("{ }"))
+
+
+def maps(relation: isl.UnionMap) -> list[isl.Map]:
+    """The maps of a union."""
+    found: list[isl.Map] = []
+    relation.foreach_map(found.append)
+    return found
+
+
+def equal(one: isl.UnionMap, other: isl.UnionMap, context: isl.Set) -> bool:
+    """Whether two relations agree for all parameters of the context."""
+    return bool(one.intersect_params(context).is_equal(other.intersect_params(context)))

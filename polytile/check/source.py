@@ -1,0 +1,55 @@
+"""Whether a certificate is about a C file: its accesses and order are read from the C again, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import islpy as isl
+
+from polytile.check.relations import Check
+from polytile.frontend.program import read_program
+from polytile.ir.scop import Scop, Statement
+
+
+def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Iterator[str]:
+    """Where the SCoPs of a C file differ from those of a certificate, a line each.
+
+    Raises UserError when the file cannot be read, KeyError when `content` is no certificate.
+    """
+    program = read_program(path, include_dirs=include_dirs, defines=content["defines"])
+    if not program.scops:
+        program = read_program(path, include_dirs=include_dirs, defines=content["defines"], autodetect=True)
+    found = {scop.name: scop for scop in program.scops}
+    for claimed in content["scops"]:
+        scop = found.get(claimed["name"])
+        if scop is None:
+            yield f"{path} has no SCoP {claimed['name']}"
+            continue
+        yield from _scop_differences(claimed["source"], scop)
+
+
+def _scop_differences(claimed: Check, scop: Scop) -> Iterator[str]:
+    if set(claimed["statements"]) != {s.name for s in scop.statements}:
+        yield f"{scop.name} has other statements in the C"
+        return
+    if not isl.Schedule(claimed["order"]).get_map().is_equal(_reread(scop.schedule.get_map())):
+        yield f"{scop.name} has another order in the C"
+    for statement in scop.statements:
+        if not _same(claimed["statements"][statement.name], statement):
+            yield f"{statement.name} of {scop.name} has other instances or accesses in the C"
+
+
+def _same(claimed: Check, statement: Statement) -> bool:
+    if not isl.Set(claimed["domain"]).is_equal(isl.Set(str(statement.domain))):
+        return False
+    accesses = claimed["accesses"]
+    return len(accesses) == len(statement.accesses) and all(
+        (one["array"], one["kind"]) == (other.array, other.kind.value)
+        and isl.Map(one["relation"]).is_equal(isl.Map(str(other.relation)))
+        for one, other in zip(accesses, statement.accesses, strict=True)
+    )
+
+
+def _reread(relation: isl.UnionMap) -> isl.UnionMap:
+    """The same relation with the tuples that isl's parser makes."""
+    return isl.UnionMap(str(relation))
