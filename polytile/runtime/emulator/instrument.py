@@ -21,12 +21,13 @@ _GCC_EXACT = ("--param=tsan-instrument-func-entry-exit=0", "-fno-tree-loop-im", 
 _GCC_COUNTED = (
     "--param=tsan-instrument-func-entry-exit=0",
     "-fsanitize-coverage=trace-pc",
+    "-gdwarf-4",  # line_table.py reads it
     "-fno-reorder-blocks",
     "-fno-thread-jumps",
     "-fno-tree-sra",
 )
 _CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
-_CLANG_COUNTED = (*_CLANG_EXACT, "-fsanitize-coverage=trace-pc", "-fno-unroll-loops")
+_CLANG_COUNTED = (*_CLANG_EXACT, "-fsanitize-coverage=trace-pc", "-gdwarf-4", "-fno-unroll-loops")
 _UNDEFINED = (
     "shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,alignment,"
     "float-cast-overflow,bool,enum,pointer-overflow,builtin,vla-bound"

@@ -32,29 +32,6 @@ struct KernelCount {
   unsigned long long launches, warps, barriers, divergences;
 };
 
-// An array that grows; elements are plain.
-template <class T>
-class List {
- public:
-  POLYTILE_EMULATOR_QUIET unsigned size() const { return size_; }
-  POLYTILE_EMULATOR_QUIET T *data() const { return data_; }
-  POLYTILE_EMULATOR_QUIET T &operator[](unsigned i) const { return data_[i]; }
-  POLYTILE_EMULATOR_QUIET void clear() { size_ = 0; }
-  POLYTILE_EMULATOR_QUIET T &add(const T &item) {
-    if (size_ == room_) {
-      room_ = room_ ? 2 * room_ : 64;
-      data_ = static_cast<T *>(realloc(data_, room_ * sizeof(T)));
-      if (!data_) abort();
-    }
-    return data_[size_++] = item;
-  }
-  POLYTILE_EMULATOR_QUIET void remove(unsigned i) { data_[i] = data_[--size_]; }
-
- private:
-  T *data_ = nullptr;
-  unsigned size_ = 0, room_ = 0;
-};
-
 struct Allocation {
   uintptr_t base;
   size_t size;
@@ -127,7 +104,7 @@ class Counter {
     long long array = allocation_of(address);
     if (array < 0) {
       const uintptr_t offset = address - reinterpret_cast<uintptr_t>(__ehdr_start);
-      if (offset >= static_cast<uintptr_t>(_end - __ehdr_start) || is_builtin(address)) return;
+      if (offset >= static_cast<uintptr_t>(_end - __ehdr_start)) return;
       array = ~static_cast<long long>(offset);
     }
     SiteCount &site = find(event, array);
@@ -152,26 +129,17 @@ class Counter {
     return -1;
   }
 
-  template <class T>
-  POLYTILE_EMULATOR_QUIET static bool is_in(const T &variable, uintptr_t address) {
-    return address - reinterpret_cast<uintptr_t>(&variable) < sizeof variable;
-  }
-  POLYTILE_EMULATOR_QUIET static bool is_builtin(uintptr_t address) {
-    return is_in(threadIdx, address) || is_in(blockIdx, address) || is_in(blockDim, address) ||
-           is_in(gridDim, address);
-  }
-
   // Accesses to the library's own memory are told apart by their place alone.
   POLYTILE_EMULATOR_QUIET SiteCount &find(const Event &event, long long array) {
+    const unsigned kind = static_cast<unsigned>(event.kind()), size = static_cast<unsigned>(event.size);
     if (2 * (sites.size() + 1) > table_.size()) rebuild();
     unsigned i = hash(kernel_, event.site, array);
     for (; table_[i]; i = (i + 1) % table_.size()) {
       SiteCount &site = sites[table_[i] - 1];
-      if (site.site == event.site && site.kernel == kernel_ && site.kind == event.kind &&
+      if (site.site == event.site && site.kernel == kernel_ && site.kind == kind &&
           (site.array == array || (site.array < 0 && array < 0)))
         return site;
     }
-    const unsigned kind = static_cast<unsigned>(event.kind), size = static_cast<unsigned>(event.size);
     SiteCount &site = sites.add({kernel_, event.site, kind, size, array, 0, 0, 0, 0, 0});
     table_[i] = sites.size();
     return site;
@@ -243,9 +211,14 @@ class Counter {
 
 inline Counter counter;
 
-POLYTILE_EMULATOR_QUIET inline void on_block(unsigned w, unsigned lanes, unsigned) { counter.enter_block(w, lanes); }
+POLYTILE_EMULATOR_QUIET inline void on_block(unsigned w, unsigned lanes) { counter.enter_block(w, lanes); }
 POLYTILE_EMULATOR_QUIET inline void on_request(unsigned lanes, const Event *const *events) {
   counter.request(lanes, events);
+}
+
+// Whether a thread of the block runs, and not another thread of the host.
+POLYTILE_EMULATOR_QUIET inline bool on_fiber(const void *frame) {
+  return static_cast<size_t>(static_cast<const char *>(frame) - block.fiber->stack) < block.fiber->size;
 }
 
 namespace observer {
@@ -267,7 +240,7 @@ POLYTILE_EMULATOR_QUIET inline void warp_concludes(unsigned, unsigned char, unsi
 
 // In pieces of at most 16 bytes, as a GPU has them.
 POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t site) {
-  if (address - reinterpret_cast<uintptr_t>(block.fiber->stack) < block.fiber->size) return;
+  if (!on_fiber(__builtin_frame_address(0))) return;
   for (; size > 16; size -= 16, address += 16) tracer.access(address, 16, kind, offset_of(site));
   tracer.access(address, size, kind, offset_of(site));
 }
@@ -287,9 +260,8 @@ POLYTILE_EMULATOR_QUIET inline void copied(const void *, const void *, size_t) {
 extern "C" __attribute__((weak, used, noinline, visibility("hidden"))) POLYTILE_EMULATOR_QUIET void
 __sanitizer_cov_trace_pc() {
   using namespace polytile_emulator;
-  if (!observing) return;
-  const unsigned place = offset_of(reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
-  if (tracer.follows(place)) tracer.enter(place);
+  if (observing && on_fiber(__builtin_frame_address(0)))
+    tracer.enter(offset_of(reinterpret_cast<uintptr_t>(__builtin_return_address(0))));
 }
 
 #define POLYTILE_EMULATOR_HOOK extern "C" __attribute__((weak, used, visibility("default"))) POLYTILE_EMULATOR_QUIET

@@ -4,113 +4,86 @@
 // after the other. Each lane therefore writes a trace: the basic blocks of the kernel that it enters, and its accesses.
 // merge() replays the traces of a warp as a GPU would run them:
 //
-//   - The lanes whose next event is at the lowest address of the machine code step together; the others wait for them.
-//     Code is compiled to stand in the order of the source, so that lanes that part at a condition meet again where it
-//     ends, and lanes that leave a loop wait behind it for the rest. (Diamos et al., "SIMD re-convergence at thread
-//     frontiers", MICRO 2011, section 4: the priority of a block is its place.)
-//   - A lane that jumps back waits at the last instruction from which any lane ever jumped back there, so that no lane
-//     begins an iteration before all lanes have ended the one before.
+//   - Of the lanes, those whose next event is first in the order of the blocks (flow.h) step together, and the others
+//     wait for them. So lanes that part at a condition meet again where it ends, and lanes that have left a loop wait
+//     behind it for the rest. (Diamos et al., "SIMD re-convergence at thread frontiers", MICRO 2011.)
+//   - A lane that jumps back waits at the end of its loop, so that no lane begins an iteration before all lanes have
+//     ended the one before.
 //   - Nothing is done while a lane that may come first has not been heard of: it runs on a fiber that will write more.
 //
 // A trace holds kRoom events. A lane whose trace is full has its warp merged, and yields while that does not help.
 #ifndef POLYTILE_EMULATOR_TRACE_H
 #define POLYTILE_EMULATOR_TRACE_H
 
+#include "polytile_emulator/flow.h"
+
 #pragma GCC visibility push(hidden)
 
 namespace polytile_emulator {
 
-// When an event happens within its warp: the offset in the library of the kernel's instruction, then, for an access in a
-// function that the kernel calls, that of its own. The start of a block is not the place of an access.
+enum class EventKind : unsigned char { read, write, atomic, enter };  // AccessKind, or the start of a block
+
+struct Event {
+  unsigned block, site;  // site 0: the block is entered
+  unsigned long long address : 52;
+  unsigned long long size : 8;
+  unsigned long long kind_ : 4;
+
+  POLYTILE_EMULATOR_QUIET EventKind kind() const { return static_cast<EventKind>(kind_); }
+};
+
+// The order of the events of one warp.
 typedef unsigned long long When;
 constexpr When kNever = ~0ull;
 
-struct Event {
-  unsigned place, site;                // site 0: the kernel enters the block at place
-  unsigned long long address : 52;
-  unsigned long long size : 8;         // 0: the block was entered by a jump back
-  unsigned long long kind : 4;
-
-  POLYTILE_EMULATOR_QUIET When when() const { return static_cast<When>(place) << 32 | site; }
-};
-
 constexpr unsigned kRoom = 1024;
 constexpr unsigned kWarps = kMaxThreads / kWarp;
+inline Event trace_memory[kMaxThreads][kRoom];
 
 struct Trace {
-  unsigned first, last;  // of the events that have not been merged, modulo kRoom
-  unsigned place;        // of the last event
   Event *events;
+  unsigned first, last;  // of the events that have not been merged, modulo kRoom
+  unsigned merged;       // the block of the last event that has been
+  unsigned block;        // that of the last event
+  bool away;             // it is in a function that the kernel called
 
   POLYTILE_EMULATOR_QUIET bool empty() const { return first == last; }
   POLYTILE_EMULATOR_QUIET bool full() const { return last - first == kRoom; }
   POLYTILE_EMULATOR_QUIET const Event &front() const { return events[first % kRoom]; }
-  POLYTILE_EMULATOR_QUIET void add(const Event &event) {
-    events[last++ % kRoom] = event;
-    place = event.place;
-  }
-};
-
-// Where the loop ends whose first block is at a place, as far as lanes have jumped back.
-class LoopEnds {
- public:
-  POLYTILE_EMULATOR_QUIET unsigned of(unsigned head) const {
-    for (unsigned i = head; entries_[i % kEntries].head; ++i)
-      if (entries_[i % kEntries].head == head) return entries_[i % kEntries].end;
-    return head;
-  }
-
-  POLYTILE_EMULATOR_QUIET void extend(unsigned head, unsigned end) {
-    unsigned i = head % kEntries;
-    while (entries_[i].head && entries_[i].head != head) i = (i + 1) % kEntries;
-    if (!entries_[i].head && count_ == kEntries / 2) return;
-    count_ += !entries_[i].head;
-    entries_[i].head = head;
-    if (entries_[i].end < end) entries_[i].end = end;
-  }
-
- private:
-  struct Entry {
-    unsigned head, end;
-  };
-  static constexpr unsigned kEntries = 4096;
-  unsigned count_ = 0;
-  Entry entries_[kEntries] = {};
+  POLYTILE_EMULATOR_QUIET void add(const Event &event) { events[last++ % kRoom] = event; }
 };
 
 // In count.h: lanes of warp w, one bit each, enter a block together, or make an access together.
-inline void on_block(unsigned w, unsigned lanes, unsigned place);
+inline void on_block(unsigned w, unsigned lanes);
 inline void on_request(unsigned lanes, const Event *const *events);
-
-inline Event trace_memory[kMaxThreads][kRoom];
 
 class Tracer {
  public:
-  // The machine code of the kernel; only blocks in it are followed.
+  // The machine code of the kernel.
   POLYTILE_EMULATOR_QUIET void begin_launch(unsigned from, unsigned to) {
     from_ = from;
     size_ = to - from;
+    flow_.clear();
   }
 
   POLYTILE_EMULATOR_QUIET void begin_block() {
     const unsigned warps = (block.threads + kWarp - 1) / kWarp;
-    for (unsigned t = 0; t < warps * kWarp; ++t) traces_[t] = {0, 0, 0, trace_memory[t]};
+    for (unsigned t = 0; t < warps * kWarp; ++t) traces_[t] = {trace_memory[t], 0, 0, Flow::kStart, Flow::kStart, false};
     for (unsigned w = 0; w < warps; ++w) ended_[w] = 0;
     if (block.threads % kWarp) ended_[warps - 1] = ~0u << block.threads % kWarp;
   }
 
-  POLYTILE_EMULATOR_QUIET bool follows(unsigned place) const { return place - from_ < size_; }
-
-  POLYTILE_EMULATOR_QUIET void enter(unsigned place) {
+  POLYTILE_EMULATOR_QUIET void enter(unsigned site) {
     Trace &trace = room();
-    const bool back = place <= trace.place;
-    if (back) loops_.extend(place, trace.place);
-    trace.add({place, 0, 0, !back, 0});
+    trace.away = site - from_ >= size_;
+    trace.block = flow_.follow(trace.block, site);
+    trace.add({trace.block, 0, 0, 0, static_cast<unsigned char>(EventKind::enter)});
   }
 
   POLYTILE_EMULATOR_QUIET void access(uintptr_t address, unsigned size, AccessKind kind, unsigned site) {
+    if (traces_[block.current].away && site - from_ < size_) enter(site);  // back from a call, in the midst of a block
     Trace &trace = room();
-    trace.add({follows(site) ? site : trace.place, site, address, size, static_cast<unsigned char>(kind)});
+    trace.add({trace.block, site, address, size, static_cast<unsigned char>(kind)});
   }
 
   POLYTILE_EMULATOR_QUIET void end_thread() {
@@ -135,10 +108,12 @@ class Tracer {
     return trace;
   }
 
+  // The order of a lane's next event. A jump back comes behind all of its loop, that of an inner loop first.
   POLYTILE_EMULATOR_QUIET When next(const Trace &trace) const {
     const Event &event = trace.front();
-    if (event.site || event.size) return event.when();
-    return static_cast<When>(loops_.of(event.place)) << 32 | ~0u;
+    const unsigned position = flow_.position(event.block);
+    if (event.site || position > flow_.position(trace.merged)) return static_cast<When>(2 * position) << 32 | event.site;
+    return static_cast<When>(2 * flow_.end(event.block) + 1) << 32 | ~position;
   }
 
   // Whether the lane, all of whose events are merged, may have its next one before those of the others.
@@ -149,49 +124,53 @@ class Tracer {
     return state != State::barrier && state != State::warp;
   }
 
+  // Sets when[lane]; false when the lane has to be heard first.
+  POLYTILE_EMULATOR_QUIET bool look(unsigned w, unsigned lane, When *when) const {
+    const Trace &trace = traces_[w * kWarp + lane];
+    when[lane] = trace.empty() ? kNever : next(trace);
+    return !trace.empty() || !may_precede(w * kWarp + lane);
+  }
+
   // Replays what can be replayed of the traces of warp w.
   POLYTILE_EMULATOR_QUIET void merge(unsigned w) {
-    Trace *const traces = traces_ + w * kWarp;
     When when[kWarp];
-    for (unsigned l = 0; l < kWarp; ++l) {
-      when[l] = traces[l].empty() ? kNever : next(traces[l]);
-      if (when[l] == kNever && may_precede(w * kWarp + l)) return;
-    }
-    for (;;) {
+    flow_.arrange();
+    bool known = true;
+    for (unsigned l = 0; l < kWarp; ++l) known &= look(w, l, when);
+    while (known) {
       When least = kNever;
       for (unsigned l = 0; l < kWarp; ++l) least = when[l] < least ? when[l] : least;
       if (least == kNever) return;
       unsigned lanes = 0;
       for (unsigned l = 0; l < kWarp; ++l) lanes |= static_cast<unsigned>(when[l] == least) << l;
-      if (!step(w, lanes, when)) return;
+      known = step(w, lanes, when);
     }
   }
 
-  // The lanes step together; false when one of them has to be heard first.
+  // The lanes step together; false when one of them has to be heard next.
   POLYTILE_EMULATOR_QUIET bool step(unsigned w, unsigned lanes, When *when) {
-    Trace *const traces = traces_ + w * kWarp;
     const Event *events[kWarp];
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
       const unsigned l = static_cast<unsigned>(__builtin_ctz(rest));
-      events[l] = &traces[l].front();
+      events[l] = &traces_[w * kWarp + l].front();
     }
-    const Event &event = *events[__builtin_ctz(lanes)];
-    if (event.site)
-      on_request(lanes, events);
+    if (events[__builtin_ctz(lanes)]->kind() == EventKind::enter)
+      on_block(w, lanes);
     else
-      on_block(w, lanes, event.place);
+      on_request(lanes, events);
     bool known = true;
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
       const unsigned l = static_cast<unsigned>(__builtin_ctz(rest));
-      ++traces[l].first;
-      when[l] = traces[l].empty() ? kNever : next(traces[l]);
-      if (when[l] == kNever && may_precede(w * kWarp + l)) known = false;
+      Trace &trace = traces_[w * kWarp + l];
+      trace.merged = events[l]->block;
+      ++trace.first;
+      known &= look(w, l, when);
     }
     return known;
   }
 
   unsigned from_ = 0, size_ = 0;
-  LoopEnds loops_;
+  Flow flow_;
   unsigned ended_[kWarps] = {};
   Trace traces_[kMaxThreads] = {};
 };
