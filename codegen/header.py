@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from polytile.codegen.entry import Argument, arguments, prototype
 from polytile.codegen.expressions import Printer
-from polytile.codegen.statements import one_line, wrapped
+from polytile.codegen.statements import wrapped
 from polytile.codegen.templating import render
+from polytile.ir.c_text import in_comment
 from polytile.ir.expr import BOOL, Access, CType
 from polytile.ir.host import HostProgram
 
@@ -32,7 +33,7 @@ def _declaration(program: HostProgram) -> str:
     start, parts = prototype(program, cpp=True)
     described = [_description(program, a) for a in arguments(program)]
     texts = [*program.summary, *described, _CONTRACT]
-    body = "\n".join(f"   {_safe(text)}".rstrip() for text in texts).lstrip()
+    body = "\n".join(f"   {in_comment(text)}".rstrip() for text in texts).lstrip()
     return "\n".join([f"/* {body} */", *wrapped(start, parts, ");")])
 
 
@@ -55,7 +56,3 @@ def _is_read(program: HostProgram, argument: Argument) -> bool:
 
 def _no_element(access: Access, _: Printer) -> str:
     return access.array
-
-
-def _safe(text: str) -> str:
-    return one_line(text).replace("*/", "* /").replace("/*", "/ *")

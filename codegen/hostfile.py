@@ -1,25 +1,32 @@
 """`NAME_host.c`: the user's file with each SCoP replaced by a call, all else byte for byte as it was.
 
 before:  #pragma scop ... #pragma endscop
-after:   { extern int NAME(int n, double *A); if (NAME(n, (double *)A) != 0) exit(4); }
+after:   { extern int NAME(int n, double *A); if (NAME(n, (double *)A) != 0) { extern void exit(int); exit(4); } }
+
+The block stands among the user's macros. Where one of them has a name that the block says, it is put aside for the
+block: `#pragma push_macro("double")`, which gcc, clang and nvcc know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
 from polytile.codegen.entry import Argument, arguments, prototype
-from polytile.codegen.statements import INDENT, indented, one_line, wrapped
+from polytile.codegen.statements import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
+from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop, Span
 
 _PRAGMAS = ("scop", "endscop")
 
 
-def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]) -> str:
+def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]], macros: Collection[str] = ()) -> str:
     """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
+
+    `macros` are the names that are a macro somewhere in the file or in what it includes.
 
     The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
     compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
@@ -30,7 +37,7 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        pieces += [text[position : span.start], _replacement(text, file, span, program, newline)]
+        pieces += [text[position : span.start], _replacement(text, file, span, program, newline, macros)]
         position = span.end
     return "".join([*pieces, text[position:]])
 
@@ -41,16 +48,20 @@ def _span(scop: Scop) -> Span:
     return scop.span
 
 
-def _replacement(text: str, file: str, span: Span, program: HostProgram, newline: str) -> str:
+def _replacement(text: str, file: str, span: Span, program: HostProgram, newline: str, macros: Collection[str]) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
-    skipped, source, end = _split(text[span.start : span.end], newline)
+    skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
         source = [indent + source[0], *source[1:]]
+    calls = [*_call(program), "if (0) {"]
+    hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
-        *indented(_call(program)),
-        f"{INDENT}if (0) {{ /* the sequential C, compiled so that what it uses stays in use, but never run */",
+        *(line for name in hidden for line in (f'#pragma push_macro("{name}")', f"#undef {name}")),
+        *indented(calls[:-1]),
+        f"{INDENT}{calls[-1]} /* the sequential C, compiled so that what it uses stays in use, but never run */",
+        *(f'#pragma pop_macro("{name}")' for name in hidden),
     ]
     lines = [
         *(indent + line for line in call),
@@ -67,7 +78,7 @@ def _replacement(text: str, file: str, span: Span, program: HostProgram, newline
 def _place(file: str, span: Span) -> str:
     """`gemm.c:41-52`, inside a comment."""
     last = f"-{span.last_line}" if span.last_line != span.first_line else ""
-    return f"{one_line(PurePath(file).name).replace('*/', '* /')}:{span.first_line}{last}"
+    return f"{in_comment(PurePath(file).name)}:{span.first_line}{last}"
 
 
 def _at_line_start(text: str, span: Span) -> bool:
@@ -82,10 +93,10 @@ def _indentation(text: str, span: Span, source: list[str]) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _split(source: str, newline: str) -> tuple[int, list[str], str]:
+def _split(source: str) -> tuple[int, list[str], str]:
     """The lines of a SCoP without its pragmas: how many went before them, the lines, the line end after the last."""
     code = source.rstrip("\r\n")
-    lines = code.split(newline)
+    lines = re.split(r"\r?\n", code)
     skipped = int(_is_pragma(lines[0]))
     last = len(lines) - int(len(lines) > skipped and _is_pragma(lines[-1]))
     return skipped, lines[skipped:last], source[len(code) :]
@@ -101,8 +112,10 @@ def _call(program: HostProgram) -> list[str]:
     passed = [p.name for p in program.parameters] + [_passed(a) for a in arguments(program)]
     return [
         *wrapped(f"extern {start}", parts, ");"),
-        "extern void exit(int);",
-        *wrapped(f"if ({program.name}(", passed, f") != 0) exit({EXIT_DEVICE});"),
+        *wrapped(f"if ({program.name}(", passed, ") != 0) {"),
+        f"{INDENT}extern void exit(int);",
+        f"{INDENT}exit({EXIT_DEVICE});",
+        "}",
     ]
 
 
@@ -115,5 +128,4 @@ def _passed(argument: Argument) -> str:
 
 
 def line_directive(line: int, file: str) -> str:
-    escaped = file.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#line {line} "{escaped}"'
+    return f"#line {line} {c_string(file)}"

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from polytile.codegen.spelling import NOT_FREE
+from polytile.codegen.spelling import is_free
 from polytile.ir.expr import Declare, For, walk
 from polytile.ir.scop import Scop
 
 C_KEYWORDS = frozenset(
     (
-        "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-        "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-        "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
     )
 )
-RESERVED = C_KEYWORDS | NOT_FREE | {"min", "max"}
+RESERVED = C_KEYWORDS | {"min", "max"}
 
 
 @dataclass
@@ -33,12 +65,12 @@ class Names:
             for stmt in statement.body:
                 taken.update(n.name for n in walk(stmt) if isinstance(n, Declare))
                 taken.update(n.iterator for n in walk(stmt) if isinstance(n, For))
-        return cls(taken)
+        return cls(taken | _types(scop))
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, or the first of wanted_2, wanted_3, ... that is free."""
         name, number = wanted, 1
-        while name in self.taken:
+        while name in self.taken or not is_free(name):
             number += 1
             name = f"{wanted}_{number}"
         self.taken.add(name)
@@ -56,3 +88,8 @@ class Names:
         while any(t.startswith(name) and t[len(name) :].isdigit() for t in self.taken):
             name += "_"
         return name
+
+
+def _types(scop: Scop) -> set[str]:
+    """The words of the struct types that the Scop declares and uses, which a variable would hide."""
+    return set(re.findall(r"[A-Za-z_$][\w$]*", scop.definitions))

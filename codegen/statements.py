@@ -9,6 +9,7 @@ from textwrap import fill
 from polytile.codegen.expressions import MAX_INT, Printer, type_name
 from polytile.codegen.locate import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
+from polytile.ir.c_text import one_line
 from polytile.ir.expr import (
     INT,
     Access,
@@ -159,16 +160,11 @@ def reads(node: Node) -> Iterator[str]:
         yield from reads(child)
 
 
-def one_line(text: str) -> str:
-    """Text that is safe after `//`."""
-    return " ".join(text.split()).rstrip("\\").rstrip()
-
-
 def comment(text: str) -> list[str]:
     """Lines of comment; long ones go on below, further in."""
     clean = (one_line(line) for line in text.splitlines())
     pieces = (fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False) for line in clean)
-    return [f"// {line}" for piece in pieces for line in piece.splitlines()]
+    return [f"// {line}".rstrip("\\ ") for piece in pieces for line in piece.splitlines()]
 
 
 def indented(lines: Iterable[str]) -> list[str]:

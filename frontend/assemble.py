@@ -16,11 +16,11 @@ from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.region import Region, Symbol
 from polytile.frontend.regions import Place, functions
-from polytile.frontend.scope import Scope, Shape, StructType
+from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import variables_in
-from polytile.ir.expr import CType
+from polytile.ir.expr import INT, CType
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,14 @@ def assemble(context: FileContext, place: Place, name: str) -> Region:
         raise InternalError(f"the lines of the SCoP at {place.location} are not known")
     check_directives(context.file.source.raw, place.span, context.file.source.path)
     _check_declarations_after(place)
+    _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
     body = _without_assumptions(normalised(place.items, place.scope))
     result: Inlined = inlined(body, place.scope, context.functions)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
     symbols = symbols_of(place, used, Liveness.around(place))
     shapes = _shapes(result, symbols, place.scope)
-    structs = structs_of(shapes)
+    structs = structs_of(shapes, place.location)
     return Region(
         name,
         place.function_name,
@@ -90,7 +91,7 @@ def _shapes(result: Inlined, symbols: Mapping[str, Symbol], scope: Scope) -> lis
     for node in (*result.body, *result.functions.values()):
         for inner in nodes_below(node):
             if isinstance(inner, c_ast.Decl | c_ast.Typename) and not isinstance(inner.type, c_ast.FuncDecl):
-                shapes.append(scope.shape(inner.type))
+                shapes.append(scope.shape(inner.type, inner.name))
     return shapes
 
 
@@ -105,3 +106,29 @@ def _check_declarations_after(place: Place) -> None:
                     location=location_of(declared[use.name]),
                     hint=f"declare '{use.name}' before '#pragma scop'",
                 )
+
+
+def _check_exit(scope: Scope) -> None:
+    """Refuse a file whose `exit` is not C's, which the program calls when a kernel fails."""
+    while scope.parent is not None:
+        scope = scope.parent
+    binding = scope.names.get("exit")
+    if binding is not None and not _is_exit(binding, scope):
+        raise UserError(
+            "this `exit` hides the function of C's library, which the generated program calls",
+            location=binding.location,
+            hint="give it another name",
+        )
+
+
+def _is_exit(binding: Binding, scope: Scope) -> bool:
+    declarator = binding.node.decl.type if isinstance(binding.node, c_ast.FuncDef) else binding.node.type
+    if not isinstance(declarator, c_ast.FuncDecl):
+        return False
+    parameters = declarator.args.params if declarator.args is not None else None
+    takes_int = parameters is None or (len(parameters) == 1 and _is_int(scope.shape(parameters[0].type)))
+    return takes_int and scope.shape(declarator.type).void
+
+
+def _is_int(shape: Shape) -> bool:
+    return shape.base == INT and not shape.layers

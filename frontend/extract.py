@@ -14,7 +14,7 @@ from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.finish import Draft, finish
 from polytile.frontend.loops import domain, header
-from polytile.frontend.names import ISL_WORDS, Names, Variable
+from polytile.frontend.names import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.region import Region
 from polytile.frontend.shapes import Shapes
@@ -206,11 +206,11 @@ def eligible(name: str, variable: Variable | None) -> CType | str:
         return f"`{name}` is assigned inside the SCoP (line {variable.assignments[0].line})"
     if variable.type.kind != "int":
         return f"`{name}` is not an integer"
-    if name in ISL_WORDS:
+    if not isl_reads(name):
         raise UserError(
             f"`{name}` cannot be the name of a size or bound",
             location=variable.location,
-            hint=f"rename it: `{name}` is a word of the notation for integer sets",
+            hint=f"rename it: the notation for integer sets reads `{name}` as something else than a name",
         )
     return variable.type
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from polytile.diagnostics import Location
 from polytile.frontend.tokens import Token, tokenize
+from polytile.ir.c_text import c_unescaped
 
 _MARKER = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"((?:\\.|[^"\\])*)")?[\s\d]*$')
 
@@ -112,5 +113,5 @@ def split_markers(text: str, name: str, rename: Callable[[str], str]) -> tuple[l
         origins.append((file, number))
         number = int(marker.group(1))
         if marker.group(2) is not None:
-            file = rename(re.sub(r"\\(.)", r"\1", marker.group(2)))
+            file = rename(c_unescaped(marker.group(2)))
     return lines, origins

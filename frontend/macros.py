@@ -22,7 +22,7 @@ class Expansion:
 
 
 def expand_with_pcpp(text: str, name: str, folder: str, search: Sequence[str], macros: Sequence[str]) -> Expansion:
-    """What `cc -E` prints, made by pcpp."""
+    """What `cc -E -dD` prints, made by pcpp."""
     engine = _engine()
     engine.line_directive = "#line"
     for directory in [os.path.abspath(folder), *search]:
@@ -34,7 +34,9 @@ def expand_with_pcpp(text: str, name: str, folder: str, search: Sequence[str], m
     engine.parse(text, name)
     output = io.StringIO()
     engine.write(output)
-    return Expansion(output.getvalue(), tuple(engine.found))
+    # As `cc -E -dD` does it, but in one place.
+    definitions = "".join(f"#define {name}\n" for name in sorted({*engine.macros, *engine.undefined}))
+    return Expansion(f"{output.getvalue()}\n{definitions}", tuple(engine.found))
 
 
 def _platform() -> tuple[str, ...]:
@@ -51,6 +53,11 @@ def _engine() -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.found: list[tuple[str, int, str]] = []
+            self.undefined: set[str] = set()
+
+        def undef(self, tokens: Any) -> Any:
+            self.undefined.update(t.value for t in tokens if t.value in self.macros)
+            return super().undef(tokens)
 
         def on_error(self, file: str, line: int, msg: str) -> None:
             # The wording of C compilers: "unterminated #ifdef".

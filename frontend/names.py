@@ -13,11 +13,18 @@ from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.region import Region, Symbol
 from polytile.ir.expr import CType, Expr
 
-_ISL_VALUES = ("true", "false", "infty", "infinity", "NaN", "nan")
-# What isl's notation reads as something else than a name.
-ISL_WORDS = frozenset(
-    ("max", "min", "floor", "ceil", "floord", "ceild", "mod", "exists", "and", "or", "not", "implies", *_ISL_VALUES)
-)
+# What isl's notation reads as something else than a name, however its letters are written.
+_ISL_WORDS = frozenset(
+    (
+        "and", "ceil", "ceild", "exists", "false", "floor", "floord", "implies", "infinity", "infty", "max", "min",
+        "mod", "nan", "not", "or", "rat", "true",
+    )
+)  # fmt: skip
+
+
+def isl_reads(name: str) -> bool:
+    """Whether isl's notation takes `name` for a name: `Min` is a function there, and `$` no letter."""
+    return name.lower() not in _ISL_WORDS and "$" not in name
 
 
 @dataclass(eq=False, slots=True)
@@ -267,10 +274,10 @@ class Names:
         taken = {v.name for v in self.outer.values() if not v.iterates}
         for variable in self.declared.values():
             if not variable.iterates:
-                variable.name = _unique(variable.source, taken | ISL_WORDS)
+                variable.name = _unique(variable.source, taken)
                 taken.add(variable.name)
         for iterator in self.loops.values():
-            busy = taken | {p.name for p in iterator.parents} | ISL_WORDS
+            busy = taken | {p.name for p in iterator.parents}
             iterator.name = _unique(iterator.source, busy)
 
 
@@ -304,9 +311,11 @@ def _is_id(node: c_ast.Node, name: str) -> bool:
     return isinstance(node, c_ast.ID) and bool(node.name == name)
 
 
-def _unique(name: str, taken: frozenset[str] | set[str]) -> str:
+def _unique(name: str, taken: set[str]) -> str:
+    """`name` as isl can read it, with the first number that makes it none of `taken`."""
+    name = name.replace("$", "_")
     candidate, count = name, 0
-    while candidate in taken:
+    while candidate in taken or not isl_reads(candidate):
         count += 1
         candidate = f"{name}_{count}"
     return candidate

@@ -177,6 +177,6 @@ def _declarator(node: c_ast.Node, shape: Shape, name: str | None, depth: int) ->
 
 def base_node(shape: Shape, coord: Any) -> c_ast.Node:
     """The type specifier of a resolved type."""
-    if shape.struct is not None and shape.struct.name.startswith("struct "):
+    if shape.struct is not None and shape.struct.name:
         return c_ast.Struct(shape.struct.name.removeprefix("struct "), None, copy.copy(coord))
     return c_ast.IdentifierType(str(shape.base).split(" "), coord)

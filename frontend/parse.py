@@ -35,7 +35,7 @@ _KEYWORD_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """A translation unit. `names` are all identifiers of the preprocessed text, for making fresh ones."""
+    """A translation unit. `names` are all identifiers of the text, preprocessed or not, for making fresh ones."""
 
     source: Preprocessed
     tree: c_ast.FileAST
@@ -54,7 +54,7 @@ def parse(source: Preprocessed) -> ParsedFile:
         place = Location(source.path, 1)
         raise UserError("the file is nested too deeply to parse", location=place, hint=hint) from None
     _place(tree, source)
-    return ParsedFile(source, tree, identifiers(source.text))
+    return ParsedFile(source, tree, identifiers(source.text) | identifiers(source.raw) | source.macros)
 
 
 def _recording_lexer(reached: list[tuple[int, int, str]]) -> type[CLexer]:

@@ -16,6 +16,7 @@ from polytile.diagnostics import Location, UsageError, UserError, remember_sourc
 from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
 from polytile.frontend.tokens import tokenize
+from polytile.ir.c_text import c_string
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 STDIN = "<stdin>"
@@ -31,6 +32,7 @@ _KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile)\b")
 _MARK = "__polytile_assume__"
 _ASSUMPTION = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+assume[ \t]*\((.*)\)[ \t]*$", re.MULTILINE)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
+_DEFINITION = re.compile(r"#(?:define|undef)\s+([\w$]+)")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
 _MISSING = (
     re.compile(r"^(?P<name>.+): No such file or directory$"),
@@ -40,12 +42,14 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
-    """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`."""
+    """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`; `macros` are
+    the names that are a macro somewhere."""
 
     path: str
     raw: str
     text: str
     lines: LineMap
+    macros: frozenset[str] = frozenset()
 
 
 def read_input(path: str) -> tuple[str, str]:
@@ -82,8 +86,10 @@ def preprocess(
     request = _Request(path, _open_assumptions(text.replace("\r\n", "\n")), tuple(include_dirs), tuple(defines))
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
+    macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
     lines = [_parser_line(line) for line in lines]
-    return Preprocessed(path, text, "\n".join(lines), LineMap(tuple(lines), tuple(origins), _raw_reader(path, text)))
+    line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
+    return Preprocessed(path, text, "\n".join(lines), line_map, macros)
 
 
 def _open_assumptions(text: str) -> str:
@@ -92,9 +98,11 @@ def _open_assumptions(text: str) -> str:
 
 
 def _parser_line(line: str) -> str:
-    """A line as the parser reads it: assumptions are pragmas again, and foreign pragmas are gone."""
+    """A line as the parser reads it: assumptions are pragmas again; foreign pragmas and definitions are gone."""
     if line.lstrip().startswith(_MARK):
         return line.replace(_MARK, "#pragma polytile assume", 1)
+    if line.startswith("#") and _DEFINITION.match(line):
+        return ""
     return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line
 
 
@@ -150,13 +158,12 @@ class _Request:
 
 
 def _run_system(command: str, request: _Request) -> str:
-    arguments = [command, "-E", "-x", "c", "-std=gnu99", "-nostdinc", "-w"]
+    arguments = [command, "-E", "-dD", "-x", "c", "-std=gnu99", "-nostdinc", "-w"]
     arguments += [f"-I{d}" for d in request.search] + [f"-D{m}" for m in request.macros] + ["-"]
-    name = request.path.replace("\\", "\\\\").replace('"', '\\"')
     try:
         done = subprocess.run(
             arguments,
-            input=f'# 1 "{name}"\n{request.text}'.encode("utf-8", "surrogateescape"),
+            input=f"# 1 {c_string(request.path)}\n{request.text}".encode("utf-8", "surrogateescape"),
             capture_output=True,
             cwd=request.folder,
             env={**os.environ, "LC_ALL": "C"},

@@ -30,7 +30,8 @@ class Refusal:
 class SourceProgram:
     """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte.
 
-    `refusals` are SCoPs that the user marked; `remarks` are loops that detection tried in vain.
+    `refusals` are SCoPs that the user marked; `remarks` are loops that detection tried in vain; `macros` are the names
+    that are a macro somewhere in the file or in what it includes.
     """
 
     path: str
@@ -38,6 +39,7 @@ class SourceProgram:
     scops: tuple[Scop, ...]
     refusals: tuple[Refusal, ...]
     remarks: tuple[Refusal, ...] = ()
+    macros: frozenset[str] = frozenset()
 
 
 def read_program(
@@ -91,7 +93,7 @@ def _read(
     if not scops and not refusals:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
-    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks))
+    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros)
 
 
 @contextmanager

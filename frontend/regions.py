@@ -251,11 +251,13 @@ def _pragma_span(file: ParsedFile, start: c_ast.Pragma, end: c_ast.Pragma) -> Sp
                 hint="move the SCoP into the file that is compiled, or compile the file that holds it",
             )
         text = file.source.lines.raw_line((place.file, place.line))
-        if not re.match(rf"\s*#\s*pragma\s+{word}\b", blank_comments(text)):
+        plain = blank_comments(text).rstrip()
+        open_ended = "/*" in plain or plain.endswith(("\\", "??/"))
+        if open_ended or not re.match(rf"\s*#\s*pragma\s+{word}\b", plain):
             raise UserError(
                 f"'#pragma {word}' is not on a line of its own",
                 location=place,
-                hint=f"write '#pragma {word}' on one line, without _Pragma and without a macro",
+                hint=f"write '#pragma {word}' on one line, without _Pragma, a macro, or a comment that goes on below",
             )
     return line_span(file.source.raw, location_of(start).line, location_of(end).line)
 

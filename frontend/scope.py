@@ -155,7 +155,7 @@ class Scope:
                 self._bind_variable(node)
 
     def _bind_variable(self, node: c_ast.Decl) -> None:
-        shape = self.shape(node.type)
+        shape = self.shape(node.type, node.name)
         if node.name is None:
             return
         kind = "function" if shape.function and not shape.layers else "variable"
@@ -172,28 +172,28 @@ class Scope:
     def bind_parameter(self, node: c_ast.Node) -> None:
         """Enter a parameter; an array type is adjusted to a pointer that keeps its extent."""
         if isinstance(node, c_ast.Decl) and node.name is not None:
-            shape = self.shape(node.type)
+            shape = self.shape(node.type, node.name)
             self.names[node.name] = Binding("parameter", node.name, node, shape, "parameter")
 
-    def shape(self, node: c_ast.Node, typedef_name: str | None = None) -> Shape:
-        """Resolve a type node."""
+    def shape(self, node: c_ast.Node, declared: str | None = None) -> Shape:
+        """Resolve a type node; a struct without a tag takes that of what is `declared` with it."""
         match node:
             case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
                 return _around(
-                    Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, typedef_name)
+                    Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, declared)
                 )
             case c_ast.PtrDecl(type=inner, quals=quals):
-                return _around(Layer(True, None, "restrict" in (quals or [])), self.shape(inner, typedef_name))
+                return _around(Layer(True, None, "restrict" in (quals or [])), self.shape(inner, declared))
             case c_ast.FuncDecl():
                 self.shape(node.type)
                 return Shape(None, function=True, reason="it is a function")
             case c_ast.TypeDecl(type=inner, quals=quals) | c_ast.Typename(type=inner, quals=quals):
-                shape = self.shape(inner, typedef_name)
+                shape = self.shape(inner, declared)
                 return _qualified(shape, quals or [])
             case c_ast.IdentifierType(names=names):
                 return self._named(names)
             case c_ast.Struct():
-                return self._struct(node, typedef_name)
+                return self._struct(node, declared)
             case c_ast.Enum():
                 return self._enum(node)
             case c_ast.Union():
@@ -219,8 +219,9 @@ class Scope:
         base = _BASIC.get(tuple(sorted(plain)))
         return Shape(base, reason="" if base else f"its type is {' '.join(names)}")
 
-    def _struct(self, node: c_ast.Struct, typedef_name: str | None) -> Shape:
-        name = f"struct {node.name}" if node.name else typedef_name or ""
+    def _struct(self, node: c_ast.Struct, declared: str | None) -> Shape:
+        tag = node.name or declared
+        name = f"struct {tag}" if tag else ""
         if node.decls is None:
             known = self.lookup_tag(node.name)
             if isinstance(known, StructType):

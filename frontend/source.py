@@ -48,5 +48,6 @@ def fresh_scop_name(function: str, counts: dict[str, int], taken: frozenset[str]
         number = counts.get(function, 0)
         counts[function] = number + 1
         name = f"{function}_scop{number}"
-        if not any(t == name or t.startswith(f"{name}_") for t in taken):
+        entry = f"polytile_{name}"
+        if not any(t in (name, entry) or t.startswith((f"{name}_", f"{entry}_")) for t in taken):
             return name

@@ -6,32 +6,42 @@ from collections.abc import Iterable
 
 from pycparser.c_generator import CGenerator
 
+from polytile.diagnostics import Location, UserError
 from polytile.frontend.scope import Shape, StructType, struct_shape
 
 
-def structs_of(shapes: Iterable[Shape]) -> list[tuple[StructType, Shape]]:
-    """The struct types in `shapes` with those they contain, each once, contained ones first."""
+def structs_of(shapes: Iterable[Shape], location: Location) -> list[tuple[StructType, Shape]]:
+    """The struct types in `shapes` with those they contain, each once, contained ones first.
+
+    Raises UserError, for the SCoP at `location`, when two of them have one name.
+    """
     found: dict[str, tuple[StructType, Shape]] = {}
     for shape in shapes:
         if shape.struct is not None and shape.base is not None:
-            _collect(shape.struct, found)
+            _collect(shape.struct, found, location)
     return list(found.values())
 
 
-def _collect(struct: StructType, found: dict[str, tuple[StructType, Shape]]) -> None:
+def _collect(struct: StructType, found: dict[str, tuple[StructType, Shape]], location: Location) -> None:
     if struct.name in found:
+        if struct.name and _definition(struct) != _definition(found[struct.name][0]):
+            raise UserError(
+                f"the SCoP uses two types called '{struct.name}'",
+                location=location,
+                hint="give one of them another tag, and a variable of a struct without a tag another name",
+            )
         return
     for member in struct.members:
         inner = member.shape.struct
         if inner is not None and not any(layer.pointer for layer in member.shape.layers):
-            _collect(inner, found)
+            _collect(inner, found, location)
     found[struct.name] = (struct, struct_shape(struct))
 
 
 def struct_definitions(structs: list[tuple[StructType, Shape]]) -> str:
     """C text, also valid C++, that defines the structs with their layout; pointers become `void *`.
 
-    before: typedef double real; struct cell { real x; struct cell *next; };
+    before: typedef double real; typedef struct { real x; struct other *next; } cell;
     after:  struct cell {
               double x;
               void *next;
@@ -42,9 +52,7 @@ def struct_definitions(structs: list[tuple[StructType, Shape]]) -> str:
 
 def _definition(struct: StructType) -> str:
     lines = [f"  {_member(m.name, m.shape)};" for m in struct.members]
-    if struct.name.startswith("struct "):
-        return "\n".join([f"{struct.name} {{", *lines, "};"])
-    return "\n".join(["typedef struct {", *lines, f"}} {struct.name};"])
+    return "\n".join([f"{struct.name} {{", *lines, "};"])
 
 
 def _member(name: str | None, shape: Shape) -> str:

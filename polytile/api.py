@@ -193,6 +193,7 @@ class Program:
     options: Options = field(default_factory=Options)
     include_dirs: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
+    macros: frozenset[str] = frozenset()
 
     @property
     def stem(self) -> str:
@@ -216,19 +217,19 @@ class Program:
     def host(self) -> str:
         """The text of `NAME_host.c`: the user's file with each compiled SCoP replaced by a call."""
         replaced = [(s.scop, s.program) for s in self.scops if s.program is not None]
-        return host_file(self.text, self.path, replaced)
+        return host_file(self.text, self.path, replaced, self.macros)
 
     @property
     def schedules(self) -> str:
         """The schedules of the SCoPs that run on the GPU, as `--save-schedule` writes them."""
         return join_schedules({s.name: s.schedule for s in self.scops if s.schedule})
 
-    def explain(self) -> str:
     @property
     def certificate(self) -> str:
         """What was proven of each SCoP, as `--certificate` writes it and `polytile check` reads it."""
         return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
 
+    def explain(self) -> str:
         """What was done to each SCoP and why."""
         return "\n\n".join([*(s.explain().rstrip() for s in self.scops), *(str(r) for r in self.refusals)]) + "\n"
 
@@ -326,7 +327,16 @@ def compile_file(
             done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
         except UserError as error:
             refused.append(error)
-    return Program(source.path, source.text, tuple(done), tuple(refused), options, tuple(include_dirs), tuple(defines))
+    return Program(
+        source.path,
+        source.text,
+        tuple(done),
+        tuple(refused),
+        options,
+        tuple(include_dirs),
+        tuple(defines),
+        source.macros,
+    )
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -10,8 +10,10 @@ static void axpy(int n, double z[n], const double *x, const double *y, double a)
     if (n > 0) {
         { /* user.c:11-14 runs on the GPU, compiled by polytile */
             extern int polytile_axpy(int n, double *z, const double *x, const double *y, double a);
-            extern void exit(int);
-            if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) exit(4);
+            if (polytile_axpy(n, (double *)z, (const double *)x, (const double *)y, a) != 0) {
+                extern void exit(int);
+                exit(4);
+            }
             if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
 #line 12 "folder/user.c"
         for (i = 0; i < n; i++)
@@ -27,8 +29,10 @@ static double total(int n, double *x)
     double s = 0, w[10];
     { /* user.c:21-24 runs on the GPU, compiled by polytile */
         extern int polytile_sum(int n, double *s, const double *x);
-        extern void exit(int);
-        if (polytile_sum(n, (double *)&s, (const double *)x) != 0) exit(4);
+        if (polytile_sum(n, (double *)&s, (const double *)x) != 0) {
+            extern void exit(int);
+            exit(4);
+        }
         if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
 #line 22 "folder/user.c"
     for (int k = 0; k < 10; k++) w[k] = weight(k);
@@ -43,8 +47,10 @@ static void shift(int n, struct point *p, struct point o)
 {
     { /* user.c:30 runs on the GPU, compiled by polytile */
         extern int polytile_structs(int n, void *p, const void *o);
-        extern void exit(int);
-        if (polytile_structs(n, (void *)p, (const void *)&o) != 0) exit(4);
+        if (polytile_structs(n, (void *)p, (const void *)&o) != 0) {
+            extern void exit(int);
+            exit(4);
+        }
         if (0) { /* the sequential C, compiled so that what it uses stays in use, but never run */
 #line 30 "folder/user.c"
     for (int i = 0; i < n; i++) p[i].new += o.x;
