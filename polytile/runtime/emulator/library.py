@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator.sites import Sites
 
 ABI_VERSION = 1
 
@@ -28,6 +29,7 @@ class EmulatorLibrary:
 
     def __init__(self, path: Path, handle: ctypes.CDLL) -> None:
         self.path = path
+        self.sites = Sites(path)
         self._handle = handle
 
     @classmethod

@@ -19,6 +19,7 @@ _TOOL_TIMEOUT = 60.0
 _OWN_FOLDER = str(Path(__file__).resolve().parent / "include")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 _SYMBOL = re.compile(r"(?P<address>[0-9a-f]+) (?P<size>[0-9a-f]+) (?P<kind>\w) (?P<name>.+)$")
+_VARIABLES, _FUNCTIONS = "bBdDrRuVv", "tTwWi"
 _LOCAL_NAME = re.compile(r"(?:.*::)?(?P<name>[A-Za-z_]\w*)(?:\.\d+)?$")
 
 
@@ -35,7 +36,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A variable of the library: its offset and size in bytes, and its plain name."""
+    """A variable or function of the library: its offset and size in bytes, and its name as the source has it."""
 
     offset: int
     size: int
@@ -48,7 +49,7 @@ class Sites:
 
     library: Path
     _places: dict[int, Place | None] = field(default_factory=dict, repr=False)
-    _symbols: tuple[Symbol, ...] | None = field(default=None, repr=False)
+    _symbols: tuple[tuple[str, Symbol], ...] | None = field(default=None, repr=False)
 
     def places(self, offsets: Iterable[int]) -> dict[int, Place | None]:
         """The lines of instructions, by their offsets in the library (`offset_of` of access.h)."""
@@ -65,9 +66,17 @@ class Sites:
 
     def variable(self, offset: int) -> Symbol | None:
         """The variable (a `__shared__` array, say) that holds the byte at this offset."""
+        return self._symbol(offset, _VARIABLES)
+
+    def function(self, offset: int) -> Symbol | None:
+        """The function that holds the instruction at this offset."""
+        return self._symbol(offset, _FUNCTIONS)
+
+    def _symbol(self, offset: int, kinds: str) -> Symbol | None:
         if self._symbols is None:
             self._symbols = _read_symbols(self.library)
-        return next((s for s in self._symbols if s.offset <= offset < s.offset + s.size), None)
+        held = (s for kind, s in self._symbols if kind in kinds and s.offset <= offset < s.offset + s.size)
+        return next(held, None)
 
 
 def _run_tool(name: str, arguments: list[str]) -> str:
@@ -95,12 +104,14 @@ def _look_up(library: Path, offsets: list[int]) -> dict[int, Place]:
     return found
 
 
-def _read_symbols(library: Path) -> tuple[Symbol, ...]:
+def _read_symbols(library: Path) -> tuple[tuple[str, Symbol], ...]:
     output = _run_tool("nm", ["-S", "-C", "--defined-only", str(library)])
     found = []
     for line in output.splitlines():
         match = _SYMBOL.match(line)
-        name = _LOCAL_NAME.match(match["name"]) if match else None
-        if match and name and match["kind"] in "bBdDrRuVv":
-            found.append(Symbol(int(match["address"], 16), int(match["size"], 16), name["name"]))
+        if match is None:
+            continue
+        name = _LOCAL_NAME.match(match["name"]) if match["kind"] in _VARIABLES else None
+        symbol = Symbol(int(match["address"], 16), int(match["size"], 16), name["name"] if name else match["name"])
+        found.append((match["kind"], symbol))
     return tuple(found)

@@ -32,9 +32,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "polytile_emulator/access.h"
 #include "polytile_emulator/dialect.h"
 #include "polytile_emulator/vector_types.h"
-#include "polytile_emulator/access.h"
 #include "polytile_emulator/switch.h"
 #include "polytile_emulator/fiber.h"
 #include "polytile_emulator/scheduler.h"

@@ -32,6 +32,13 @@ class FiberPool {
     free_ = fiber;
   }
 
+  // The fiber on whose stack an address is, or null.
+  POLYTILE_EMULATOR_QUIET const Fiber *owner(uintptr_t address) const {
+    for (unsigned i = 0; i < count_; ++i)
+      if (address - reinterpret_cast<uintptr_t>(fibers_[i].stack) < fibers_[i].size) return &fibers_[i];
+    return nullptr;
+  }
+
   // Forgets whatever the fibers were doing: they all start again from entry.
   POLYTILE_EMULATOR_QUIET void restart_all() {
     free_ = nullptr;

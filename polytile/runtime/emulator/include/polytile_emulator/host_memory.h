@@ -4,6 +4,10 @@
 
 #include <pthread.h>
 
+#if defined(POLYTILE_EMULATOR_CHECK)
+#include "polytile_emulator/guarded_memory.h"
+#endif
+
 #pragma GCC visibility push(hidden)
 
 typedef struct CUstream_st *cudaStream_t;
@@ -45,15 +49,12 @@ struct Lock {
 
 inline pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
 
-#if !defined(POLYTILE_EMULATOR_CHECK)  // shadow.h surrounds memory with gaps
+#if !defined(POLYTILE_EMULATOR_CHECK)  // else in guarded_memory.h
 inline void *new_memory(size_t size) {
   void *memory = nullptr;
   return posix_memalign(&memory, 256, size) == 0 ? memory : nullptr;
 }
 inline void free_memory(void *memory, size_t) { free(memory); }
-#else
-inline void *new_memory(size_t size);
-inline void free_memory(void *memory, size_t size);
 #endif
 
 struct Range {
