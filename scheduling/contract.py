@@ -9,33 +9,20 @@ computed anew in the mapped order, is exactly the flow that it had. So what is p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
 
 from polytile.ir.expr import Literal
-from polytile.ir.isl_util import mark_name
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes
+from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.legality import thread_map
+from polytile.scheduling.places import Place, cells, places
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 
 Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`."""
-
-    kernel: int
-    domain: isl.UnionSet
-    block: isl.UnionMap
-    thread: isl.UnionMap
 
 
 def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared_left: int) -> Homes:
@@ -44,9 +31,9 @@ def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, sha
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
     if not own:
         return homes
-    places = list(_places(schedule))
+    kernels = list(places(schedule))
     for array in own:
-        place = _only_place(scop, array, places)
+        place = _only_place(scop, array, kernels)
         if place is None or not dependences.of(array.name).uninitialised.is_empty():
             continue
         home = _private(scop, dependences, schedule, array, place)
@@ -60,26 +47,7 @@ def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, sha
     return homes
 
 
-def _places(schedule: MappedSchedule) -> Iterator[_Place]:
-    marks = (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
-    for number, mark in enumerate(marks):
-        domain = mark.get_domain()
-        block = mark.get_prefix_schedule_union_map().intersect_domain(domain)
-        for node in _below(mark):
-            if mark_name(node) == BLOCK:
-                coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
-                block = block.flat_range_product(coordinates)
-        threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
-        yield _Place(number, domain, block, block.flat_range_product(threads))
-
-
-def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    yield node
-    for i in range(node.n_children()):
-        yield from _below(node.child(i))
-
-
-def _only_place(scop: Scop, array: Array, places: list[_Place]) -> _Place | None:
+def _only_place(scop: Scop, array: Array, kernels: list[Place]) -> Place | None:
     """The kernel that all statements that mention an array are in, be it in a branch that never runs."""
     users = isl.UnionSet.empty(scop.context.get_space())
     for statement in scop.statements:
@@ -87,7 +55,7 @@ def _only_place(scop: Scop, array: Array, places: list[_Place]) -> _Place | None
             users = users.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
     if users.is_empty():
         return None
-    return next((p for p in places if users.is_subset(p.domain)), None)
+    return next((p for p in kernels if users.is_subset(p.domain)), None)
 
 
 def _accesses(scop: Scop, array: Array, *kinds: AccessKind) -> isl.UnionMap:
@@ -107,7 +75,7 @@ def _home(array: Array, space: Space, keeps: tuple[int, ...]) -> Storage:
 
 
 def _private(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: _Place
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: Place
 ) -> Storage | None:
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
     if not flow.is_subset(_same(flow, place.thread)):
@@ -127,18 +95,6 @@ def _same(pairs: isl.UnionMap, place: isl.UnionMap) -> isl.UnionMap:
     return pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_map(place.intersect_domain(users)))
 
 
-def _smaller(accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int) -> isl.UnionMap:
-    """Accesses to the contracted storage: the place and the kept subscripts, `{ S[i, j] -> [[i, j] -> [e]] }`."""
-    names = [f"a{i}" for i in range(rank)]
-    found: list[isl.Map] = []
-    accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))
-    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(names[k] for k in keeps)}] }}")
-    total = isl.UnionMap.empty(accesses.get_space())
-    for m in found:
-        total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
-    return place.range_product(total)
-
-
 def _keeps_flow(
     scop: Scop,
     schedule: MappedSchedule,
@@ -149,10 +105,10 @@ def _keeps_flow(
 ) -> bool:
     """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
 
-    def smaller(*kinds: AccessKind) -> isl.UnionMap:
-        return _smaller(_accesses(scop, array, *kinds), place, keeps, array.rank)
+    def used(*kinds: AccessKind) -> isl.UnionMap:
+        return cells(_accesses(scop, array, *kinds), place, keeps, array.rank)
 
-    reads, must, may = (smaller(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
+    reads, must, may = (used(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
     users = reads.union(must).union(may).domain()
     info = (
         isl.UnionAccessInfo.from_sink(reads)
@@ -163,7 +119,7 @@ def _keeps_flow(
     return bool(info.compute_flow().get_may_dependence().is_equal(flow))
 
 
-def _shared(scop: Scop, dependences: Dependences, array: Array, place: _Place) -> Storage | None:
+def _shared(scop: Scop, dependences: Dependences, array: Array, place: Place) -> Storage | None:
     """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
@@ -175,7 +131,7 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: _Place) -
             if access.array != array.name:
                 continue
             relation = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
-            cells = _smaller(relation, place.block, keeps, array.rank)
-            if not cells.reverse().apply_range(relation).is_single_valued():
+            used = cells(relation, place.block, keeps, array.rank)
+            if not used.reverse().apply_range(relation).is_single_valued():
                 return None
     return _home(array, Space.SHARED, keeps)
