@@ -7,7 +7,6 @@ one thread after the other and knows only addresses.
 
 from __future__ import annotations
 
-import ctypes
 import random
 from collections import defaultdict
 from collections.abc import Iterator
