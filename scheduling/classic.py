@@ -15,13 +15,14 @@ from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, transform_nod
 from polytile.ir.scop import Scop
 from polytile.scheduling.bands import Member, insert_band, members_of
 from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.index_sets import split_schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A tree of permutable bands, not yet mapped."""
 
-    fusion: str  # "fused", "distributed" or "original order"
+    fusion: str  # "fused", "distributed", "original order" or "split index sets"
     tree: isl.Schedule = field(compare=False)
     notes: tuple[str, ...] = ()
 
@@ -44,8 +45,9 @@ def _scheduler_options(*, distribute: bool) -> Iterator[None]:
 
 def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> list[Candidate]:
     """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
-    component of the dependences; then the original order. When isl's scheduler uses up `max_operations`, the original
-    order is the only one."""
+    component of the dependences; then the original order; then over split index sets, where these leave more than one
+    serial loop around a statement. When isl's scheduler uses up `max_operations`, the original order is the only one.
+    """
     found: list[Candidate] = []
     for fusion in ("fused", "distributed"):
         try:
@@ -55,6 +57,14 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
             note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
             return [Candidate("original order", original_order(scop, dependences), (note,))]
     found.append(Candidate("original order", original_order(scop, dependences)))
+    try:
+        with budget(max_operations):
+            split = split_schedule(scop, dependences.all.intersect_params(scop.context), [c.tree for c in found])
+    except OverBudgetError:
+        return found
+    if split is not None:
+        tree = mark_coincident(_with_epilogue(scop, dependences, split), dependences.all)
+        found.append(Candidate("split index sets", tree))
     return found
 
 
@@ -74,6 +84,10 @@ def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) ->
     )
     with _scheduler_options(distribute=distribute):
         tree = constraints.compute_schedule()
+    return _with_epilogue(scop, dependences, tree)
+
+
+def _with_epilogue(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
     for name in scop.epilogue:
         own = isl.UnionSet.from_set(scop.statement(name).domain)
         tree = tree.sequence(mark_coincident(scop.schedule.intersect_domain(own), dependences.all))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytile.ir.isl_util import band_members, maps, mark_name
+from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
@@ -17,9 +17,9 @@ DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it,
 
 def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> int:
     """A guess at the memory time of one mapped kernel, to compare schedules of the same program: every access counts
-    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work. The
-    arrays in `free` need no memory traffic."""
-    cost = 0
+    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work; and
+    every launch counts. The arrays in `free` need no memory traffic."""
+    cost: int = LAUNCH * DEPTH_WEIGHT ** _host_loops(kernel)
     for leaf in _leaves(kernel):
         threads = _thread_band(leaf)
         cost += _leaf_cost(scop, leaf, threads, free)
@@ -27,6 +27,7 @@ def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> i
 
 
 STRIDED = 8  # a request of 32 lines against one of 4 to 8
+LAUNCH = DEPTH_WEIGHT**2  # a launch takes about as long as one access to each element of a matrix
 FEW_THREADS = {0: 64, 1: 4}  # by the number of loops that run in parallel
 
 
@@ -48,6 +49,16 @@ def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:
             own = within <= _iterators(node.child(0))
             return along_x, max(blocks, threads) if own else blocks + threads
     return (along_x, threads) if threads else None
+
+
+def _host_loops(kernel: isl.ScheduleNode) -> int:
+    """The number of loops that launch a kernel."""
+    loops = 0
+    while kernel.has_parent():
+        kernel = kernel.parent()
+        if kernel.get_type() == isl.schedule_node_type.band:
+            loops += sum(not is_constant(member) for member in band_members(kernel))
+    return loops
 
 
 def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
@@ -72,7 +83,7 @@ def _leaf_cost(
     cost = 0
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
-        instances = DEPTH_WEIGHT ** len(statement.iterators)
+        instances = DEPTH_WEIGHT ** max(map(affine_rank, mapped.domain().get_basic_sets()), default=0)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
             if access.array in free:
                 continue
