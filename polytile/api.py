@@ -30,6 +30,7 @@ from polytile.pipeline import Compilation, sequential_text
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.binding import Call, bind, signature
 from polytile.runtime.build import build_program
+from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.device import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
@@ -158,18 +159,31 @@ class CompiledScop:
         return expect(self.scop, self._sequential(), values, new_seed() if seed is None else seed)
 
     def validate(
-        self, *, on: str = "auto", parameters: Mapping[str, int] | None = None, seed: int | None = None
+        self,
+        *,
+        on: str = "auto",
+        parameters: Mapping[str, int] | None = None,
+        seed: int | None = None,
+        sanitize: str | Iterable[str] = (),
+        unit: Unit | None = None,
     ) -> tuple[Validation, ...]:
         """Compare the generated code with the sequential C; one result for each way to run it.
 
         On a GPU it runs through nvcc and through CuPy, as far as they exist. Empty when the SCoP stays sequential.
-        Raises ValidationError when they disagree.
+        `sanitize` names checks that the emulator makes on the way (address, undefined, race, uninitialised, or all;
+        `unit` is the .cu that their findings name, by default that of this SCoP alone). Raises ValidationError when
+        the results disagree, and FindingsError, which is one, when a check finds something.
         """
-        _check_place(on)
+        checks = _checks(sanitize, on)
         if self.program is None:
             return ()
         options = self.compilation.options
-        ways = engines(self.scop, self.program, options, on)
+        ways: tuple[Engine, ...]
+        if checks:
+            chosen = unit or Unit([self.program], self.name, _title(self.name))
+            ways = (checked_engine(self.scop, self.program, chosen, checks),)
+        else:
+            ways = engines(self.scop, self.program, options, on)
         expectation = self.expect(parameters, seed)
         return tuple(validate(expectation, way, strict=options.strict) for way in ways)
 
@@ -207,6 +221,11 @@ class Program:
     def cuda(self) -> str:
         """The text of `NAME_kernel.cu`."""
         return print_unit(self.programs, header=f"{self.stem}_kernel.h", title=_title(self.path))
+
+    @property
+    def unit(self) -> Unit:
+        """`NAME_kernel.cu` as the emulator's checks take it."""
+        return Unit(self.programs, self.stem, _title(self.path))
 
     @property
     def header(self) -> str:
@@ -284,6 +303,15 @@ def _title(name: str) -> list[str]:
 
 def _guard(name: str) -> str:
     return "POLYTILE_" + "".join(c if c.isalnum() and c.isascii() else "_" for c in name).upper() + "_KERNEL_H"
+
+
+def _checks(sanitize: str | Iterable[str], on: str) -> tuple[str, ...]:
+    """The checks that are asked for, which only the emulator makes."""
+    _check_place(on)
+    checks = checks_named(sanitize.split(",") if isinstance(sanitize, str) and sanitize else sanitize)
+    if checks and on == "gpu":
+        raise UsageError("the emulator makes these checks, not the GPU", hint="use --on emulator with --sanitize")
+    return checks
 
 
 def _check_place(on: str) -> None:

@@ -14,6 +14,7 @@ from polytile.diagnostics import UsageError
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
 4 a device or host-compiler failure; 70 a bug in polytile"""
+CHECKS = ("address", "undefined", "race", "uninitialised")
 STAGES = ("scop", "dependences", "schedule", "ast")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -36,6 +37,7 @@ class Request:
     max_operations: int | None
     strict: bool
     validate: bool
+    sanitize: tuple[str, ...]
     on: str
     build: str | None
     link: tuple[str, ...]
@@ -109,6 +111,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
 def _run_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--validate", action="store_true", help="run the result against the sequential C on random inputs")
+    add("--sanitize", metavar="CHECKS", help=f"check in the emulator: {','.join(CHECKS)}, or all")
     add("--on", choices=("auto", "gpu", "emulator"), default="auto", help="where to run (auto)")
     add("--seed", metavar="N", help="the seed of the random inputs")
     add("--build", metavar="EXE", help="compile and link the whole program")
@@ -120,6 +123,8 @@ def parse(arguments: Sequence[str]) -> Request:
     found = _parser().parse_args(_with_libraries(arguments))
     if found.link and found.build is None:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
+    if found.sanitize is not None and (not found.validate or found.on == "gpu"):
+        raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
     return Request(
         input=found.input,
         output=found.output,
@@ -135,6 +140,7 @@ def parse(arguments: Sequence[str]) -> Request:
         max_operations=_optional("--max-operations", found.max_operations),
         strict=found.fp == "strict",
         validate=found.validate,
+        sanitize=_checks(found.sanitize),
         on=found.on,
         build=found.build,
         link=tuple(found.link),
@@ -199,6 +205,15 @@ def _parameters(settings: Sequence[str]) -> dict[str, int]:
             raise UsageError(f"--param: {name} is given twice, {values[name]} and {value}", hint="give it once")
         values[name] = _integer(f"--param {name}", value)
     return values
+
+
+def _checks(text: str | None) -> tuple[str, ...]:
+    """`address,race`, or `all`."""
+    names = () if text is None else tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if name not in (*CHECKS, "all"):
+            raise UsageError(f"--sanitize: there is no check {name!r}", hint=f"some of {','.join(CHECKS)}, or all")
+    return names
 
 
 def _stages(names: Sequence[str]) -> tuple[str, ...]:

@@ -131,6 +131,18 @@ class ValidationError(PolytileError):
     exit_status = EXIT_VALIDATION
 
 
+class FindingsError(ValidationError):
+    """The generated code ran in the emulator, and its checks found what no program may do; `findings` says each."""
+
+    def __init__(self, findings: tuple[Diagnostic, ...]) -> None:
+        first = findings[0]
+        super().__init__(first.message, location=first.location, hint=first.hint)
+        self.findings = findings
+
+    def __str__(self) -> str:
+        return "\n".join(finding.render() for finding in self.findings)
+
+
 class DeviceError(PolytileError):
     """A GPU, a driver or a host compiler is missing or failed."""
 

@@ -14,6 +14,7 @@ from polytile.diagnostics import (
     EXIT_USER,
     EXIT_VALIDATION,
     Diagnostic,
+    FindingsError,
     UsageError,
     ValidationError,
 )
@@ -174,10 +175,11 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
             continue
         try:
             with report.stage(f"validate {scop.name}"):
-                found = scop.validate(on=request.on, seed=seed)
+                found = scop.validate(on=request.on, seed=seed, sanitize=request.sanitize, unit=program.unit)
         except ValidationError as error:
             agreed = False
-            report.diagnostic(error.diagnostic)
+            for diagnostic in error.findings if isinstance(error, FindingsError) else (error.diagnostic,):
+                report.diagnostic(diagnostic)
             results.append({"scop": scop.name, "seed": seed, "agreed": False})
             continue
         for validation in found:

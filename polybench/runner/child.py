@@ -55,7 +55,7 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
     if job["metrics"]:
         row.update(ptxas(program, folder))
     if job["on"] == "emulator":
-        row.update(_emulate(program, job["parameters"]))
+        row.update(_emulate(program, job["parameters"], job.get("sanitize", "")))
     elif job["on"] == "gpu":
         from polybench.runner.device import measure
 
@@ -80,14 +80,15 @@ def _complete(program: Program, text: str) -> None:
         raise RunnerError("there is no kernel")
 
 
-def _emulate(program: Program, sizes: Mapping[str, int]) -> Row:
+def _emulate(program: Program, sizes: Mapping[str, int], checks: str) -> Row:
     started = time.perf_counter()
-    results = [v for scop in program.scops for v in _validate(scop, sizes)]
+    results = [v for scop in program.scops for v in _validate(program, scop, sizes, checks)]
     return {"validated": [v.line for v in results], "validate_s": round(time.perf_counter() - started, 3)}
 
 
-def _validate(scop: CompiledScop, sizes: Mapping[str, int]) -> tuple[Any, ...]:
-    return scop.validate(on="emulator", parameters=values_of(scop, sizes), seed=SEED)
+def _validate(program: Program, scop: CompiledScop, sizes: Mapping[str, int], checks: str) -> tuple[Any, ...]:
+    values = values_of(scop, sizes)
+    return scop.validate(on="emulator", parameters=values, seed=SEED, sanitize=checks, unit=program.unit)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,12 @@ def _run_parser(run: argparse.ArgumentParser) -> None:
     _selection(run, "programs: FAMILY/NAME, NAME, FAMILY or a glob of these")
     _what(run)
     run.add_argument("--on", choices=("emulator", "gpu", "cpu"), default="emulator", help="where (emulator)")
+    run.add_argument(
+        "--sanitize",
+        type=_checks,
+        metavar="CHECKS",
+        help="check in the emulator: address,undefined,race,uninitialised or all",
+    )
     run.add_argument("--metrics", action="store_true", help="with --on cpu compile only; ptxas figures where nvcc is")
     _jobs(run)
     run.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
@@ -97,6 +103,16 @@ def _several(known: Sequence[str]) -> Callable[[str], list[str]]:
         return values
 
     return parse
+
+
+def _checks(text: str) -> str:
+    from polytile.diagnostics import UsageError
+    from polytile.runtime.checked import checks_named
+
+    try:
+        return ",".join(checks_named(text.split(",")))
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}: {error.hint}") from error
 
 
 def _positive(text: str) -> int:

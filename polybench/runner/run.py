@@ -22,6 +22,8 @@ def run(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     """The exit status is 1 when a row failed, or when a figure is worse than in the results to compare with."""
     if not entries:
         raise RunnerError("there is no program to run")
+    if chosen.sanitize and chosen.on != "emulator":
+        raise RunnerError("--sanitize needs --on emulator")
     old = rows.read(chosen.compare) if chosen.compare else None
     if chosen.json is not None and chosen.json.exists():
         rows.read(chosen.json)  # rows are not appended to what could not be read again
@@ -53,6 +55,7 @@ def jobs(chosen: argparse.Namespace, entries: Sequence[Entry], lock: Path) -> li
             "schedule": schedule,
             "on": chosen.on,
             "metrics": chosen.metrics,
+            "sanitize": chosen.sanitize or "",
             "runs": chosen.runs,
             "lock": str(lock),
         }

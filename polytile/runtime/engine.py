@@ -65,8 +65,15 @@ class EmulatorEngine:
     label: str = "the emulator"
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        self.judge(self.call(layouts, values, memory))
+
+    def call(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> int:
+        """Run the SCoP once; returns what the entry point returned."""
         passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
-        status = self.library.function(self.entry)(*passed)
+        return int(self.library.function(self.entry)(*passed))
+
+    def judge(self, status: int) -> None:
+        """Raise DeviceError unless the entry point returned 0."""
         if status != 0:
             reason = self.library.message() or f"code {status} (the reason is above)"
             self.library.reset_errors()
@@ -76,13 +83,17 @@ class EmulatorEngine:
 def _write_unit(program: HostProgram, options: Options) -> Path:
     """The .cu and its header, in a folder of their own."""
     text = print_unit([program], header="unit.h", title=[])
-    key = hashlib.sha256(f"{text}{options.strict}{options.arch}".encode()).hexdigest()[:16]
-    folder = workspace() / key
+    texts = {"unit.h": print_header([program], guard_name="UNIT_H"), "unit.cu": text}
+    return write_unit(texts, "unit.cu", key=f"{options.strict}{options.arch}")
+
+
+def write_unit(texts: Mapping[str, str], name: str, *, key: str) -> Path:
+    """Write files to a folder of their own, which `key` tells from others with the same text; the path of `name`."""
+    folder = workspace() / hashlib.sha256(f"{texts[name]}{key}".encode()).hexdigest()[:16]
     folder.mkdir(exist_ok=True)
-    (folder / "unit.h").write_text(print_header([program], guard_name="UNIT_H"))
-    unit = folder / "unit.cu"
-    unit.write_text(text)
-    return unit
+    for file, text in texts.items():
+        (folder / file).write_text(text)
+    return folder / name
 
 
 def nvcc_engine(scop: Scop, program: HostProgram, options: Options) -> NativeEngine:

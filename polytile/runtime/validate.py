@@ -61,7 +61,7 @@ def validate(expectation: Expectation, engine: Engine, *, strict: bool) -> Valid
     `strict` asks for equal bits, except on a GPU for programs whose functions C does not define to the last bit.
     """
     scop = expectation.scop
-    inexact = sorted(set(_functions(scop)) - EXACT_FUNCTIONS) if engine.label != "the emulator" else []
+    inexact = sorted(set(_functions(scop)) - EXACT_FUNCTIONS) if not engine.label.startswith("the emulator") else []
     bitwise = strict and not inexact
     memory = expectation.inputs()
     start = time.perf_counter()

@@ -133,7 +133,8 @@ class _Described:
     def message(self) -> str:
         record = self.record
         if record.text:
-            return f"{self._who()}: {record.text.decode(errors='replace')}"
+            text: bytes = record.text
+            return f"{self._who()}: {text.decode(errors='replace')}"
         check = CHECKS[record.check]
         if check == "race":
             return f"{self._who()} {self._does()} {self._element()}, which {self._other()}"
@@ -172,8 +173,9 @@ class _Described:
                 return "dynamic shared memory"
             return symbol.name
         names = parameter_names(self.text, self._kernel()) if self.record.kernel else ()
-        if 0 <= self.record.parameter < len(names):
-            return names[self.record.parameter]
+        parameter = int(self.record.parameter)
+        if 0 <= parameter < len(names):
+            return names[parameter]
         return f"an array of {self.record.size} bytes"
 
     def _start(self) -> int:

@@ -122,7 +122,8 @@ inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   inside_kernel = true;
   ++counts.launches;
   block.dynamic_shared = config->dynamicSmemBytes;
-  if (!run_grid(body, config->gridDim, config->blockDim)) sticky_error = cudaErrorLaunchFailure;
+  if (!run_grid(body, config->gridDim, config->blockDim) && sticky_error == cudaSuccess)
+    sticky_error = cudaErrorLaunchFailure;
   inside_kernel = false;
   return finish(cudaSuccess);
 }

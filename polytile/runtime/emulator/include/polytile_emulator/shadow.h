@@ -41,6 +41,7 @@ POLYTILE_EMULATOR_QUIET inline Area area_of_stray(uintptr_t address) {
     fill_place(*finding, kind);
     describe(*finding, area, address, width);
   }
+  sticky_error = cudaErrorIllegalAddress;
   abandon_block();
 }
 

@@ -1,0 +1,79 @@
+"""The emulator with its checks: a run that does what no program may do fails, with what and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polytile.codegen.cuda import locate_unit
+from polytile.codegen.header import print_header
+from polytile.diagnostics import Diagnostic, FindingsError, UsageError
+from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.emulator.findings import Reader
+from polytile.runtime.emulator.instrument import CHECKS, checked
+from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.layout import Layout
+
+HINT = "if the C program keeps C's rules, report this as a bug of polytile"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A .cu as the user gets it: the programs in it, the stem of its name, and the lines of its title."""
+
+    programs: Sequence[HostProgram]
+    stem: str
+    title: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedEngine:
+    """An entry point that the emulator runs and checks."""
+
+    engine: EmulatorEngine
+    reader: Reader
+    label: str
+
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        """Run the SCoP once; raises FindingsError when a check found something."""
+        self.reader.clear()
+        status = self.engine.call(layouts, values, memory)
+        found = self.reader.read()
+        if not found:
+            return self.engine.judge(status)
+        self.engine.library.reset_errors()
+        diagnostics = [finding.diagnostic for finding in found]
+        if more := self.reader.left_out():
+            diagnostics.append(Diagnostic("note", f"{more} more accesses of other places were wrong"))
+        diagnostics[-1] = replace(diagnostics[-1], hint=HINT)
+        raise FindingsError(tuple(diagnostics))
+
+
+def checks_named(names: Iterable[str]) -> tuple[str, ...]:
+    """Checks by name, or all of them for `all`; raises UsageError for another name."""
+    wanted = set(names)
+    for name in sorted(wanted):
+        if name not in (*CHECKS, "all"):
+            raise UsageError(f"there is no check {name!r}", hint=f"one of {', '.join(CHECKS)}, or all")
+    return CHECKS if "all" in wanted else tuple(check for check in CHECKS if check in wanted)
+
+
+def checked_engine(scop: Scop, program: HostProgram, unit: Unit, checks: Sequence[str]) -> CheckedEngine:
+    """Compile a unit that holds `program` for the checks (some of CHECKS).
+
+    Raises DeviceError when the host compiler cannot.
+    """
+    header = f"{unit.stem}_kernel.h"
+    located = locate_unit(unit.programs, header=header, title=unit.title)
+    texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
+    source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
+    build = checked(checks)
+    library = source.with_name(f"{build.label}.so")
+    if not library.exists():
+        compile_shared(source, library, instrumentation=build)
+    opened = EmulatorLibrary.open(library)
+    engine = EmulatorEngine(scop, program.name, opened)
+    return CheckedEngine(engine, Reader(opened, located.text, located.lines), f"{engine.label} ({', '.join(checks)})")
