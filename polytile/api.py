@@ -31,6 +31,7 @@ from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.binding import Call, bind, signature
 from polytile.runtime.build import build_program
 from polytile.runtime.checked import Unit, checked_engine, checks_named
+from polytile.runtime.counted import Counted, counted_engine
 from polytile.runtime.device import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
@@ -186,6 +187,20 @@ class CompiledScop:
             ways = engines(self.scop, self.program, options, on)
         expectation = self.expect(parameters, seed)
         return tuple(validate(expectation, way, strict=options.strict) for way in ways)
+
+    def count(
+        self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None, unit: Unit | None = None
+    ) -> Counted | None:
+        """Validate once in the emulator, counting what each access costs: requests of warps, sectors, bank conflicts.
+
+        None when the SCoP stays sequential. `unit` is the .cu whose lines are named, by default that of this SCoP
+        alone. Raises ValidationError when the results disagree.
+        """
+        if self.program is None:
+            return None
+        engine = counted_engine(self.scop, self.program, unit or Unit([self.program], self.name, _title(self.name)))
+        validation = validate(self.expect(parameters, seed), engine, strict=self.compilation.options.strict)
+        return Counted(validation, engine.counts)
 
     def time(self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it; needs CuPy."""

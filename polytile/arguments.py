@@ -38,6 +38,7 @@ class Request:
     strict: bool
     validate: bool
     sanitize: tuple[str, ...]
+    count: bool
     on: str
     build: str | None
     link: tuple[str, ...]
@@ -112,6 +113,7 @@ def _run_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--validate", action="store_true", help="run the result against the sequential C on random inputs")
     add("--sanitize", metavar="CHECKS", help=f"check in the emulator: {','.join(CHECKS)}, or all")
+    add("--count", action="store_true", help="count sectors and bank conflicts of each access in the emulator")
     add("--on", choices=("auto", "gpu", "emulator"), default="auto", help="where to run (auto)")
     add("--seed", metavar="N", help="the seed of the random inputs")
     add("--build", metavar="EXE", help="compile and link the whole program")
@@ -125,6 +127,8 @@ def parse(arguments: Sequence[str]) -> Request:
         raise UsageError("--link needs --build", hint="--build EXE --link FILE")
     if found.sanitize is not None and (not found.validate or found.on == "gpu"):
         raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
+    if found.count and (not found.validate or found.on == "gpu"):
+        raise UsageError("--count counts what --validate runs in the emulator", hint="--validate --on emulator --count")
     return Request(
         input=found.input,
         output=found.output,
@@ -141,6 +145,7 @@ def parse(arguments: Sequence[str]) -> Request:
         strict=found.fp == "strict",
         validate=found.validate,
         sanitize=_checks(found.sanitize),
+        count=found.count,
         on=found.on,
         build=found.build,
         link=tuple(found.link),

@@ -9,6 +9,7 @@ from typing import Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.arguments import Request
+from polytile.count_report import as_facts, render
 from polytile.diagnostics import (
     EXIT_DONE,
     EXIT_USER,
@@ -21,6 +22,7 @@ from polytile.diagnostics import (
 from polytile.dump import dump
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.report import Report, as_object
+from polytile.runtime.emulator.counts import Counts
 from polytile.runtime.engine import on_gpu
 from polytile.runtime.inputs import new_seed
 from polytile.runtime.output import check_target, write_outputs
@@ -175,7 +177,7 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
             continue
         try:
             with report.stage(f"validate {scop.name}"):
-                found = scop.validate(on=request.on, seed=seed, sanitize=request.sanitize, unit=program.unit)
+                found, counts = _run_scop(request, program, scop, seed)
         except ValidationError as error:
             agreed = False
             for diagnostic in error.findings if isinstance(error, FindingsError) else (error.diagnostic,):
@@ -185,9 +187,23 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
         for validation in found:
             results.append(_validation_facts(validation))
             report.line(validation.line)
+        if counts is not None:
+            results[-1] = {**results[-1], "counts": as_facts(counts)}
+            report.text(render(counts))
     report.line(f"inputs were random with --seed {seed}")
     report.add(validations=results, seed=seed)
     return agreed
+
+
+def _run_scop(
+    request: Request, program: Program, scop: CompiledScop, seed: int
+) -> tuple[tuple[Validation, ...], Counts | None]:
+    """Validate one SCoP in the ways that were asked for; a run that counts comes last."""
+    found: tuple[Validation, ...] = ()
+    if request.sanitize or not request.count:
+        found = scop.validate(on=request.on, seed=seed, sanitize=request.sanitize, unit=program.unit)
+    counted = scop.count(seed=seed, unit=program.unit) if request.count else None
+    return ((*found, counted.validation), counted.counts) if counted else (found, None)
 
 
 def _validation_facts(validation: Validation) -> dict[str, Any]:

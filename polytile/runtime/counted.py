@@ -1,0 +1,69 @@
+"""The emulator in its counting build: what each access of the kernels costs, per warp request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from polytile.codegen.cuda import locate_unit
+from polytile.codegen.header import print_header
+from polytile.diagnostics import InternalError, Location
+from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop
+from polytile.runtime.checked import Unit
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.emulator.counts import Counts, read, reset
+from polytile.runtime.emulator.instrument import COUNTING
+from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.interpret import evaluate
+from polytile.runtime.layout import Layout
+from polytile.runtime.validate import Validation
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A validated run in the counting build: what ran on which inputs, and what its accesses cost."""
+
+    validation: Validation
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class CountedEngine:
+    """An entry point that the emulator runs and counts. See Engine."""
+
+    engine: EmulatorEngine
+    program: HostProgram
+    lines: Mapping[int, Location]
+    label: str
+    _last: list[Counts] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        """Run the SCoP once; `counts` tells what that took."""
+        library = self.engine.library
+        reset(library)
+        self.engine.judge(self.engine.call(layouts, values, memory))
+        # The entry point allocates its buffers in their order, but for those without elements.
+        arrays = [b.array.name for b in self.program.buffers if evaluate(b.elements, values) > 0]
+        self._last[:] = [read(library, arrays=arrays, lines=self.lines)]
+
+    @property
+    def counts(self) -> Counts:
+        """What the last run took."""
+        if not self._last:
+            raise InternalError("counts are asked for before a run")
+        return self._last[0]
+
+
+def counted_engine(scop: Scop, program: HostProgram, unit: Unit) -> CountedEngine:
+    """Compile a unit that holds `program` for counting; raises DeviceError when the host compiler cannot."""
+    header = f"{unit.stem}_kernel.h"
+    located = locate_unit(unit.programs, header=header, title=unit.title)
+    texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
+    source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
+    library = source.with_name(f"{COUNTING.label}.so")
+    if not library.exists():
+        compile_shared(source, library, instrumentation=COUNTING)
+    engine = EmulatorEngine(scop, program.name, EmulatorLibrary.open(library))
+    return CountedEngine(engine, program, located.lines, f"{engine.label} (counting)")
