@@ -28,6 +28,9 @@ _COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
+LARGEST = 2**63 - 1  # the largest number that generated code can hold
+
+
 class NotAffineError(Exception):
     """An expression that isl cannot represent; `culprit` is the part that is to blame, `reason` says why."""
 
@@ -94,12 +97,14 @@ class Evaluator:
             case Cast(type=ctype, operand=operand):
                 return self._cast(expr, ctype, operand, known)
             case Binary(op="+" | "-" | "*"):
-                return self._arithmetic(expr, known)
+                return _held(self._arithmetic(expr, known), expr)
             case Binary(op="/" | "%" | "<<" | ">>" | "&"):
-                return self._by_constant(expr, known)
+                return _held(self._by_constant(expr, known), expr)
             case Call():
                 return self._call(expr, known)
-            case Ternary() | Binary() | Unary(op="!"):
+            case Ternary() | Unary(op="!"):
+                return self._choice(expr, known)
+            case Binary(op=op) if op in _COMPARISONS or op in ("&&", "||"):
                 return self._choice(expr, known)
         raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
 
@@ -201,15 +206,15 @@ class Evaluator:
             raise NotAffineError(expr, f"`{describe(expr)}` is not an integer")
         left = self.used(Cast(expr.type, expr.left) if expr.op in "/%" else expr.left, known)
         right = self.polynomial(expr.right, known).constant
-        if right is None:
-            raise NotAffineError(expr, f"the right side of `{expr.op}` is not a constant")
+        if right is None or abs(right) > LARGEST:
+            raise NotAffineError(expr, f"the right side of `{expr.op}` is not a constant of 64 bits")
         if expr.op == "<<" and 0 <= right < 63:
             return left.scale(2**right)
         value = self.of_polynomial(left, expr.left)
         if expr.op == ">>" and 0 <= right < 63:
             return self._opaque(_floor_div(value, 2**right), expr)
         if expr.op == "&" and right >= 0 and right & (right + 1) == 0:
-            return self._opaque(value.mod_val(isl.Val(right + 1)), expr)
+            return self._opaque(value.mod_val(isl.Val(str(right + 1))), expr)
         if expr.op in "/%" and right:
             return self._truncating(expr, value, right, known)
         raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
@@ -267,7 +272,7 @@ class Evaluator:
         if not (isinstance(quotient, Binary) and quotient.op == "/"):
             raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
         divisor = self.polynomial(quotient.right, known).constant
-        if divisor is None or divisor <= 0:
+        if divisor is None or not 0 < divisor <= LARGEST:
             raise NotAffineError(expr, f"`{describe(quotient.right)}` is not a positive constant")
         value = self.of_polynomial(self.used(quotient.left, known), quotient.left)
         value = value.scale_down_val(isl.Val(divisor))
@@ -313,10 +318,19 @@ class Evaluator:
         return values[0], values[1]
 
 
+def _held(value: Polynomial, expr: Expr) -> Polynomial:
+    """A value whose constants generated code can hold; C does not define a larger one either."""
+    if any(abs(coefficient) > LARGEST for coefficient in value.terms.values()):
+        raise NotAffineError(expr, f"the constants of `{describe(expr)}` make a number of more than 64 bits")
+    return value
+
+
 def _literal(expr: Literal) -> Polynomial:
     value = integer_value(expr.text)
     if value is None:
         raise NotAffineError(expr, f"`{expr.text}` is not an integer")
+    if value > LARGEST:
+        raise NotAffineError(expr, f"`{expr.text}` does not fit in 64 bits with a sign")
     return Polynomial.of(value)
 
 

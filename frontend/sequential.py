@@ -124,8 +124,8 @@ class _Local:
         s = self.symbol
         if not s.extents:
             return (f"{s.type} {s.name};",)
-        if not self.allocated:
-            return ()
+        if not self.allocated:  # only code that never runs mentions it
+            return (f"{_pointer(str(s.type), s.name, _rows(s.extents))} = 0;",)
         # On the heap: the original may be static or larger than the stack of the process that validates.
         first, rows = CGenerator().visit(s.extents[0]), _rows(s.extents)
         return (f"{_pointer(str(s.type), s.name, rows)} = malloc(sizeof({s.type}{rows}) * ({first}));",)
