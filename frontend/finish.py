@@ -22,13 +22,14 @@ from polytile.frontend.delinearise import (
     to_expr,
 )
 from polytile.frontend.describe import describe
+from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, schedule
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.region import Region
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
 from polytile.frontend.shapes import Shapes, to_array
-from polytile.ir.expr import Access, CType, Expr, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, CType, Expr, Name, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 
 _PARAM = isl.dim_type.param
@@ -73,10 +74,11 @@ class _Assembler:
         domains = {s.name: s.domain for s in statements}
         tree = schedule(orders, domains)
         assert tree is not None
+        context = self._context(space)
         return Scop(
             self.region.name,
             parameters,
-            self._context(space),
+            context,
             self._arrays(statements),
             statements,
             tree,
@@ -84,6 +86,15 @@ class _Assembler:
             self.region.location,
             self.region.definitions,
             self.region.source,
+            wide=self._wide(statements, with_declared_sizes(context, parameters)),
+        )
+
+    def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
+        """Whether an iterator needs the 64 bits that it is declared with."""
+        types = self.evaluator.iterators
+        return any(
+            leaves_int(s.domain, [k for k, name in enumerate(s.iterators) if types[name].size > INT.size], known)
+            for s in statements
         )
 
     # Arrays ---------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from polytile.frontend.accesses import Collector
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.expressions import Translator
 from polytile.frontend.finish import lift
+from polytile.frontend.index_width import leaves_int, with_moderate_sizes
 from polytile.frontend.names import Names
 from polytile.frontend.reductions import reduction
 from polytile.frontend.region import Region, Symbol
@@ -56,7 +57,10 @@ def scop_from_isl(
         raise UserError(f"bodies has `{unknown[0]}`, but domain does not", hint="give a body for each set of domain")
     statements = tuple(_statement(given, s, bodies, params, space) for s in given.domains)
     tree = _schedule(schedule, given)
-    return Scop(name, params, given.context.align_params(space), tuple(arrays), statements, tree)
+    context = given.context.align_params(space)
+    known = with_moderate_sizes(context, params)
+    wide = any(leaves_int(s.domain, range(len(s.iterators)), known) for s in statements)
+    return Scop(name, params, context, tuple(arrays), statements, tree, wide=wide)
 
 
 @dataclass(slots=True)

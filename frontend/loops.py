@@ -8,7 +8,7 @@ import islpy as isl
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
-from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.affine import LARGEST, Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
@@ -86,9 +86,9 @@ def _constant(node: c_ast.Node, translator: Translator, evaluator: Evaluator, kn
         value = evaluator.polynomial(translator.value(node), known).constant
     except NotAffineError:
         value = None
-    if not value:
+    if not value or abs(value) > LARGEST:
         raise UserError(
-            "the step of a loop must be a constant other than 0",
+            "the step of a loop must be a constant other than 0, of 64 bits",
             location=where(node),
             hint="write a number, or count the iterations: for (int t = 0; t * step < n; t++) with a constant step",
         )

@@ -136,7 +136,8 @@ class Scop:
 
     `context` holds what is known of the parameters; `schedule` is the original execution order, a schedule tree;
     `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
-    plain, preprocessed C (for the sequential reference), or None when it did not come from C.
+    plain, preprocessed C (for the sequential reference), or None when it did not come from C; `wide` says that 32 bits
+    do not hold its iterators.
     """
 
     name: str
@@ -150,6 +151,7 @@ class Scop:
     definitions: str = ""
     source: str | None = None
     epilogue: tuple[str, ...] = ()  # statements that run behind all others, each in a tree of its own
+    wide: bool = False
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

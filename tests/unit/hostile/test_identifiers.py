@@ -24,7 +24,7 @@ STANDARD = ("chrono", "cstdint", "cstdio", "cstdlib")
 LONG = "a" * 1000
 WORDS = f"""
 bi bj ti tj b0 t0 c0 c1 c_0 c0_ C_acc s_A acc run run_ start device device_Q n_argument domain schedule filter mark S0
-S1 threadIdx blockIdx gridDim blockDim warpSize float4 dim3 half uint uint3 cudaMalloc cudaSuccess cudaStreamDefault rsqrt
+S1 threadIdx blockIdx gridDim blockDim warpSize float4 dim3 half uint3 cudaMalloc cudaSuccess cudaStreamDefault rsqrt
 __shfl_sync __syncthreads __global__ __device__ __host__ __shared__ __constant__ __forceinline__ __launch_bounds__ __ldg
 class new template this operator delete and or not xor bitand bitor compl and_eq or_eq xor_eq not_eq typename private
 public protected using namespace export friend catch throw try virtual mutable explicit nullptr constexpr decltype

@@ -1,0 +1,42 @@
+"""Whether 32 bits hold the iterators of a SCoP."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import islpy as isl
+
+from polytile.ir.expr import INT
+from polytile.ir.scop import Parameter
+
+_PARAM, _SET = isl.dim_type.param, isl.dim_type.set
+_LARGEST = 2**31 - 1
+_MODERATE = 2**20
+
+
+def with_declared_sizes(context: isl.Set, parameters: Collection[Parameter]) -> isl.Set:
+    """The context in which each `int` has a value that an `int` can have."""
+    return _within(context, parameters, _LARGEST)
+
+
+def with_moderate_sizes(context: isl.Set, parameters: Collection[Parameter]) -> isl.Set:
+    """The context in which sizes are so small that only a constant makes an iterator large."""
+    return _within(context, parameters, _MODERATE)
+
+
+def _within(context: isl.Set, parameters: Collection[Parameter], largest: int) -> isl.Set:
+    for p in parameters:
+        position = context.find_dim_by_name(_PARAM, p.name)
+        if position >= 0 and p.type.size <= INT.size:
+            context = context.lower_bound_val(_PARAM, position, -largest - 1)
+            context = context.upper_bound_val(_PARAM, position, largest)
+    return context
+
+
+def leaves_int(points: isl.Set, dimensions: Iterable[int], known: isl.Set) -> bool:
+    """Whether one of these dimensions takes a value outside the range of `int` where `known` holds."""
+    points = points.intersect_params(known)
+    inside = points
+    for k in dimensions:
+        inside = inside.lower_bound_val(_SET, k, -_LARGEST - 1).upper_bound_val(_SET, k, _LARGEST)
+    return not points.is_subset(inside)
