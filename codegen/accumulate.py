@@ -96,10 +96,14 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
     update = Assign(register, assign.op, _replaced(assign.value, target, register), assign.location)
     inner = (*(d for d in declared if d not in fixed), update)
     body = For(loop.iterator, loop.lower, loop.condition, loop.step, inner, loop.type, loop.location)
-    runs = _replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     store = Assign(target, "", register, assign.location)
-    whole = (*fixed, Declare(name, target.type, target, assign.location), body, store)
-    return (Scope(whole) if _always(runs) else If(runs, whole),)
+    return (guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
+
+
+def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:
+    """What only happens where a loop runs at least once."""
+    runs = _replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
+    return Scope(body) if _always(runs) else If(runs, body)
 
 
 def _always(condition: Expr) -> bool:

@@ -10,6 +10,7 @@ from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
+from polytile.codegen.carry import carry
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
@@ -147,7 +148,9 @@ class _KernelBuilder:
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
-        lowered = drop_unused(merge_scopes(tidy(self._without_lost_subscripts(lowered))))
+        lowered = merge_scopes(tidy(self._without_lost_subscripts(lowered)))
+        homes = frozenset(self.owner.given.storage.get(self.shape.number, {}))
+        lowered = drop_unused(carry(lowered, homes, self.owner.names))
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import islpy as isl
 
@@ -29,8 +30,9 @@ from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu
 from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
-from polytile.scheduling.select import best
+from polytile.scheduling.select import CLEARLY, best, estimate
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
+from polytile.scheduling.strides import few_threads
 
 Observer = Callable[[str, object], None]
 
@@ -39,8 +41,8 @@ Observer = Callable[[str, object], None]
 class Compilation:
     """One SCoP on its way, with the `source` that it started as.
 
-    `homes` says, by kernel number, which arrays live inside a kernel. `program` stays None when nothing is parallel:
-    the SCoP then stays on the host.
+    `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
+    live inside a kernel. `program` stays None when nothing is parallel: the SCoP then stays on the host.
     """
 
     scop: Scop
@@ -54,6 +56,7 @@ class Compilation:
     proof: Proof | None = None
     program: HostProgram | None = None
     remarks: tuple[Diagnostic, ...] = ()
+    roomy: Compilation | None = None
 
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
@@ -100,19 +103,51 @@ def separate_purposes(state: Compilation) -> Compilation:
 
 
 def expand_storage(state: Compilation) -> Compilation:
-    """Expansion of what serialises loops by its reuse alone; the dependences are found anew."""
+    """Expansion of what serialises loops by its reuse alone, and as an alternative of more; the dependences are found
+    anew."""
+    plain, roomy = _expanded(state, roomy=False), _expanded(state, roomy=True)
+    alternative = None if roomy.remarks == plain.remarks else roomy
+    plain = state if plain.scop is state.scop else find_dependences(plain)
+    return replace(plain, roomy=alternative)
+
+
+def _expanded(state: Compilation, *, roomy: bool) -> Compilation:
     assert state.dependences is not None
-    scop, notes = expand(state.scop, state.dependences)
-    if scop is state.scop:
-        return state
-    state = find_dependences(replace(state, scop=scop))
+    scop, notes = expand(state.scop, state.dependences, roomy=roomy)
+    state = replace(state, scop=scop)
     for note in notes:
         state = state.with_remark(note)
     return state
 
 
 def find_schedule(state: Compilation) -> Compilation:
-    """A mapped schedule: the one that was given, or the classic strategy's."""
+    """A mapped schedule: the one that was given, or the classic strategy's. More expansion has to pay, or be what makes
+    a given schedule legal."""
+    plain = _scheduled(replace(state, roomy=None))
+    if state.roomy is None:
+        return plain
+    if state.options.load_schedule is not None:
+        return plain if _is_legal(plain) else _scheduled(find_dependences(state.roomy))
+    if plain.schedule is not None and not few_threads(plain.schedule.tree):
+        return plain
+    roomy = _scheduled(find_dependences(state.roomy))
+    return roomy if _cost(roomy) < CLEARLY * _cost(plain) else plain
+
+
+def _is_legal(state: Compilation) -> bool:
+    try:
+        return prove_legality(choose_storage(state)) is not None
+    except UserError:
+        return False
+
+
+def _cost(state: Compilation) -> float:
+    if state.schedule is None or state.dependences is None:
+        return inf
+    return estimate(state.scop, state.dependences, state.schedule, state.shared_memory)
+
+
+def _scheduled(state: Compilation) -> Compilation:
     assert state.dependences is not None
     for array in (d.array for d in state.dependences.by_array if not d.exact):
         state = state.with_remark(f"{array}: every conflict counts as a dependence, as exact analysis takes too long")

@@ -14,6 +14,7 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.expr import Literal
+from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
@@ -78,7 +79,7 @@ def _private(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: Place
 ) -> Storage | None:
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
-    if not flow.is_subset(_same(flow, place.thread)):
+    if not _stays(flow, place.thread):
         return None
     for keeps in dict.fromkeys(((), _constant_dimensions(array))):
         home = _home(array, Space.PRIVATE, keeps)
@@ -87,12 +88,10 @@ def _private(
     return None
 
 
-def _same(pairs: isl.UnionMap, place: isl.UnionMap) -> isl.UnionMap:
-    """The pairs of instances that run at one place."""
-    users = pairs.domain().union(pairs.range())
-    if users.is_empty():
-        return pairs
-    return pairs.eq_at_multi_union_pw_aff(isl.MultiUnionPwAff.from_union_map(place.intersect_domain(users)))
+def _stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
+    """Whether the instances of each pair run at one place."""
+    moves = pairs.apply_domain(place).apply_range(place)
+    return all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(moves))
 
 
 def _keeps_flow(
@@ -123,7 +122,7 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: Place) ->
     """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
-    if not keeps or not flow.is_subset(_same(flow, place.block)):
+    if not keeps or not _stays(flow, place.block):
         return None
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     for statement in scop.statements:

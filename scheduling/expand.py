@@ -35,8 +35,15 @@ class Expansion:
     name: str
 
 
-def expand(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[str, ...]]:
-    """Expand what serialises loops for no other reason than its reuse; returns notes for the user too."""
+def expand(scop: Scop, dependences: Dependences, *, roomy: bool = False) -> tuple[Scop, tuple[str, ...]]:
+    """Expand what serialises loops for no other reason than its reuse; returns notes for the user too.
+
+    `roomy`: the SCoP's own arrays also get an element for each iteration of loops that other values keep serial as
+    well, up to the rank of the arrays that the user has. Another order of the loops may be parallel then:
+
+    before: for (i) for (j < i) { w = A[i][j]; for (k < j) w -= A[i][k] * A[k][j]; A[i][j] = w / A[j][j]; }
+    after:  the same over w[i][j], which can run as for (k) { for (i, j) parallel w[i][j] -= A[i][k] * A[k][j]; ... }
+    """
     nest = nest_of(scop)
     depth = {d.array: _private_depth(scop, d, nest) for d in dependences.by_array}
     candidates = {array for array, levels in depth.items() if levels}
@@ -47,12 +54,15 @@ def expand(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[str, ...]]
     for found in dependences.by_array:
         if found.array not in candidates:
             continue
-        levels = _levels_to_expand(scop, found, nest, depth[found.array], lasting)
+        alone = _levels_to_expand(scop, found, nest, depth[found.array], lasting)
+        levels = _all_levels(scop, found, nest, depth[found.array]) if roomy else ()
+        levels = levels or alone
         expansion = _plan(scop, scop.array(found.array), levels) if levels else None
         if expansion is not None and _easy_to_restore(scop, expansion):
             scop = apply_expansion(scop, expansion)
             loops = ", ".join(_iterator_names(scop, found.array, expansion.name, levels))
-            notes.append(f"{found.array} is expanded over {loops}: its reuse alone kept the loop serial")
+            reason = "alone kept the loop serial" if levels == alone else "kept the loops in order"
+            notes.append(f"{found.array} is expanded over {loops}: its reuse {reason}")
     return scop, tuple(notes)
 
 
@@ -93,9 +103,25 @@ def _private_depth(scop: Scop, found: ArrayDependences, nest: Nest) -> int:
 def _levels_to_expand(
     scop: Scop, found: ArrayDependences, nest: Nest, depth: int, lasting: isl.UnionMap
 ) -> tuple[int, ...]:
+    """The loops that nothing but the array's reuse keeps serial."""
     loops = nest.shared(*_accessing(scop, found.array))[:depth]
     serial = (k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
     return tuple(k for k in serial if not carried(lasting, nest, loops[k]))
+
+
+def _all_levels(scop: Scop, found: ArrayDependences, nest: Nest, depth: int) -> tuple[int, ...]:
+    """The loops that the array's reuse keeps serial, be they serial anyway; none where that takes memory of an order
+    that the user's arrays do not."""
+    loops = nest.shared(*_accessing(scop, found.array))[:depth]
+    serial = tuple(k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
+    array = scop.array(found.array)
+    fits = array.origin is not Origin.EXTERNAL and len(serial) + array.rank <= _rank_of_data(scop)
+    return serial if fits else ()
+
+
+def _rank_of_data(scop: Scop) -> int:
+    """The largest rank of an array that the user has."""
+    return max((a.rank for a in scop.arrays if a.origin is Origin.EXTERNAL), default=0)
 
 
 def _iterator_names(scop: Scop, array: str, expanded: str, levels: tuple[int, ...]) -> list[str]:

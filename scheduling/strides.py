@@ -28,7 +28,12 @@ def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> i
 
 STRIDED = 8  # a request of 32 lines against one of 4 to 8
 LAUNCH = DEPTH_WEIGHT**2  # a launch takes about as long as one access to each element of a matrix
-FEW_THREADS = {0: 64, 1: 4}  # by the number of loops that run in parallel
+FEW_THREADS = {0: 64, 1: 8}  # by the number of loops that run in parallel
+
+
+def few_threads(tree: isl.Schedule) -> bool:
+    """Whether a part of a mapped tree runs on one thread or on those of a single parallel loop."""
+    return any((_thread_band(leaf) or (0, 0))[1] < 2 for leaf in _leaves(tree.get_root()))
 
 
 def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:

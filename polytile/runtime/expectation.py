@@ -7,6 +7,7 @@ correct program that adds in another order is about as far from the exact result
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
+from polytile.diagnostics import UsageError
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison, compare, differences, finite, leaves
 from polytile.runtime.inputs import Style, random_memory, untouched
@@ -26,7 +28,7 @@ OWN_ERRORS = 8.0  # how many times the sequential program's rounding error is al
 FLOOR = 4.0  # units of rounding that are always allowed, times the square root of the steps of a chain
 FLOOR_UNMEASURED = 64.0  # the same where the rounding error could not be measured
 GROWTH = 1000.0  # results larger than this times the elements times the inputs have exploded
-WIDE_SECONDS = 20.0  # a reference slower than this is not run again in long double
+WIDE_SECONDS = 300.0  # a reference slower than this is not run again in long double
 
 Data = np.ndarray[Any, Any]
 
@@ -123,7 +125,7 @@ def _own_errors(
     scop: Scop, text: str, shapes: Mapping[str, Layout], values: Mapping[str, int], attempt: _Attempt
 ) -> dict[str, float] | None:
     """The rounding error of the sequential program in each array: its largest distance from a `long double` run."""
-    wide = wide_reference(scop, text) if attempt.seconds < WIDE_SECONDS else None
+    wide = wide_reference(scop, text) if attempt.seconds < wide_seconds() else None
     if wide is None:
         return None
     exact = {name: data.astype(wide_dtype(data.dtype)) for name, data in attempt.before.items()}
@@ -131,6 +133,18 @@ def _own_errors(
     return {
         name: _distance(name, data, exact[name], shapes[name].array.live_in) for name, data in attempt.after.items()
     }
+
+
+def wide_seconds() -> float:
+    """How slow the sequential program may be for its rounding error to be measured; raises UsageError."""
+    text = os.environ.get("POLYTILE_WIDE_SECONDS") or str(WIDE_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise UsageError(f"POLYTILE_WIDE_SECONDS is no number of seconds: {text}", hint="for example 600")
+    return seconds
 
 
 def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:

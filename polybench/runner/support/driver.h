@@ -287,7 +287,7 @@ struct Scop {
 };
 
 constexpr int warm_ups = 2;
-constexpr double wide_seconds = 20;  // a reference slower than this is not run again in long double
+constexpr double wide_seconds = 300;  // a reference slower than this is not run again in long double
 
 inline double run_sequential(const Scop &scop, std::uint64_t seed, Style style)
 {
@@ -310,10 +310,21 @@ inline bool tame(const Scop &scop)
     return after <= 1000.0 * (double)elements * before;
 }
 
+// How slow the sequential C may be for its rounding error to be measured: POLYTILE_WIDE_SECONDS, or the default.
+inline double most_seconds()
+{
+    const char *text = std::getenv("POLYTILE_WIDE_SECONDS");
+    if (text == nullptr || *text == '\0') return wide_seconds;
+    char *end = nullptr;
+    const double value = std::strtod(text, &end);
+    if (*end != '\0' || !(value >= 0)) fail(std::string("POLYTILE_WIDE_SECONDS is no number of seconds: ") + text);
+    return value;
+}
+
 // From the rounding error of the sequential C itself, measured by running it in long double too.
 inline std::vector<double> tolerances(const Scop &scop, double seconds)
 {
-    const bool measured = seconds < wide_seconds && scop.wide != nullptr;
+    const bool measured = seconds < most_seconds() && scop.wide != nullptr;
     if (measured) {
         for (AnyArray *a : scop.arrays) a->start_wide();
         scop.wide();

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Builds and runs every program of this folder; appends one JSON line each to results.jsonl.
-# TIMEOUT: seconds for each program (900). JOBS: parallel builds (all cores). NVCC, CC, ARCH: see the Makefile.
+# TIMEOUT: seconds for each program (1800). JOBS: parallel builds (all cores). NVCC, CC, ARCH: see the Makefile.
 # PARALLEL: programs at a time (1): their sequential references run side by side, the GPU serves one of them at a time.
+# POLYTILE_WIDE_SECONDS: a sequential reference that takes longer (300) is not run again in long double; the tolerance is
+# then a guess from the sizes, not the measured rounding error.
 cd "$(dirname "$0")" || exit 4
 
 # Run one program, whose folder has a file `head` with the beginning of its line.
@@ -10,12 +12,12 @@ if [ "$1" = --one ]; then
     if [ ! -x "$folder/driver" ]; then
         tail='"error": "it did not compile: see build.log in its folder and make.log"'
     else
-        tail=$(timeout -k 5 "${TIMEOUT:-900}" "$folder/driver" 2>"$folder/stderr.log")
+        tail=$(timeout -k 5 "${TIMEOUT:-1800}" "$folder/driver" 2>"$folder/stderr.log")
         status=$?
         if [ -z "$tail" ]; then
             case $status in
                 0) reason="it printed nothing" ;;
-                124 | 137) reason="timeout: did not end within ${TIMEOUT:-900} s" ;;
+                124 | 137) reason="timeout: did not end within ${TIMEOUT:-1800} s" ;;
                 *) reason="it ended with status $status" ;;
             esac
             tail="\"error\": \"$reason\""

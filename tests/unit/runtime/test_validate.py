@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.diagnostics import DeviceError, ValidationError
+from polytile.diagnostics import DeviceError, UsageError, ValidationError
 from polytile.ir.expr import FLOAT, INT, Access, Binary, Call, CType, Literal, Name
 from polytile.options import Options
 from polytile.runtime.compare import compare
 from polytile.runtime.engine import emulator_engine
-from polytile.runtime.expectation import chain_length, expect
+from polytile.runtime.expectation import chain_length, expect, wide_seconds
 from polytile.runtime.layout import Layout
 from polytile.runtime.reference import widen
 from polytile.runtime.validate import validate
@@ -194,3 +194,22 @@ void update_scop0_reference(int n, int m, double *y, const double *x, double a)
 """
     styles = {expect(sample.scop, doubling, VALUES, seed).style.value for seed in range(4)}
     assert "positive" in styles
+
+
+def test_how_slow_a_program_may_be_to_run_in_long_double(sample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+void update_scop0_reference(int n, int m, double *y, const double *x, double a)
+{
+    for (int j = 0; j < m; j++) y[j] = a * x[j] / 3;
+}
+"""
+    assert wide_seconds() == 300
+    measured = expect(sample.scop, text, VALUES, 3).tolerances["y"]
+    monkeypatch.setenv("POLYTILE_WIDE_SECONDS", "0")
+    assert expect(sample.scop, text, VALUES, 3).tolerances["y"] > 2 * measured
+    monkeypatch.setenv("POLYTILE_WIDE_SECONDS", "12.5")
+    assert wide_seconds() == 12.5
+    for wrong in ("soon", "-1", "nan"):
+        monkeypatch.setenv("POLYTILE_WIDE_SECONDS", wrong)
+        with pytest.raises(UsageError, match=f"is no number of seconds: {wrong}"):
+            wide_seconds()

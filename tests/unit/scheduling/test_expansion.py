@@ -132,3 +132,37 @@ def test_an_array_whose_last_values_are_scattered_is_left_alone(scop: Callable[.
         }"""
     _, notes = expanded(scop("int n, int m, double A[m], double C[2 * m + 1][n + m + 3][m + 1]", body))
     assert notes == ()
+
+
+FACTOR = (
+    "int n, double A[n][n]",
+    """for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++) {
+            w = A[i][j];
+            for (int k = 0; k < j; k++)
+                w -= A[i][k] * A[k][j];
+            A[i][j] = w / A[j][j];
+        }""",
+    "double w;",
+)
+
+
+def test_a_roomy_expansion_covers_loops_that_stay_serial(scop: Callable[..., Scop]) -> None:
+    before = scop(*FACTOR)
+    assert expanded(before)[0].array("w").rank == 1
+    after, notes = expand(before, analyse(before), roomy=True)
+    assert notes == ("w is expanded over i, j: its reuse kept the loops in order",)
+    assert after.array("w").rank == 2
+    assert analyse(after).of("w").false.is_subset(analyse(after).of("w").flow)
+    assert analyse(after).flow.is_equal(analyse(before).flow)
+
+
+def test_a_roomy_expansion_is_no_larger_than_the_data(scop: Callable[..., Scop]) -> None:
+    body = "for (int i = 1; i < n; i++) for (int j = 1; j < n; j++) { t = A[j]; A[j] = t * A[j - 1]; }"
+    before = scop(ONE, body, "double t;")
+    assert expand(before, analyse(before), roomy=True) == expanded(before)
+
+
+def test_a_roomy_expansion_of_what_the_user_sees_is_none(scop: Callable[..., Scop]) -> None:
+    before = scop(f"{FACTOR[0]}, double w[1]", FACTOR[1].replace("w ", "w[0] "))
+    assert expand(before, analyse(before), roomy=True) == expanded(before)

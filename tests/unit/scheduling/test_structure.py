@@ -8,6 +8,8 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polytile.scheduling.strides import few_threads
+
 SQUARE = "int n, double A[n][n]"
 PAIR = "int n, int T, double A[n][n], double B[n][n]"
 MATVEC = (
@@ -130,3 +132,46 @@ def test_sync_marks_name_the_dependence_they_keep(compiled: Callable[..., Any]) 
 def test_the_kernels_of_a_serial_loop_need_no_barrier(compiled: Callable[..., Any]) -> None:
     arguments, body, _ = PROGRAMS["time on the host"]
     assert "__syncthreads" not in compiled(arguments, body).cuda
+
+
+SYMMETRIC = """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {
+    double t = 0;
+    for (int k = 0; k < i; k++) { C[k][j] += B[i][j] * A[i][k]; t += B[k][j] * A[i][k]; }
+    C[i][j] = 2 * C[i][j] + t; }"""
+FACTOR = """for (int i = 0; i < n; i++) {
+    for (int j = 0; j < i; j++) {
+        double t = A[i][j];
+        for (int k = 0; k < j; k++) t -= A[i][k] * A[k][j];
+        A[i][j] = t / A[j][j]; }
+    for (int j = i; j < n; j++) {
+        double t = A[i][j];
+        for (int k = 0; k < i; k++) t -= A[i][k] * A[k][j];
+        A[i][j] = t; } }"""
+
+
+def test_more_expansion_where_the_schedule_gains(compiled: Callable[..., Any]) -> None:
+    symmetric = compiled("int n, int m, double A[n][n], double B[n][m], double C[n][m]", SYMMETRIC)
+    factor = compiled("int n, double A[n][n]", FACTOR)
+    for scop in (symmetric, factor):
+        assert any("kept the loops in order" in r.message for r in scop.remarks)
+        assert not any("one GPU thread" in r.message for r in scop.remarks)
+        assert not few_threads(scop.compilation.schedule.tree) or scop is factor
+    deepest = [k for k in factor.program.kernels if "A[i][k] * A[k][j]" in " ".join(k.summary)]
+    assert deepest and all(k.block == (32, 8, 1) for k in deepest)
+    assert not symmetric.program.buffer("t")
+
+
+def test_less_expansion_where_the_schedule_gains_nothing(compiled: Callable[..., Any]) -> None:
+    body = """for (int k = 0; k < n; k++) {
+        double s = 0;
+        for (int i = 0; i < n; i++) s += A[i][k] * A[i][k];
+        for (int i = 0; i < n; i++) A[i][k] = A[i][k] / s;
+        for (int j = k + 1; j < n; j++) for (int i = 0; i < n; i++) A[i][j] -= A[i][k] * s; }"""
+    scop = compiled("int n, double A[n][n]", body)
+    assert not any("expanded" in r.message for r in scop.remarks)
+
+
+def test_a_schedule_file_may_rely_on_more_expansion(compiled: Callable[..., Any]) -> None:
+    scop = compiled("int n, double A[n][n]", FACTOR)
+    again = compiled("int n, double A[n][n]", FACTOR, load_schedule=scop.compilation.schedule_text())
+    assert [k.body for k in again.program.kernels] == [k.body for k in scop.program.kernels]
