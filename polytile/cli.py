@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from polytile.report import Report
 
 # Words that may stand first instead of a file, and the modules whose `main(words)` then runs (a file: ./check).
-SUBCOMMANDS = {"check": "polytile.check.command"}
+SUBCOMMANDS = {"check": "polytile.check.command", "fuzz": "polytile.fuzz.command"}
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 BUGS = "this is a bug in polytile; please report it with the input, the command line and the text above"

@@ -1,0 +1,136 @@
+"""Many trials: run them, say what failed as it fails, shrink it, write it down, and sum up."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from polytile.fuzz.case import Case, case_of
+from polytile.fuzz.children import run_all, run_one
+from polytile.fuzz.outcome import REFUSED, Outcome
+from polytile.fuzz.printing import c_text
+from polytile.fuzz.shrink import shrink
+from polytile.fuzz.trial import attempt
+
+Advance = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run. Seconds are wall clock; `limit` is for one program, `shrinking` for making one failure small."""
+
+    seed: int
+    indices: tuple[int, ...]
+    jobs: int = 1
+    limit: float = 30.0
+    shrinking: float = 120.0
+    stop_after: int = 0  # failures; 0: go on to the end
+    sanitize: tuple[str, ...] = ()
+    out: Path | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the trials so far."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    failures: list[tuple[int, Outcome]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def add(self, index: int, outcome: Outcome) -> None:
+        self.kinds[outcome.kind] += 1
+        if outcome.kind == REFUSED:
+            self.refusals[outcome.key] += 1
+        if outcome.failed:
+            self.failures.append((index, outcome))
+
+    def lines(self) -> Iterator[str]:
+        """The summary: counts, the refusals by message, and the rate."""
+        total = sum(self.kinds.values())
+        rate = total / self.seconds * 60 if self.seconds else 0.0
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
+        yield f"{total} programs in {self.seconds:.0f} s ({rate:.0f} a minute): {counts or 'none'}"
+        for message, count in self.refusals.most_common():
+            yield f"  {count} refused: {message}"
+
+
+def run_campaign(plan: Plan, say: Callable[[str], None]) -> Tally:
+    """Run all trials of a plan; `say` gets a line for each failure as it is found."""
+    tally = Tally()
+    start = time.monotonic()
+    works = ((i, partial(_trial, plan, i)) for i in plan.indices)
+    with _progress(len(plan.indices)) as advance:
+        for index, outcome in run_all(works, plan.jobs, plan.limit):
+            tally.add(index, outcome)
+            advance()
+            if outcome.failed:
+                say(_reported(plan, index, outcome))
+            if plan.stop_after and len(tally.failures) >= plan.stop_after:
+                break
+    tally.seconds = time.monotonic() - start
+    return tally
+
+
+def _trial(plan: Plan, index: int) -> Outcome:
+    return attempt(case_of(plan.seed, index, plan.sanitize))
+
+
+def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
+    """The line of a failure; with a folder for results it is shrunk and written there first."""
+    line = f"{index}: {outcome.kind}: {outcome.key or _first_line(outcome.message)}"
+    if plan.out is None:
+        return line
+    case = shrink(case_of(plan.seed, index, plan.sanitize), outcome, partial(_oracle, plan), plan.shrinking)
+    file = plan.out / f"seed{plan.seed}-{index}.c"
+    file.write_text(failure_text(plan, index, case, outcome, file.name))
+    return f"{line} ({file})"
+
+
+def _oracle(plan: Plan, case: Case) -> Outcome:
+    return run_one(partial(attempt, case), plan.limit)
+
+
+def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str) -> str:
+    """A C file that shows a failure, with a comment that says how it was seen."""
+    message = "\n".join(f"   {line}".rstrip() for line in outcome.message.replace("*/", "* /").splitlines()[-30:])
+    sizes = "; ".join(" ".join(f"{n}={v}" for n, v in s.items()) for s in case.sizes)
+    head = f"""/* {outcome.kind}
+   {case.command(name)}
+   found by: polytile fuzz --seed {plan.seed} --only {index}
+   sizes: {sizes or "none"}
+
+{message}
+*/
+"""
+    return head + c_text(case.program)
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.splitlines()), "")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Advance]:
+    """A bar on a terminal, drawn without a thread: trials are forked from this process."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("polytile fuzz"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
+        task = bar.add_task("run", total=total)
+
+        def advance() -> None:
+            bar.advance(task)
+            bar.refresh()
+
+        yield advance

@@ -1,0 +1,114 @@
+"""One experiment: a program, the options it is compiled with, and the sizes it runs at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from polytile.fuzz.draw import Draw, source_of
+from polytile.fuzz.forms import JUMPING_TEXTS
+from polytile.fuzz.generate import program
+from polytile.fuzz.sizes import draw_sizes
+from polytile.fuzz.tree import Apply, DataCompare, Program, walk
+from polytile.options import MAX_OPERATIONS, SCHEDULES, Options
+
+TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
+BLOCKS = ((), (), (), (4,), (33,), (2, 4), (1, 1), (3, 5), (2, 2, 3))
+SIZES = (
+    "{ kernel[0] -> tile[4, 2]; kernel[1] -> tile[3] }",
+    "{ kernel[i] -> block[2, 8] : 0 <= i <= 3 }",
+    "{ kernel[0] -> block[16]; kernel[2] -> tile[1, 5, 2] }",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The options of one compilation that are not strategies."""
+
+    tile: tuple[int, ...] = ()
+    block: tuple[int, ...] = ()
+    sizes: str | None = None
+    strict: bool = True
+    max_shared_memory: int | None = None
+    max_operations: int = MAX_OPERATIONS
+    parameters: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What one trial does. `inputs` seeds the random inputs."""
+
+    program: Program
+    choices: Choices
+    sizes: tuple[Mapping[str, int], ...] = field(hash=False)
+    inputs: int
+    strategies: tuple[str, ...] = SCHEDULES
+    sanitize: tuple[str, ...] = ()
+
+    def options(self, strategy: str) -> Options:
+        c = self.choices
+        return Options(
+            schedule=strategy,
+            tile=c.tile,
+            block=c.block,
+            sizes=c.sizes,
+            strict=c.strict,
+            max_shared_memory=c.max_shared_memory,
+            max_operations=c.max_operations,
+            parameters=dict(c.parameters),
+        )
+
+    def command(self, file: str) -> str:
+        """The command line that does about the same, at the last of the sizes."""
+        c = self.choices
+        words = ["polytile", file, "--validate", "--on emulator", f"--schedule {self.strategies[0]}"]
+        words += [f"--sanitize {','.join(self.sanitize)}"] if self.sanitize else []
+        words += [f"--tile {_commas(c.tile)}"] if c.tile else []
+        words += [f"--block {_commas(c.block)}"] if c.block else []
+        words += [f"--sizes '{c.sizes}'"] if c.sizes else []
+        words += ["--fp strict"] if c.strict else []
+        words += [f"--max-shared-memory {c.max_shared_memory}"] if c.max_shared_memory is not None else []
+        words += [f"--max-operations {c.max_operations}"] if c.max_operations != MAX_OPERATIONS else []
+        words += ["--autodetect"] if self.program.autodetect else []
+        fixed = dict(self.program.fixed)
+        words += [f"--param {n}={v}" for n, v in self.sizes[-1].items() if n not in fixed] if self.sizes else []
+        return " ".join([*words, f"--seed {self.inputs}"])
+
+
+def _commas(sizes: tuple[int, ...]) -> str:
+    return ",".join(map(str, sizes))
+
+
+def case_of(seed: int, index: int, sanitize: tuple[str, ...] = ()) -> Case:
+    """Experiment number `index` of a seed: the same program, options and sizes on every machine."""
+    return draw_case(source_of(seed, index), sanitize)
+
+
+def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
+    drawn = program(draw)
+    sizes = draw_sizes(draw, drawn)
+    choices = _choices(draw, drawn)
+    if sizes and draw.chance(8):
+        known = [n for n in ("n", "m") if n not in dict(drawn.fixed)]
+        sizes = sizes[-1:]
+        choices = replace(choices, parameters=tuple((n, sizes[0][n]) for n in known[:1]))
+    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), sanitize=sanitize)
+
+
+def _choices(draw: Draw, drawn: Program) -> Choices:
+    return Choices(
+        tile=draw.one_of(TILES),
+        block=draw.one_of(BLOCKS),
+        sizes=draw.one_of(SIZES) if draw.chance(6) else None,
+        strict=jumps(drawn) or draw.chance(2),
+        max_shared_memory=draw.pick(None, None, None, 0, 256, 8192),
+        max_operations=draw.pick(*(MAX_OPERATIONS,) * 9, 2000),
+    )
+
+
+def jumps(drawn: Program) -> bool:
+    """Whether a rounding error can change a result by more than rounding, so that only equal bits say something."""
+    return any(
+        isinstance(node, DataCompare) or (isinstance(node, Apply) and node.form in JUMPING_TEXTS)
+        for node in walk(drawn)
+    )

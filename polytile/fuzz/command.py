@@ -1,0 +1,99 @@
+"""`polytile fuzz`: attack polytile with random programs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from polytile.diagnostics import EXIT_DONE, EXIT_VALIDATION, UsageError
+
+DESCRIPTION = (
+    "Compile random programs with random options, run them in the emulator with its checks, and compare them with C."
+)
+EPILOG = "exit status: 0 nothing was found; 2 wrong usage; 3 something was found. docs/fuzzing.md says what is drawn."
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint="polytile fuzz --help lists the options")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="polytile fuzz", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    add = parser.add_argument
+    add("--programs", metavar="N", type=_natural, default=100, help="how many programs to try (100)")
+    add("--seed", metavar="N", type=_natural, default=1, help="which programs: the same seed gives the same ones (1)")
+    add("--only", metavar="I", type=_natural, action="append", help="only program number I of the seed (repeatable)")
+    add("--print", dest="show", action="store_true", help="print the programs that --only names, and run nothing")
+    add("--jobs", metavar="N", type=_positive, default=1, help="programs that run at a time (1)")
+    add("--out", metavar="DIR", type=Path, help="shrink what fails and write it to DIR as C files")
+    add("--time-limit", metavar="S", type=_positive, default=60, help="seconds for one program (60)")
+    add("--shrink-time", metavar="S", type=_natural, default=120, help="seconds for shrinking one failure (120)")
+    add("--stop-after", metavar="N", type=_natural, default=0, help="stop after N failures (0: never)")
+    add("--sanitize", metavar="CHECKS", default="all", help="checks of the emulator, as of --validate, or none (all)")
+    return parser
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a natural number")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if _natural(text) < 1:
+        raise argparse.ArgumentTypeError("the least value is 1")
+    return int(text)
+
+
+def main(words: Sequence[str]) -> int:
+    """Run the command; returns the exit status. Raises UsageError for words that it does not understand."""
+    found = _parser().parse_args(words)
+    if found.show and not found.only:
+        raise UsageError("--print needs --only", hint="polytile fuzz --seed 1 --only 7 --print")
+    if found.out is not None:
+        _make_folder(found.out)
+    # Heavy imports wait until the words are known to be right.
+    from polytile.runtime.checked import checks_named
+
+    checks = () if found.sanitize == "none" else checks_named(found.sanitize.split(","))
+    indices = tuple(found.only or range(found.programs))
+    return _show(found.seed, indices) if found.show else _run(found, indices, checks)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out: cannot make {folder}: {error.strerror}", hint="name a folder") from error
+
+
+def _show(seed: int, indices: Sequence[int]) -> int:
+    from polytile.fuzz.case import case_of
+    from polytile.fuzz.printing import c_text
+
+    for index in indices:
+        case = case_of(seed, index)
+        print(f"/* {case.command(f'seed{seed}-{index}.c')} */\n{c_text(case.program)}", end="")
+    return EXIT_DONE
+
+
+def _run(found: argparse.Namespace, indices: tuple[int, ...], checks: tuple[str, ...]) -> int:
+    from polytile.fuzz.campaign import Plan, run_campaign
+
+    plan = Plan(
+        seed=found.seed,
+        indices=indices,
+        jobs=found.jobs,
+        limit=found.time_limit,
+        shrinking=found.shrink_time,
+        stop_after=found.stop_after,
+        sanitize=checks,
+        out=found.out,
+    )
+    tally = run_campaign(plan, lambda line: print(line, flush=True))
+    for line in tally.lines():
+        print(line)
+    return EXIT_VALIDATION if tally.failures else EXIT_DONE

@@ -1,0 +1,247 @@
+"""Draws index expressions, conditions and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from polytile.fuzz.draw import Draw
+from polytile.fuzz.forms import FORMS, JUMPS, LITERALS, Form
+from polytile.fuzz.helpers import ROW_FUNCTIONS
+from polytile.fuzz.ranges import PARAMETERS, Ranges, range_of
+from polytile.fuzz.tree import (
+    OFFSET,
+    SIZES,
+    STRUCT_FIELDS,
+    Apply,
+    Array,
+    Compare,
+    Condition,
+    DataCompare,
+    Element,
+    Extreme,
+    Index,
+    Junction,
+    Literal,
+    Minus,
+    Name,
+    Not,
+    Num,
+    Position,
+    Quotient,
+    Remainder,
+    Row,
+    Sum,
+    Times,
+    Value,
+    kind,
+)
+
+LARGEST_CONSTANT_INDEX = 60  # higher subscripts would only make arrays large
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What may be used at a place: the ranges of iterators, local variables, and whether a condition reads data."""
+
+    names: Ranges
+    iterators: tuple[str, ...] = ()
+    scalars: tuple[tuple[str, str], ...] = ()  # name and type of those declared inside the SCoP
+    locals: tuple[Array, ...] = ()
+    guarded: bool = False
+
+    def without(self, array: str) -> Context:
+        """The same place where an array may not be used."""
+        return Context(
+            self.names,
+            self.iterators,
+            tuple(s for s in self.scalars if s[0] != array),
+            tuple(a for a in self.locals if a.name != array),
+            self.guarded,
+        )
+
+
+OUTSIDE = Context(PARAMETERS)
+
+
+@dataclass(slots=True)
+class ExpressionWriter:
+    """Draws expressions over the arrays of a program."""
+
+    draw: Draw
+    arrays: Sequence[Array]
+    jumps: bool = True  # may values jump?
+    forbidden: set[str] = field(default_factory=set)  # arrays that values may not read for now
+
+    # Index expressions
+    def index(self, at: Context) -> Index:
+        """A subscript."""
+        draw = self.draw
+        if not at.iterators or draw.chance(12):
+            return draw.pick(Num(draw.between(0, 4)), Num(0), self.size() if draw.chance(2) else Num(1))
+        base: Index = Name(draw.one_of(at.iterators[-3:]))
+        moved = plus(base, draw.pick(0, 0, 0, 0, 1, -1, 2, -2))
+        form = draw.pick(*("plain",) * 9, "sum", "minus", "difference", "double", "half", "mod", "offset", "extreme")
+        return self.transformed(form, moved, at)
+
+    def transformed(self, form: str, base: Index, at: Context) -> Index:
+        draw = self.draw
+        other = Name(draw.one_of(at.iterators))
+        match form:
+            case "sum":
+                return Sum(base, other)
+            case "minus":
+                return Minus(self.size(), base)
+            case "difference":
+                return Minus(base, other)
+            case "double":
+                return Times(draw.pick(2, 2, 3), base)
+            case "half":
+                return Quotient(base, draw.pick(2, 2, 3, 4))
+            case "mod":
+                return Remainder(base, draw.pick(2, 2, 3, 5))
+            case "offset":
+                return Sum(base, Name(OFFSET))
+            case "extreme":
+                return Extreme(draw.pick("<", ">"), base, draw.pick(Num(3), other, self.size()), draw.chance(2))
+        return base
+
+    def size(self) -> Index:
+        return Name(self.draw.one_of(SIZES))
+
+    def bound(self, at: Context, *, low: bool) -> Index:
+        """A bound of a loop; upper ones are exclusive."""
+        draw = self.draw
+        outer = [plus(Name(i), draw.pick(-1, 0, 0, 1, 2)) for i in at.iterators[-2:]]
+        if low:
+            rare: Index = draw.pick(Num(2), Num(-2), Name(OFFSET), Quotient(self.size(), 2), self.size())
+            return draw.pick(Num(0), Num(0), Num(0), Num(1), Num(1), *outer, rare)
+        size = self.size()
+        rare = draw.pick(
+            Extreme("<", Name("n"), Name("m"), draw.chance(2)),
+            Extreme(">", Num(2), Minus(size, Num(3)), draw.chance(2)),
+            Quotient(Sum(Name("n"), Name("m")), 2),
+            Sum(size, Name(OFFSET)),
+            Minus(size, Name(at.iterators[-1])) if at.iterators else Num(3),
+            Num(draw.between(0, 7)),
+            Extreme("<", plus(Name(at.iterators[-1]), 4), size, True) if at.iterators else Num(4),
+            Quotient(Name(at.iterators[-1]), 2) if at.iterators else Quotient(size, 3),
+        )
+        return draw.pick(size, size, size, plus(size, -1), plus(size, draw.pick(-2, 1, 2)), *outer, rare)
+
+    # Conditions
+    def condition(self, at: Context) -> tuple[Condition, bool]:
+        """A condition, and whether it reads data."""
+        affine = self.affine(at, 1)
+        if self.jumps and self.draw.chance(4):
+            data = self.data_compare(at)
+            return (data if self.draw.chance(2) else Junction(self.draw.pick("&&", "||"), affine, data)), True
+        return affine, False
+
+    def affine(self, at: Context, depth: int) -> Condition:
+        draw = self.draw
+        if depth and draw.chance(3):
+            return Junction(draw.pick("&&", "||"), self.affine(at, depth - 1), self.affine(at, depth - 1))
+        if draw.chance(5):
+            return Not(self.affine(at, 0))
+        names = [*at.iterators, *at.iterators, *SIZES, OFFSET]
+        left: Index = plus(Name(draw.one_of(names)), draw.pick(0, 0, 1, -1))
+        if draw.chance(3):
+            by = draw.pick(2, 3, 4)
+            left = Remainder(Sum(left, Name(draw.one_of(names))) if draw.chance(3) else left, by)
+            return Compare(left, draw.pick("==", "==", "!=", "<"), Num(draw.between(0, by - 1)))
+        if draw.chance(6):
+            left = Quotient(left, 2)
+        right: Index = plus(Name(draw.one_of(names)), draw.pick(-1, 0, 1))
+        if draw.chance(2):
+            right = Num(draw.between(0, 6))
+        return Compare(left, draw.pick("<", "<=", ">", ">=", "==", "!="), right)
+
+    def data_compare(self, at: Context) -> Condition:
+        chosen = self.draw.pick("f", "f", "i", "u")
+        right: Value = self.leaf(at, chosen) if self.draw.chance(2) else Literal(LITERALS[chosen][1])
+        return DataCompare(self.leaf(at, chosen), self.draw.pick("<", "<=", ">", ">=", "!="), right)
+
+    # Values
+    def value(self, at: Context, wanted: str, depth: int = 2) -> Value:
+        if depth == 0 or self.draw.chance(3):
+            return self.leaf(at, wanted)
+        forms: Sequence[Form] = FORMS[wanted]
+        if self.jumps and JUMPS[wanted] and self.draw.chance(5):
+            forms = JUMPS[wanted]
+        return self.apply(forms, at, depth)
+
+    def apply(self, forms: Sequence[Form], at: Context, depth: int) -> Value:
+        text, kinds = self.draw.one_of(forms)
+        return Apply(text, tuple(self.value(at, k, depth - 1) for k in kinds))
+
+    def leaf(self, at: Context, wanted: str) -> Value:
+        """An element of an array or a local variable, an iterator or a number."""
+        draw = self.draw
+        local = [name for name, ctype in at.scalars if kind(ctype) == wanted]
+        if local and draw.chance(3):
+            return Element(draw.one_of(local))
+        if at.iterators and draw.chance(8):
+            index = Position(Remainder(self.index(at), 8) if wanted == "i" else Name(draw.one_of(at.iterators)))
+            return index if wanted == "i" else Apply("0.125 * {0}" if wanted == "f" else "(unsigned){0}", (index,))
+        if wanted == "f" and draw.chance(20) and (row := self.row(at)) is not None:
+            return row
+        return self.read(at, wanted) or Literal(draw.one_of(LITERALS[wanted]))
+
+    def read(self, at: Context, wanted: str, usable: Callable[[Array], bool] = lambda _: True) -> Element | None:
+        found = [
+            (a, f)
+            for a in (*self.arrays, *at.locals)
+            if a.name not in self.forbidden and usable(a)
+            for f in fields_of(a)
+            if kind(STRUCT_FIELDS.get(f, a.type)) == wanted
+        ]
+        if not found or self.draw.chance(10):
+            return None
+        array, chosen = self.draw.one_of(found)
+        return Element(array.name, self.subscripts(at, array), chosen)
+
+    def subscripts(self, at: Context, array: Array) -> tuple[Index, ...]:
+        """Mostly the iterators in order, often moved."""
+        if len(at.iterators) >= array.rank > 0 and self.draw.chance(2):
+            return tuple(plus(Name(i), self.draw.pick(0, 0, 1, -1)) for i in at.iterators[-array.rank :])
+        return tuple(self.small_index(at) for _ in range(array.rank))
+
+    def small_index(self, at: Context) -> Index:
+        """A subscript with values that are not out of proportion."""
+        found = self.index(at)
+        bounds = range_of(found, at.names)
+        wide = max(abs(c) for end in (bounds.low, bounds.high) for c in (end.n, end.m)) > 3
+        return Num(1) if wide or max(abs(bounds.low.c), abs(bounds.high.c)) > LARGEST_CONSTANT_INDEX else found
+
+    def row(self, at: Context) -> Row | None:
+        """A call on the first elements of a row of doubles."""
+        found = self.row_array(at, written=False)
+        if found is None:
+            return None
+        return Row(self.draw.one_of([*ROW_FUNCTIONS]), found.name, self.subscripts_before_last(at, found), self.count())
+
+    def row_array(self, at: Context, *, written: bool) -> Array | None:
+        """An array whose rows C can pass as `double *`."""
+        found = [
+            a
+            for a in self.arrays
+            if a.rank > 0 and a.type == "double" and a.form in ("vla", "pointer", "static", "own")
+            if a.name not in self.forbidden and (a.written or not written)
+        ]
+        return self.draw.one_of(found) if found else None
+
+    def subscripts_before_last(self, at: Context, array: Array) -> tuple[Index, ...]:
+        return tuple(self.small_index(at) for _ in range(array.rank - 1))
+
+    def count(self) -> Index:
+        """How many elements of a row; at least one."""
+        return self.draw.pick(plus(self.size(), 1), plus(self.size(), 2), Num(3))
+
+
+def plus(e: Index, by: int) -> Index:
+    return Sum(e, Num(by)) if by else e
+
+
+def fields_of(array: Array) -> tuple[str, ...]:
+    return tuple(STRUCT_FIELDS) if array.type == "struct cell" else ("",)

@@ -1,0 +1,87 @@
+"""Draws random programs: random nests, stencils in time and reductions, over arrays of random types and forms."""
+
+from __future__ import annotations
+
+from polytile.fuzz.draw import Draw
+from polytile.fuzz.expressions import OUTSIDE
+from polytile.fuzz.statements import StatementWriter
+from polytile.fuzz.stencils import stencil
+from polytile.fuzz.tree import (
+    Array,
+    Compare,
+    Condition,
+    Function,
+    Name,
+    Num,
+    Program,
+    Statement,
+)
+
+ARRAY_NAMES = ("A", "B", "C", "D", "x", "y")
+SCALAR_NAMES = ("r", "total")
+INTEGERS = ("int", "int", "long", "short", "signed char", "_Bool", "long long")
+UNSIGNEDS = ("unsigned", "unsigned", "unsigned char", "unsigned short", "unsigned long long")
+
+
+def program(draw: Draw) -> Program:
+    """A random program; the same choices give the same program."""
+    arrays = _arrays(draw)
+    writer = StatementWriter(draw, arrays, jumps=draw.chance(2))
+    functions = [Function("f", tuple(_part(writer) for _ in range(draw.pick(1, 1, 1, 1, 2))))]
+    if draw.chance(8):
+        writer.left = 3
+        functions.append(Function("g", (_part(writer),)))
+    fixed = tuple((s, draw.pick(1, 4, 7, 13)) for s in draw.pick(("n",), ("n", "m"))) if draw.chance(8) else ()
+    return Program(
+        tuple(arrays),
+        tuple(functions),
+        fixed,
+        (_assumption(draw),) if draw.chance(6) and not fixed else (),
+        autodetect=draw.chance(12),
+        size_type=draw.pick("int", "int", "int", "int", "long"),
+    )
+
+
+def _arrays(draw: Draw) -> list[Array]:
+    arrays = [_array(draw, name) for name in ARRAY_NAMES[: draw.between(2, 5)]]
+    arrays += [_scalar(draw, name) for name in SCALAR_NAMES if draw.chance(2)]
+    if not any(a.written for a in arrays):
+        arrays.append(Array("out", "double", 2, "vla"))
+    return arrays
+
+
+def _array(draw: Draw, name: str) -> Array:
+    ctype = draw.pick(*("double",) * 6, *("float",) * 3, draw.one_of(INTEGERS), draw.one_of(UNSIGNEDS), "struct cell")
+    rank = draw.pick(1, 1, 2, 2, 2, 3)
+    if rank == 1:
+        form = draw.pick("vla", "vla", "pointer", "restrict", "restrict", "static", "own")
+    else:
+        form = draw.pick("vla", "vla", "vla", "pointer", "flat", "static", "own")
+    if form == "own" and ctype == "struct cell":
+        form = "vla"
+    return Array(name, ctype, rank, form, written=not draw.chance(3))
+
+
+def _scalar(draw: Draw, name: str) -> Array:
+    ctype = draw.pick("double", "double", "float", "int", "unsigned")
+    return Array(name, ctype, 0, draw.pick("parameter", "local", "local", "dead", "static"), written=not draw.chance(4))
+
+
+def _part(writer: StatementWriter) -> tuple[Statement, ...]:
+    """The body of one SCoP: one to three nests."""
+    body: list[Statement] = []
+    for _ in range(writer.draw.pick(1, 1, 1, 2, 2, 3)):
+        if body and writer.left <= 0:
+            break
+        found = stencil(writer) if writer.draw.chance(5) else None
+        body.append(found or writer.loop(OUTSIDE, writer.draw.pick(1, 2, 2, 3, 3, 4)))
+    return tuple(body)
+
+
+def _assumption(draw: Draw) -> Condition:
+    return draw.pick(
+        Compare(Name("n"), ">=", Num(draw.pick(1, 2, 4))),
+        Compare(Name("m"), "<=", Name("n")),
+        Compare(Name("n"), "==", Name("m")),
+        Compare(Name("m"), ">", Num(0)),
+    )

@@ -1,0 +1,78 @@
+"""The sizes at which a program runs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from polytile.fuzz.draw import Draw
+from polytile.fuzz.tree import (
+    OFFSET,
+    OFFSET_RANGE,
+    SIZES,
+    Compare,
+    Condition,
+    Index,
+    Junction,
+    Loop,
+    Name,
+    Not,
+    Num,
+    Program,
+)
+
+PRIMES = (3, 5, 7)
+BIG = {1: (13, 19), 2: (13, 19), 3: (9, 11, 12), 4: (7, 8)}  # by the depth of the deepest nest
+_OPERATORS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def draw_sizes(draw: Draw, program: Program) -> tuple[dict[str, int], ...]:
+    """Zero, one, two, a prime and a bigger one, as far as the program's assumptions allow."""
+    big = BIG[min(4, max(1, depth(program.functions)))]
+    found: list[dict[str, int]] = []
+    for n in (0, 1, 2, draw.one_of(PRIMES), draw.one_of(big)):
+        m = draw.pick(n, n + 1, 0, 1, draw.one_of(PRIMES), draw.one_of(PRIMES), draw.one_of(big))
+        sizes = {"n": n, "m": min(m, max(big)), OFFSET: draw.between(*OFFSET_RANGE), **dict(program.fixed)}
+        for _ in range(8):
+            if all(holds(a, sizes) for a in program.assumptions):
+                break
+            sizes = {**sizes, **{s: draw.between(0, max(big)) for s in SIZES if s not in dict(program.fixed)}}
+        if all(holds(a, sizes) for a in program.assumptions) and sizes not in found:
+            found.append(sizes)
+    return tuple(found)
+
+
+def depth(node: object) -> int:
+    """The loops around the deepest statement."""
+    if isinstance(node, tuple):
+        return max(map(depth, node), default=0)
+    inner = [getattr(node, name) for name in getattr(node, "__dataclass_fields__", ())]
+    return isinstance(node, Loop) + max(map(depth, inner), default=0)
+
+
+def holds(condition: Condition, sizes: Mapping[str, int]) -> bool:
+    """Whether an assumption, which mentions sizes and numbers only, holds."""
+    match condition:
+        case Compare(left, op, right):
+            return bool(_OPERATORS[op](_value(left, sizes), _value(right, sizes)))
+        case Junction(op, left, right):
+            return (all if op == "&&" else any)((holds(left, sizes), holds(right, sizes)))
+        case Not(inner):
+            return not holds(inner, sizes)
+    raise TypeError(condition)
+
+
+def _value(index: Index, sizes: Mapping[str, int]) -> int:
+    match index:
+        case Num(value):
+            return value
+        case Name(name):
+            return sizes[name]
+    raise TypeError(index)
