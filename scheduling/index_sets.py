@@ -101,7 +101,7 @@ def _split_domains(scop: Scop, ends: dict[str, list[isl.Set]], outer: int, *, in
     """The domains cut at the equalities of the ends, and at inequalities if asked for; None when nothing is cut or
     there are too many pieces."""
     pieces: list[Piece] = []
-    whole = [s for s in scop.statements if s.name not in scop.epilogue]
+    whole = [s for s in scop.statements if s.name not in scop.epilogue and not s.domain.is_empty()]
     for statement in whole:
         parts = [statement.domain.intersect_params(scop.context)]
         for sides in _hyperplanes(scop, statement, ends.get(statement.name, []), outer, inequalities=inequalities):
