@@ -22,6 +22,7 @@ _GCC_COUNTED = (
     "--param=tsan-instrument-func-entry-exit=0",
     "-fsanitize-coverage=trace-pc",
     "-gdwarf-4",  # line_table.py reads it
+    "-ftree-pre",
     "-fno-reorder-blocks",
     "-fno-thread-jumps",
     "-fno-tree-sra",
