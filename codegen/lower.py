@@ -24,6 +24,7 @@ from polytile.ir.expr import (
     Assign,
     Binary,
     CType,
+    Cast,
     Declare,
     Expr,
     For,
@@ -144,7 +145,7 @@ class _KernelBuilder:
             if block.axis == "x" and _is_zero(grid.first):
                 coordinates.append(Coordinate(block.name, "blockIdx.x"))
             elif block.axis == "x":
-                first = plus(grid.first, Name("blockIdx.x", self.owner.integer), self.owner.integer)
+                first = plus(grid.first, self._block_index("x"), self.owner.integer)
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
@@ -163,12 +164,18 @@ class _KernelBuilder:
             index_type=self.owner.integer.name,
         )
 
+    def _block_index(self, axis: str) -> Expr:
+        """The index as a signed number: CUDA's is `unsigned`, and -1 plus an `unsigned` is not -1 in a wider type."""
+        integer = self.owner.integer
+        index = Name(f"blockIdx.{axis}", integer)
+        return index if integer.size <= 4 else Cast(integer, index)
+
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
         """Grid dimensions y and z are limited, so blocks stride over what does not fit."""
         if any(s.space is Space.SHARED for s in self._storage(body)) or _has_barrier(body):
             body = (*body, Barrier("the block's next tile may touch what this one used"))
         integer = self.owner.integer
-        first = plus(grid.first, Name(f"blockIdx.{axis}", integer), integer)
+        first = plus(grid.first, self._block_index(axis), integer)
         condition = Binary("<=", Name(name, integer), grid.last)
         return For(name, first, condition, Name(f"gridDim.{axis}", integer), body, integer)
 
