@@ -43,6 +43,7 @@ class Case:
     sizes: tuple[Mapping[str, int], ...] = field(hash=False)
     inputs: int
     strategies: tuple[str, ...] = SCHEDULES
+    reload: bool = True  # compile again with the schedule that was saved
     sanitize: tuple[str, ...] = ()
 
     def options(self, strategy: str) -> Options:
@@ -92,7 +93,8 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
         known = [n for n in ("n", "m") if n not in dict(drawn.fixed)]
         sizes = sizes[-1:]
         choices = replace(choices, parameters=tuple((n, sizes[0][n]) for n in known[:1]))
-    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), sanitize=sanitize)
+    strategies = SCHEDULES if draw.chance(8) else (draw.one_of(SCHEDULES),)
+    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), sanitize)
 
 
 def _choices(draw: Draw, drawn: Program) -> Choices:

@@ -27,9 +27,10 @@ def program(draw: Draw) -> Program:
     """A random program; the same choices give the same program."""
     arrays = _arrays(draw)
     writer = StatementWriter(draw, arrays, jumps=draw.chance(2))
+    writer.left = draw.pick(2, 3, 4, 5, 8)
     functions = [Function("f", tuple(_part(writer) for _ in range(draw.pick(1, 1, 1, 1, 2))))]
     if draw.chance(8):
-        writer.left = 3
+        writer.left = 2
         functions.append(Function("g", (_part(writer),)))
     fixed = tuple((s, draw.pick(1, 4, 7, 13)) for s in draw.pick(("n",), ("n", "m"))) if draw.chance(8) else ()
     return Program(

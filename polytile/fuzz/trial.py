@@ -25,7 +25,8 @@ def attempt(case: Case) -> Outcome:
             program = _compiled(case, text, strategy)
             if program is None:
                 continue
-            _reload(case, text, strategy, program)
+            if case.reload:
+                _reload(case, text, strategy, program)
         except Exception as error:
             return outcome_of(error, None, strategy)
         kernels |= bool(program.programs)
