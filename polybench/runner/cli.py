@@ -51,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     imported.add_argument("folder", type=Path, metavar="DIR")
     imported.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
     imported.set_defaults(command=_import)
+    _counts_parser(commands.add_parser("counts", help="sectors per request: the emulator's, and those of a GPU by ncu"))
     report = commands.add_parser("report", help="a table, and a plot, of results")
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     report.add_argument("--plot", type=Path, metavar="FILE", help="draw FILE.png or FILE.svg (needs matplotlib)")
@@ -76,6 +77,18 @@ def _run_parser(run: argparse.ArgumentParser) -> None:
     run.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
     run.add_argument("--compare", type=Path, metavar="OLD", help="fail when a figure is worse than in OLD")
     run.set_defaults(command=_run)
+
+
+def _counts_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    _selection(parser, "the programs (gemm, doitgen, jacobi-2d, atax, mvt)")
+    parser.add_argument("--dataset", choices=DATASETS, default="small", help="the size (small)")
+    parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double"], help="double,float (double)")
+    parser.add_argument("--schedule", type=_several(SCHEDULES), default=["classic"], help="of polytile (classic)")
+    parser.add_argument("--read", action="store_true", help="read the folder, with what ncu wrote there")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="with --read, write the table to FILE")
+    _jobs(parser)
+    parser.set_defaults(command=_counts, runs=1)
 
 
 def _selection(parser: argparse.ArgumentParser, text: str) -> None:
@@ -156,6 +169,13 @@ def _import(chosen: argparse.Namespace) -> int:
     from polybench.runner.imports import import_results
 
     return import_results(chosen.folder, chosen.json)
+
+
+def _counts(chosen: argparse.Namespace) -> int:
+    from polybench.runner.counts import FIVE, counts
+
+    chosen.selection = chosen.selection or list(FIVE)
+    return counts(chosen, [] if chosen.read else _entries(chosen))
 
 
 def _report(chosen: argparse.Namespace) -> int:

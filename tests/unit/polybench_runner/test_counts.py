@@ -1,0 +1,100 @@
+"""`counts`: a folder with the emulator's counts, and the table that joins them with what ncu wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polybench.runner import cli
+from polybench.runner.counts import PAGE, SCRIPT, TABLE
+
+pytestmark = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
+FOLDER = "tiny-scale-double-classic"
+
+
+@pytest.fixture
+def written(family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cli, "ROOT", family)
+    target = tmp_path / "out"
+    assert cli.main(["counts", str(target), "scale", "--dataset", "large", "--jobs", "1"]) == 0
+    return target
+
+
+def sites(folder: Path) -> list[dict[str, Any]]:
+    (program,) = json.loads((folder / TABLE).read_text())["programs"]
+    assert program["folder"] == FOLDER and (folder / FOLDER / program["file"]).exists()
+    found: list[dict[str, Any]] = program["scops"][0]["sites"]
+    return found
+
+
+def page(found: list[dict[str, Any]], *, extra: int = 0) -> str:
+    """What ncu would write of these sites; `extra` sectors too many at the first."""
+    header = "Line No,Source,Address,Source,Instructions Executed,Predicated-On Thread Instructions Executed,"
+    rows = ["File Path,/elsewhere/scale_kernel.cu", f"Function Name,{found[0]['kernel']}"]
+    rows.append(header + "L2 Theoretical Sectors Global,L1 Wavefronts Shared")
+    for site in found:
+        opcode = "LDG.E.64 R0" if site["access"] == "load" else "STG.E.64 R0"
+        rows.append(f"{site['cu_line']},text,-,-,0,0,0,0")
+        rows.append(f",,0x10,{opcode},{site['requests']},{site['lanes']},{site['sectors'] + extra},0")
+        extra = 0
+    return "\n".join(rows) + "\n"
+
+
+def test_the_counts_are_those_of_forty_elements(written: Path) -> None:
+    """Forty doubles by blocks of 32 threads or more: a full warp of 8 sectors and one of 8 lanes with 2."""
+    assert {(s["array"], s["access"], s["requests"], s["lanes"], s["sectors"]) for s in sites(written)} == {
+        ("x", "load", 2, 40, 10),
+        ("x", "store", 2, 40, 10),
+    }
+
+
+def test_reading_before_and_after_a_measurement(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read = ["counts", str(written), "--read"]
+    capsys.readouterr()
+    assert cli.main(read) == 0
+    assert "0 of 2 lines are measured" in capsys.readouterr().out
+    (written / FOLDER / PAGE).write_text(page(sites(written)))
+    assert cli.main([*read, "--markdown", str(written / "table.md")]) == 0
+    out = capsys.readouterr().out
+    assert "| load x | scale.c:13 | 2 | 40 | 10 | 5 | 10 | 5 |" in out
+    assert "2 of 2 lines are measured, 0 of them differ" in out
+    assert (written / "table.md").read_text() in out
+    (written / FOLDER / PAGE).write_text(page(sites(written), extra=2))
+    assert cli.main(read) == 1
+    out = capsys.readouterr().out
+    assert "| 10 | 5 | **12** | **6** |" in out and "1 of them differ" in out
+
+
+def test_the_script_profiles_each_kernel_once(written: Path, tmp_path: Path) -> None:
+    """With stand-ins for the tools: ncu is called to profile, then to print both pages."""
+    tools = {
+        "nvcc": 'for last; do :; done\nprintf "#!/bin/sh\\n" >"$last"; chmod +x "$last"; echo "$@" >>"$LOG"',
+        "ncu": 'echo "$@" >>"$LOG"; echo page',
+    }
+    for name, body in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    log = tmp_path / "log"
+    environment = {**os.environ, "NVCC": str(tmp_path / "nvcc"), "NCU": str(tmp_path / "ncu"), "LOG": str(log)}
+    done = subprocess.run([written / SCRIPT], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    built, profiled, source, raw = log.read_text().splitlines()
+    assert "-lineinfo" in built
+    assert "--section SourceCounters" in profiled and "--launch-count 1" in profiled
+    assert "--kernel-name regex:^(" in profiled and profiled.endswith(f"{FOLDER}/driver")
+    assert "--page source --print-source cuda,sass --csv" in source and "--page raw --csv" in raw
+    assert (written / FOLDER / PAGE).read_text() == "page\n"
+
+
+def test_a_folder_without_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["counts", str(tmp_path), "--read"]) == 2
+    assert "no folder of counts" in capsys.readouterr().err
+    (tmp_path / TABLE).write_text("{}")
+    assert cli.main(["counts", str(tmp_path), "--read"]) == 2
+    assert "holds no counts" in capsys.readouterr().err
