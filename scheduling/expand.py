@@ -144,7 +144,7 @@ def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None
         extent = most.add_constant_val(isl.Val(1 - offset))
         offsets.append(offset)
         extents.append(parameter_expression(extent.coalesce(), scop.context, LONG))
-    visible = array.origin is Origin.EXTERNAL and array.live_out
+    visible = array.origin is Origin.EXTERNAL  # and stays: the calling convention counts on it
     name = _fresh(scop, f"{array.name}_x") if visible else array.name
     return Expansion(array, levels, tuple(offsets), tuple(extents), name)
 
