@@ -57,10 +57,10 @@ def scop_from_isl(
         raise UserError(f"bodies has `{unknown[0]}`, but domain does not", hint="give a body for each set of domain")
     statements = tuple(_statement(given, s, bodies, params, space) for s in given.domains)
     tree = _schedule(schedule, given)
-    context = given.context.align_params(space)
-    known = with_moderate_sizes(context, params)
+    promised = given.context.align_params(space)
+    known = with_moderate_sizes(promised, params)
     wide = any(leaves_int(s.domain, range(len(s.iterators)), known) for s in statements)
-    return Scop(name, params, context, tuple(arrays), statements, tree, wide=wide)
+    return Scop(name, params, promised, tuple(arrays), statements, tree, wide=wide)
 
 
 @dataclass(slots=True)

@@ -82,6 +82,9 @@ class _Backward:
     target: c_ast.Node
     found: _Live = _NONE
     jumps: _Jumps = field(default_factory=_Jumps)
+    _known: dict[tuple[int, _Live, _Live, _Live], _Live] = field(
+        default_factory=dict
+    )  # of loops, in their surroundings
 
     def after_target(self, body: c_ast.Node) -> _Live:
         self.statement(body, _NONE)
@@ -102,12 +105,11 @@ class _Backward:
                 return self._sequence(decls, live)
             case c_ast.If(cond=condition, iftrue=first, iffalse=second):
                 return self.expression(condition, self.statement(first, live) | self.statement(second, live))
-            case c_ast.For():
-                return self._for(node, live)
-            case c_ast.While(cond=condition, stmt=stmt):
-                return self._loop(lambda again: self.expression(condition, self.statement(stmt, again) | live), live)
-            case c_ast.DoWhile(cond=condition, stmt=stmt):
-                return self._do(condition, stmt, live)
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                key = id(node), live, self.jumps.on_break, self.jumps.on_continue
+                if key not in self._known:  # each loop around it asks twice
+                    self._known[key] = self._loop_statement(node, live)
+                return self._known[key]
             case c_ast.Return(expr=value):
                 return self.expression(value, _NONE)
             case c_ast.Break():
@@ -115,6 +117,14 @@ class _Backward:
             case c_ast.Continue():
                 return self.jumps.on_continue
         return self.expression(node, live)
+
+    def _loop_statement(self, node: c_ast.For | c_ast.While | c_ast.DoWhile, live: _Live) -> _Live:
+        match node:
+            case c_ast.While(cond=condition, stmt=stmt):
+                return self._loop(lambda again: self.expression(condition, self.statement(stmt, again) | live), live)
+            case c_ast.DoWhile(cond=condition, stmt=stmt):
+                return self._do(condition, stmt, live)
+        return self._for(node, live)
 
     def _sequence(self, nodes: list[c_ast.Node], live: _Live) -> _Live:
         for node in reversed(nodes):

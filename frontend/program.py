@@ -15,6 +15,7 @@ from polytile.frontend.regions import Place
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.ir.scop import Scop, Span
+from polytile.progress import piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def _read(
     autodetect: bool,
     preprocessor: str,
 ) -> SourceProgram:
-    context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
+    with piece("reading", Location(path, 1)):
+        context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
     source = context.file.source
     scops: list[Scop] = []
     refusals: list[Refusal] = []
@@ -109,9 +111,10 @@ def deep_recursion() -> Iterator[None]:
 
 def scop_of(context: FileContext, place: Place, name: str) -> Scop:
     """Region, Scop and sequential source of one place."""
-    region = assemble(context, place, name)
-    scop = extract(region)
-    return replace(scop, source=sequential_source(region, scop))
+    with piece(f"{name} {place.span}", place.location):
+        region = assemble(context, place, name)
+        scop = extract(region)
+        return replace(scop, source=sequential_source(region, scop))
 
 
 def _nothing_found(path: str, autodetect: bool, remarks: list[Refusal]) -> UserError:

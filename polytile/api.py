@@ -28,6 +28,7 @@ from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.pipeline import Compilation, sequential_text
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.progress import piece
 from polytile.runtime.binding import Call, bind, signature
 from polytile.runtime.build import build_program
 from polytile.runtime.checked import Unit, checked_engine, checks_named
@@ -367,7 +368,8 @@ def compile_file(
             choose_parameters(scop, own)
             if observe is not None:
                 observe(scop.name, "scop", scop)
-            done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
+            with piece(f"{scop.name} {scop.span}", scop.location):
+                done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
         except UserError as error:
             refused.append(error)
     return Program(

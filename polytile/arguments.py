@@ -35,6 +35,7 @@ class Request:
     sizes: str | None
     max_shared_memory: int | None
     max_operations: int | None
+    max_seconds: int | None
     strict: bool
     validate: bool
     sanitize: tuple[str, ...]
@@ -89,6 +90,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
+    add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help="may additions change order?")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
@@ -142,6 +144,7 @@ def parse(arguments: Sequence[str]) -> Request:
         sizes=found.sizes,
         max_shared_memory=_optional("--max-shared-memory", found.max_shared_memory),
         max_operations=_optional("--max-operations", found.max_operations),
+        max_seconds=_optional("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
         validate=found.validate,
         sanitize=_checks(found.sanitize),

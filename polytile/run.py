@@ -21,6 +21,7 @@ from polytile.diagnostics import (
 )
 from polytile.dump import dump
 from polytile.options import MAX_OPERATIONS, Options
+from polytile.progress import limit
 from polytile.report import Report, as_object
 from polytile.runtime.emulator.counts import Counts
 from polytile.runtime.engine import on_gpu
@@ -32,6 +33,8 @@ from polytile.runtime.validate import Validation
 def run(request: Request, report: Report) -> int:
     """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
     options = _options(request)
+    if request.max_seconds is not None:
+        limit(request.max_seconds)
     if request.on == "gpu" and (request.validate or request.build is None):
         on_gpu("gpu")
     for target in _targets(request):

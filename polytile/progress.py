@@ -1,0 +1,55 @@
+"""Long pieces of work, announced to whoever watches over this process (see guard.py).
+
+An analysis may take exponential time, and none can be interrupted from inside. A watcher ends the process and starts
+it anew with a list of what to leave out: each entry is refused here, and the rest is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from polytile.diagnostics import Location, UserError
+
+SECONDS = 30  # of processor time, for one piece of work
+MEGABYTES = 2000
+
+
+@dataclass(slots=True)
+class _Watcher:
+    tell: Callable[[str], None] | None = None
+    given_up: Mapping[str, str] = field(default_factory=dict)
+    seconds: int = SECONDS
+
+
+_WATCHER = _Watcher()
+
+
+def watched(tell: Callable[[str], None], given_up: Mapping[str, str]) -> None:
+    """Announce pieces of work with `tell`, and refuse those in `given_up`, each for the reason that it holds."""
+    _WATCHER.tell, _WATCHER.given_up = tell, given_up
+
+
+def limit(seconds: int) -> None:
+    """Let each piece of work take so long; 0 is no limit."""
+    _WATCHER.seconds = seconds
+
+
+@contextmanager
+def piece(name: str, location: Location) -> Iterator[None]:
+    """A piece of work whose end a watcher may not wait for; raises UserError when that happened before.
+
+    `name` stands for the piece in every run on the same input.
+    """
+    if name in _WATCHER.given_up:
+        hint = "make the SCoP smaller, or its subscripts and bounds simpler; --max-seconds N waits longer"
+        raise UserError(_WATCHER.given_up[name], location=location, hint=hint)
+    if _WATCHER.tell is None:
+        yield
+        return
+    _WATCHER.tell(f"begin\t{_WATCHER.seconds}\t{name}")
+    try:
+        yield
+    finally:
+        _WATCHER.tell("end")
