@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import transform_node
+from polytile.ir.isl_util import CONTEXT, transform_node
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, node_at, thread_mark
 from polytile.ir.scop import Scop
 from polytile.scheduling.bands import Member, insert_band, members_of, tile
@@ -41,7 +41,7 @@ class _Mapper:
             return self._serial_kernel(node)
         if node.get_type() == BAND and any(m.coincident for m in members_of(node)):
             return self._kernel(node)
-        return transform_node(node, self.visit)
+        return transform_node(_with_serial_runs(node), self.visit)
 
     def _serial_kernel(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """A part without parallelism runs in one thread, so that its data can stay on the device."""
@@ -140,6 +140,30 @@ def _mark_inner(
             node = node.parent()
         band = node
     return band
+
+
+def _with_serial_runs(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """Neighbours of a sequence that have no parallelism become one child, so that one kernel runs them all.
+
+    before: sequence { S0, S1, { band [i] S2 }, S3, S4 } with i parallel
+    after:  sequence { { S0, S1 }, { band [i] S2 }, { S3, S4 } }
+    """
+    if node.get_type() != isl.schedule_node_type.sequence:
+        return node
+    runs: list[isl.UnionSet] = []
+    serial = False
+    for i in range(node.n_children()):
+        child = node.child(i)
+        joined = serial and not _has_parallelism(child)
+        serial = not _has_parallelism(child)
+        own = child.filter_get_filter()
+        runs[-1:] = [runs[-1].union(own)] if joined else [*runs[-1:], own]
+    if len(runs) == node.n_children():
+        return node
+    filters = isl.UnionSetList.alloc(CONTEXT, len(runs))
+    for run in runs:
+        filters = filters.add(run)
+    return node.insert_sequence(filters)
 
 
 def _sets(union: isl.UnionSet) -> list[isl.Set]:

@@ -86,6 +86,12 @@ PROGRAMS = {
         "for (int i = 1; i < n; i++) x[i] += x[i - 1]; for (int i = 0; i < n; i++) y[i] = x[n - 1];",
         "seq(kernel(serial[i] S0), kernel(block[i/128] thread[128] S1))",
     ),
+    "serial neighbours share a kernel": (
+        "int n, double x[n], double y[n], double z[4]",
+        "z[0] = x[0]; for (int i = 1; i < n; i++) x[i] += x[i - 1] * z[0]; for (int i = 0; i < n; i++) y[i] = x[n - 1];"
+        " for (int i = 0; i < n; i++) z[1] += y[i]; z[2] = z[1];",
+        "seq(kernel(seq(S0, serial[i] S1)), kernel(block[i/128] thread[128] S2), kernel(seq(serial[i] S3, S4)))",
+    ),
 }
 
 
