@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import Diagnostic, Location
 from polytile.runtime.emulator.instrument import CHECKS
@@ -56,6 +56,7 @@ class Finding:
     places: tuple[Place, ...]
     count: int
     location: Location | None = None
+    about: tuple[object, ...] = field(default=(), compare=False)
 
     @property
     def diagnostic(self) -> Diagnostic:
@@ -77,7 +78,7 @@ class Reader:
         records = _records(self.library)
         sites = self.library.sites
         sites.places(side.site for record in records for side in record.sides if side.kind >= 0)
-        return tuple(self._finding(record, sites) for record in records)
+        return _merged(self._finding(record, sites) for record in records)
 
     def clear(self) -> None:
         """Forget what was found."""
@@ -93,7 +94,18 @@ class Reader:
         places = tuple(dict.fromkeys(described.places()))
         locations = (self.lines.get(place.line) for place in places)
         location = next((found for found in locations if found is not None), None)
-        return Finding(check, described.message(), places, int(record.count), location)
+        kinds = tuple(side.kind for side in record.sides)
+        about = (check, described.array(), kinds, bytes(record.text), places)
+        return Finding(check, described.message(), places, int(record.count), location, about)
+
+
+def _merged(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """One of each kind of access to one array at the same lines, where the compiler made several instructions of it."""
+    kept: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        first = kept.get(finding.about)
+        kept[finding.about] = finding if first is None else replace(first, count=first.count + finding.count)
+    return tuple(kept.values())
 
 
 def _count(library: EmulatorLibrary) -> tuple[int, int]:
@@ -165,7 +177,8 @@ class _Described:
         symbol = self.sites.function(self.record.kernel)
         return short_name(symbol.name) if symbol else "?"
 
-    def _array(self) -> str:
+    def array(self) -> str:
+        """The name of the array in the .cu, as far as it is known."""
         memory = _MEMORIES[self.record.memory]
         if memory in ("shared", "variable"):
             symbol = self.sites.variable(self.record.variable + self.record.offset)
@@ -192,7 +205,7 @@ class _Described:
         unit, index = ("element", start // width) if width and start % width == 0 else ("byte", start)
         if CHECKS[self.record.check] == "uninitialised" and self.record.sides[0].kind < 0:
             unit = "byte"
-        return f"{unit} {index} of {self._array()}"
+        return f"{unit} {index} of {self.array()}"
 
     def _stray(self) -> str:
         memory, record = _MEMORIES[self.record.memory], self.record

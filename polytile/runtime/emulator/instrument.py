@@ -30,8 +30,8 @@ _GCC_COUNTED = (
 _CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
 _CLANG_COUNTED = (*_CLANG_EXACT, "-fsanitize-coverage=trace-pc", "-gdwarf-4", "-fno-unroll-loops")
 _UNDEFINED = (
-    "shift,integer-divide-by-zero,unreachable,return,null,signed-integer-overflow,bounds,alignment,"
-    "float-cast-overflow,bool,enum,pointer-overflow,builtin,vla-bound"
+    "shift,integer-divide-by-zero,unreachable,return,signed-integer-overflow,float-cast-overflow,bool,enum,"
+    "pointer-overflow,builtin,vla-bound"
 )
 
 
@@ -56,10 +56,9 @@ class Instrumentation:
         return (*self._check_flags(compiler), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
 
     def _check_flags(self, compiler: HostCompiler) -> tuple[str, ...]:
-        bounds = "bounds-strict" if compiler.is_gcc else "bounds"
+        pointers = ["null", "alignment", "bounds-strict" if compiler.is_gcc else "bounds"]
         undefined = [_UNDEFINED] if "undefined" in self.checks else []
-        indices = [bounds] if {"undefined", "address"} & set(self.checks) else []
-        sanitized = ",".join([*undefined, *indices])
+        sanitized = ",".join([*undefined, *(pointers if {"undefined", "address"} & set(self.checks) else [])])
         poison = ("-ftrivial-auto-var-init=pattern",) if "uninitialised" in self.checks else ()
         own = (f"-fsanitize={sanitized}",) if sanitized else ()
         return (*_ACCESSES, *_exact(compiler), *own, *poison)

@@ -158,7 +158,12 @@ class Areas {
     if (dynamic_shared.holds(address)) return &dynamic_shared;
     Area *const area = before(address);
     if (area && area->holds(address)) return last_ = area;
-    return library().holds(address) ? &library_ : nullptr;
+    return library().holds(address) && !beyond_dynamic_shared(address) ? &library_ : nullptr;
+  }
+
+  // Whether an address is where a launch with more dynamic shared memory would have it.
+  POLYTILE_EMULATOR_QUIET bool beyond_dynamic_shared(uintptr_t address) const {
+    return dynamic_shared.base && address - dynamic_shared.base < kSharedOptIn;
   }
 
   // The allocation in whose gap an address is, or null.

@@ -128,7 +128,10 @@ inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   return finish(cudaSuccess);
 }
 
-inline const void *pointer_in(const volatile void *argument) { return const_cast<const void *>(argument); }
+template <class T>
+inline const void *pointer_in(T *argument) {
+  return const_cast<const void *>(reinterpret_cast<const volatile void *>(argument));
+}
 template <class T>
 inline const void *pointer_in(const T &) {
   return nullptr;

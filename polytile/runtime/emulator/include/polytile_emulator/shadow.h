@@ -30,13 +30,12 @@ POLYTILE_EMULATOR_QUIET inline Area area_of_stray(uintptr_t address) {
   if (const Area *area = areas.near(address)) return *area;
   if (address < 65536) return Area::at(nullptr, 0, Memory::null);
   if (const Fiber *fiber = fibers.owner(address)) return Area::at(fiber->stack, fiber->size, Memory::stack);
-  const Area &dynamic = areas.dynamic_shared;
-  if (dynamic.base && address - dynamic.base < kSharedOptIn) return dynamic;
+  if (areas.beyond_dynamic_shared(address)) return areas.dynamic_shared;
   return Area::at(nullptr, 0, Memory::unknown);
 }
 
-[[noreturn]] POLYTILE_EMULATOR_QUIET inline void stray(uintptr_t address, unsigned width, AccessKind kind, unsigned site) {
-  const Area area = area_of_stray(address);
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void stray(const Area &area, uintptr_t address, unsigned width,
+                                                       AccessKind kind, unsigned site) {
   if (Finding *finding = findings.add(Check::address, area.memory, site, 0)) {
     fill_place(*finding, kind);
     describe(*finding, area, address, width);
@@ -55,10 +54,10 @@ POLYTILE_EMULATOR_QUIET inline void report_race(const Area &area, uintptr_t addr
 }
 
 POLYTILE_EMULATOR_QUIET inline void report_unwritten(const Area &area, uintptr_t address, unsigned width,
-                                                     unsigned site) {
+                                                     AccessKind kind, unsigned site) {
   Finding *const finding = findings.add(Check::uninitialised, area.memory, site, 0);
   if (!finding) return;
-  fill_place(*finding, AccessKind::read);
+  fill_place(*finding, kind);
   describe(*finding, area, address, width);
 }
 
@@ -108,12 +107,13 @@ POLYTILE_EMULATOR_QUIET inline void warp_concludes(unsigned warp, unsigned char 
 POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t where) {
   const unsigned site = offset_of(where);
   Area *const area = areas.find(address);
-  if (!area || size > area->size - (address - area->base)) stray(area ? area->base + area->size : address, size, kind, site);
+  if (!area) stray(area_of_stray(address), address, size, kind, site);
+  if (size > area->size - (address - area->base)) stray(*area, address, size, kind, site);
   if (area->memory == Memory::variable) return;
   const size_t offset = address - area->base;
   if (kUnwritten) {
     if (kind != AccessKind::write && area->first_unwritten(offset, size) != size)
-      report_unwritten(*area, address, size, site);
+      report_unwritten(*area, address, size, kind, site);
     if (kind != AccessKind::read) area->set_written(offset, size, true);
   }
   if (!kRaces) return;

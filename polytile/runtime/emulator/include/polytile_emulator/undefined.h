@@ -34,10 +34,11 @@ struct AccessDescription {
   unsigned char log_alignment, access;
 };
 
+// Bounds, alignment and null pointers are a matter of addresses when these are checked.
 #if defined(POLYTILE_EMULATOR_CHECK_ADDRESS)
-constexpr Check kBoundsCheck = Check::address;
+constexpr Check kMemoryCheck = Check::address;
 #else
-constexpr Check kBoundsCheck = Check::undefined;
+constexpr Check kMemoryCheck = Check::undefined;
 #endif
 
 // A value that the compiler passed: itself when it fits, else by its address.
@@ -98,7 +99,7 @@ POLYTILE_EMULATOR_QUIET inline void undefined_at(Check check, const SourcePlace 
   snprintf(finding->text, sizeof finding->text, format, arguments...);
 }
 
-// Behind an index out of bounds, or a place that is never reached, a kernel cannot go on.
+// What would end the kernel on a GPU, or this process, does not happen: the launch fails.
 POLYTILE_EMULATOR_QUIET inline void end_kernel() {
   if (observing) abandon_block();
 }
@@ -142,6 +143,7 @@ POLYTILE_EMULATOR_CALLED void __ubsan_handle_divrem_overflow(void *data, uintptr
   const TypeDescriptor &type = *about.types[0];
   undefined_at(Check::undefined, about.place, POLYTILE_EMULATOR_RETURN, "%s / %s %s", Value(type, left).text(),
                Value(type, right).text(), right ? "does not fit" : "divides by zero");
+  end_kernel();
 }
 
 POLYTILE_EMULATOR_CALLED void __ubsan_handle_shift_out_of_bounds(void *data, uintptr_t left, uintptr_t right) {
@@ -154,7 +156,7 @@ POLYTILE_EMULATOR_CALLED void __ubsan_handle_shift_out_of_bounds(void *data, uin
 POLYTILE_EMULATOR_CALLED void __ubsan_handle_out_of_bounds(void *data, uintptr_t index) {
   using namespace polytile_emulator;
   const Description &about = *static_cast<Description *>(data);
-  undefined_at(kBoundsCheck, about.place, POLYTILE_EMULATOR_RETURN, "index %s is out of bounds of %s",
+  undefined_at(kMemoryCheck, about.place, POLYTILE_EMULATOR_RETURN, "index %s is out of bounds of %s",
                Value(*about.types[1], index).text(), name_of(*about.types[0]));
   end_kernel();
 }
@@ -162,8 +164,9 @@ POLYTILE_EMULATOR_CALLED void __ubsan_handle_out_of_bounds(void *data, uintptr_t
 POLYTILE_EMULATOR_CALLED void __ubsan_handle_type_mismatch_v1(void *data, uintptr_t pointer) {
   using namespace polytile_emulator;
   const AccessDescription &about = *static_cast<AccessDescription *>(data);
-  undefined_at(Check::undefined, about.place, POLYTILE_EMULATOR_RETURN, "a %s of %s through %s pointer",
+  undefined_at(kMemoryCheck, about.place, POLYTILE_EMULATOR_RETURN, "a %s of %s through %s pointer",
                purpose(about.access), name_of(*about.type), pointer ? "a misaligned" : "a null");
+  end_kernel();
 }
 
 // Older descriptions of this begin with the types.
