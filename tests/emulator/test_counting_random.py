@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
-from polytile.runtime.emulator.counts import read, reset
+from polytile.runtime.emulator.counts import learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 
 PROGRAMS = 60
@@ -216,11 +216,16 @@ return cudaGetLastError();
 
 
 @pytest.mark.usefixtures("compiler")
-def test_lanes_step_together_as_under_masks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [1024, 2])
+def test_lanes_step_together_as_under_masks(tmp_path: Path, room: int) -> None:
+    """However few events a lane can keep before it has to wait for the others."""
     bodies = programs()
     text, loads = unit(bodies)
-    library = EmulatorLibrary.open(compile_shared(text, tmp_path / "random.so", instrumentation=COUNTING))
-    reset(library)
+    out = tmp_path / "random.so"
+    flags = [f"-DPOLYTILE_EMULATOR_TRACE_ROOM={room}"]
+    library = EmulatorLibrary.open(compile_shared(text, out, instrumentation=COUNTING, extra_flags=flags))
+    with learning(library):
+        assert library.function("run")() == 0
     assert library.function("run")() == 0
     counts = read(library, arrays=["in", "out"])
     counted: dict[tuple[str, int], tuple[int, int, int]] = {}

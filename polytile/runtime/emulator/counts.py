@@ -14,7 +14,8 @@ The figures are those of a GPU's own counters:
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -119,6 +120,23 @@ _Record = TypeVar("_Record", _Site, _Kernel)
 def reset(library: EmulatorLibrary) -> None:
     """Count from zero, and number device allocations from zero."""
     library.function("polytile_emulator_reset_site_counts")()
+
+
+@contextmanager
+def learning(library: EmulatorLibrary) -> Iterator[None]:
+    """Runs in here show the control flow of the kernels, and count nothing.
+
+    Which lanes of a warp step together depends on where branches lead. A run that is counted knows that from the first
+    instruction on when the same run has been learned before; otherwise it learns on the way, and may put lanes of a
+    kernel with long loops together too late.
+    """
+    learn = library.function("polytile_emulator_learn")
+    learn(1)
+    try:
+        yield
+    finally:
+        learn(0)
+        reset(library)
 
 
 def read(

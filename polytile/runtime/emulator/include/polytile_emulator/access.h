@@ -12,8 +12,8 @@
 // sites.py turns into a line of the .cu, and further into one of the C file.
 //
 // All calls come from the one host thread that runs the launch; those between launch_begins() and launch_ends() of one
-// block are in the order in which the emulated threads ran. A site may be met by the lanes of a warp one after another:
-// lanes that make the same number of accesses at one site between two barriers belong to one request.
+// block are in the order in which the emulated threads ran. A site may be met by the lanes of a warp one after another;
+// trace.h puts them together.
 #ifndef POLYTILE_EMULATOR_ACCESS_H
 #define POLYTILE_EMULATOR_ACCESS_H
 

@@ -73,7 +73,7 @@ class Counter {
     const bool named = dladdr1(function, &info, reinterpret_cast<void **>(&symbol), RTLD_DL_SYMENT) &&
                        info.dli_saddr == function && symbol;
     const unsigned from = offset_of(reinterpret_cast<uintptr_t>(function));
-    tracer.begin_launch(named ? from : 1, named ? from + static_cast<unsigned>(symbol->st_size) : ~0u);
+    tracer.begin_launch(from, named ? from + static_cast<unsigned>(symbol->st_size) : ~0u);
     kernel_ = 0;
     while (kernel_ < kernels.size() && kernels[kernel_].kernel != function) ++kernel_;
     if (kernel_ == kernels.size()) kernels.add({function, named ? info.dli_sname : nullptr, 0, 0, 0, 0});
@@ -274,6 +274,9 @@ POLYTILE_EMULATOR_HOOK const polytile_emulator::KernelCount *polytile_emulator_k
   return *count = polytile_emulator::counter.kernels.size(), polytile_emulator::counter.kernels.data();
 }
 POLYTILE_EMULATOR_HOOK void polytile_emulator_reset_site_counts() { polytile_emulator::counter.reset(); }
+
+// Whether runs only show the control flow of the kernels.
+POLYTILE_EMULATOR_HOOK void polytile_emulator_learn(int learning) { polytile_emulator::tracer.learning = learning != 0; }
 
 #undef POLYTILE_EMULATOR_HOOK
 

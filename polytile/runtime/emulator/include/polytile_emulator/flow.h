@@ -48,6 +48,8 @@ class Flow {
  public:
   static constexpr unsigned kStart = 0;  // before a thread's first block
 
+  POLYTILE_EMULATOR_QUIET Flow() { blocks_.add({0, kNone, 0, 0, 0, 0, 0, false}); }
+
   // The block at `site`, entered from another one.
   POLYTILE_EMULATOR_QUIET unsigned follow(unsigned from, unsigned site) {
     for (unsigned e = blocks_[from].edge; e != kNone; e = edges_[e].next)
@@ -57,14 +59,6 @@ class Flow {
     blocks_[from].edge = edges_.size() - 1;
     arranged_ = false;
     return to;
-  }
-
-  // Forgets everything, at the start of a launch.
-  POLYTILE_EMULATOR_QUIET void clear() {
-    blocks_.clear();
-    edges_.clear();
-    blocks_.add({0, kNone, 0, 0, 0, 0, 0, false});
-    arranged_ = false;
   }
 
   POLYTILE_EMULATOR_QUIET void arrange() {

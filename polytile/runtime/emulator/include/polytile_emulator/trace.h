@@ -12,6 +12,10 @@
 //   - Nothing is done while a lane that may come first has not been heard of: it runs on a fiber that will write more.
 //
 // A trace holds kRoom events. A lane whose trace is full has its warp merged, and yields while that does not help.
+//
+// The order of the blocks is sure only when all of the control flow is known. So a program runs twice: first `learning`,
+// when nothing but the flow is noted, then to be counted. Without the first run the flow is learned along the way, which
+// is early enough unless a trace was full before a lane had shown where it leads.
 #ifndef POLYTILE_EMULATOR_TRACE_H
 #define POLYTILE_EMULATOR_TRACE_H
 
@@ -36,7 +40,10 @@ struct Event {
 typedef unsigned long long When;
 constexpr When kNever = ~0ull;
 
-constexpr unsigned kRoom = 1024;
+#if !defined(POLYTILE_EMULATOR_TRACE_ROOM)
+#define POLYTILE_EMULATOR_TRACE_ROOM 1024
+#endif
+constexpr unsigned kRoom = POLYTILE_EMULATOR_TRACE_ROOM;
 constexpr unsigned kWarps = kMaxThreads / kWarp;
 inline Event trace_memory[kMaxThreads][kRoom];
 
@@ -59,11 +66,16 @@ inline void on_request(unsigned lanes, const Event *const *events);
 
 class Tracer {
  public:
-  // The machine code of the kernel.
+  bool learning = false;
+
+  // A kernel whose machine code begins at `from`. What is known of its flow is kept from launch to launch.
   POLYTILE_EMULATOR_QUIET void begin_launch(unsigned from, unsigned to) {
     from_ = from;
     size_ = to - from;
-    flow_.clear();
+    flow_ = nullptr;
+    for (unsigned i = 0; i < known_.size(); ++i)
+      if (known_[i].kernel == from) flow_ = known_[i].flow;
+    if (!flow_) flow_ = known_.add({from, new Flow}).flow;
   }
 
   POLYTILE_EMULATOR_QUIET void begin_block() {
@@ -76,12 +88,13 @@ class Tracer {
   POLYTILE_EMULATOR_QUIET void enter(unsigned site) {
     Trace &trace = room();
     trace.away = site - from_ >= size_;
-    trace.block = flow_.follow(trace.block, site);
-    trace.add({trace.block, 0, 0, 0, static_cast<unsigned char>(EventKind::enter)});
+    trace.block = flow_->follow(trace.block, site);
+    if (!learning) trace.add({trace.block, 0, 0, 0, static_cast<unsigned char>(EventKind::enter)});
   }
 
   POLYTILE_EMULATOR_QUIET void access(uintptr_t address, unsigned size, AccessKind kind, unsigned site) {
     if (traces_[block.current].away && site - from_ < size_) enter(site);  // back from a call, in the midst of a block
+    if (learning) return;
     Trace &trace = room();
     trace.add({trace.block, site, address, size, static_cast<unsigned char>(kind)});
   }
@@ -111,9 +124,9 @@ class Tracer {
   // The order of a lane's next event. A jump back comes behind all of its loop, that of an inner loop first.
   POLYTILE_EMULATOR_QUIET When next(const Trace &trace) const {
     const Event &event = trace.front();
-    const unsigned position = flow_.position(event.block);
-    if (event.site || position > flow_.position(trace.merged)) return static_cast<When>(2 * position) << 32 | event.site;
-    return static_cast<When>(2 * flow_.end(event.block) + 1) << 32 | ~position;
+    const unsigned position = flow_->position(event.block);
+    if (event.site || position > flow_->position(trace.merged)) return static_cast<When>(2 * position) << 32 | event.site;
+    return static_cast<When>(2 * flow_->end(event.block) + 1) << 32 | ~position;
   }
 
   // Whether the lane, all of whose events are merged, may have its next one before those of the others.
@@ -134,7 +147,7 @@ class Tracer {
   // Replays what can be replayed of the traces of warp w.
   POLYTILE_EMULATOR_QUIET void merge(unsigned w) {
     When when[kWarp];
-    flow_.arrange();
+    flow_->arrange();
     bool known = true;
     for (unsigned l = 0; l < kWarp; ++l) known &= look(w, l, when);
     while (known) {
@@ -169,8 +182,14 @@ class Tracer {
     return known;
   }
 
+  struct Known {
+    unsigned kernel;
+    Flow *flow;
+  };
+
   unsigned from_ = 0, size_ = 0;
-  Flow flow_;
+  List<Known> known_;
+  Flow *flow_ = nullptr;
   unsigned ended_[kWarps] = {};
   Trace traces_[kMaxThreads] = {};
 };
