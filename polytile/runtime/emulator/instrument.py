@@ -28,7 +28,12 @@ _GCC_COUNTED = (
     "-fno-tree-sra",
 )
 _CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
-_CLANG_COUNTED = (*_CLANG_EXACT, "-fsanitize-coverage=trace-pc", "-gdwarf-4", "-fno-unroll-loops")
+_CLANG_COUNTED = (
+    *(*_CLANG_EXACT, "-mllvm", "-tsan-instrument-read-before-write"),
+    "-fsanitize-coverage=edge,trace-pc,no-prune",
+    "-gdwarf-4",
+    "-fno-unroll-loops",
+)
 _UNDEFINED = (
     "shift,integer-divide-by-zero,unreachable,return,signed-integer-overflow,float-cast-overflow,bool,enum,"
     "pointer-overflow,builtin,vla-bound"

@@ -6,6 +6,10 @@
 #ifndef POLYTILE_EMULATOR_COUNT_H
 #define POLYTILE_EMULATOR_COUNT_H
 
+#if !defined(__clang__) && __GNUC__ < 12
+#error "counting needs g++ 12 or later, or clang++: older ones cannot leave a function out of -fsanitize-coverage"
+#endif
+
 #include <link.h>
 
 #include "polytile_emulator/trace.h"
