@@ -33,6 +33,19 @@ class Choices:
     max_operations: int = MAX_OPERATIONS
     parameters: tuple[tuple[str, int], ...] = ()
 
+    def options(self, strategy: str) -> Options:
+        """The options of a compilation with one strategy."""
+        return Options(
+            schedule=strategy,
+            tile=self.tile,
+            block=self.block,
+            sizes=self.sizes,
+            strict=self.strict,
+            max_shared_memory=self.max_shared_memory,
+            max_operations=self.max_operations,
+            parameters=dict(self.parameters),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -45,19 +58,6 @@ class Case:
     strategies: tuple[str, ...] = SCHEDULES
     reload: bool = True  # compile again with the schedule that was saved
     sanitize: tuple[str, ...] = ()
-
-    def options(self, strategy: str) -> Options:
-        c = self.choices
-        return Options(
-            schedule=strategy,
-            tile=c.tile,
-            block=c.block,
-            sizes=c.sizes,
-            strict=c.strict,
-            max_shared_memory=c.max_shared_memory,
-            max_operations=c.max_operations,
-            parameters=dict(c.parameters),
-        )
 
     def command(self, file: str) -> str:
         """The command line that does about the same, at the last of the sizes."""

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Mapping
-
 from polytile.fuzz.draw import Draw
-from polytile.fuzz.tree import (
-    OFFSET,
-    OFFSET_RANGE,
-    SIZES,
-    Compare,
-    Condition,
-    Index,
-    Junction,
-    Loop,
-    Name,
-    Not,
-    Num,
-    Program,
-)
+from polytile.fuzz.evaluate import holds
+from polytile.fuzz.tree import OFFSET, OFFSET_RANGE, SIZES, Loop, Program
 
 PRIMES = (3, 5, 7)
 BIG = {1: (13, 19), 2: (13, 19), 3: (9, 11, 12), 4: (7, 8)}  # by the depth of the deepest nest
-_OPERATORS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 def draw_sizes(draw: Draw, program: Program) -> tuple[dict[str, int], ...]:
@@ -55,24 +32,3 @@ def depth(node: object) -> int:
         return max(map(depth, node), default=0)
     inner = [getattr(node, name) for name in getattr(node, "__dataclass_fields__", ())]
     return isinstance(node, Loop) + max(map(depth, inner), default=0)
-
-
-def holds(condition: Condition, sizes: Mapping[str, int]) -> bool:
-    """Whether an assumption, which mentions sizes and numbers only, holds."""
-    match condition:
-        case Compare(left, op, right):
-            return bool(_OPERATORS[op](_value(left, sizes), _value(right, sizes)))
-        case Junction(op, left, right):
-            return (all if op == "&&" else any)((holds(left, sizes), holds(right, sizes)))
-        case Not(inner):
-            return not holds(inner, sizes)
-    raise TypeError(condition)
-
-
-def _value(index: Index, sizes: Mapping[str, int]) -> int:
-    match index:
-        case Num(value):
-            return value
-        case Name(name):
-            return sizes[name]
-    raise TypeError(index)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import count
 
 import islpy as isl
 from hypothesis import HealthCheck, given, settings
@@ -11,164 +14,96 @@ from hypothesis import strategies as st
 from polytile.frontend.assemble import assemble
 from polytile.frontend.extract import extract
 from polytile.frontend.source import named, read_places
+from polytile.fuzz.draw import Draw
+from polytile.fuzz.evaluate import holds, value_of
+from polytile.fuzz.expressions import OUTSIDE, Context, ExpressionWriter
+from polytile.fuzz.printing import c_text
+from polytile.fuzz.ranges import below
+from polytile.fuzz.tree import Array, Assign, Element, Function, If, Index, Literal, Loop, Num, Program, Statement
+from polytile.ir.scop import Scop
 
-NAMES = ("n", "m", "i", "j", "k")
-
-
-@dataclass(frozen=True)
-class Text:
-    """A C expression with the same thing for Python; `/` and `%` round towards zero in both."""
-
-    c: str
-    python: str
-
-
-@dataclass(frozen=True)
-class Assign:
-    number: int
-
-
-@dataclass(frozen=True)
-class Guard:
-    condition: Text
-    then: tuple
-    otherwise: tuple
+VALUES = (
+    {"n": 4, "m": 3, "k": 1},
+    {"n": 0, "m": 0, "k": 0},
+    {"n": 3, "m": -2, "k": 5},
+    {"n": -3, "m": 5, "k": -3},
+)
 
 
-@dataclass(frozen=True)
-class Loop:
-    name: str
-    lower: Text
-    condition: Text
-    step: int
-    body: tuple
+class NestWriter(ExpressionWriter):
+    """Draws nests whose assignments all look alike."""
+
+    def loop(self, at: Context, depth: int) -> Loop:
+        form = self.draw.pick("<", "<=", "flipped", ">=", ">")
+        low, high = self.end(at), self.bound(at, low=False)
+        loop = Loop("ijk"[len(at.iterators)] * 2, low, high, self.draw.pick(1, 1, 2, 3), form)
+        inner = replace(at, names=below(loop, at.names), iterators=(*at.iterators, loop.iterator))
+        also = self.affine(inner, 1) if self.draw.chance(4) else None
+        return replace(loop, body=self.statements(inner, depth - 1), also=also)
+
+    def end(self, at: Context) -> Index:
+        return self.bound(at, low=True) if self.draw.chance(2) or not at.iterators else self.index(at)
+
+    def statements(self, at: Context, depth: int) -> tuple[Statement, ...]:
+        return tuple(self.statement(at, depth) for _ in range(self.draw.pick(1, 1, 2)))
+
+    def statement(self, at: Context, depth: int) -> Statement:
+        if depth > 0 and not self.draw.chance(3):
+            return self.loop(at, depth)
+        if self.draw.chance(3):
+            otherwise = self.statements(at, 0) if self.draw.chance(2) else ()
+            return If(self.affine(at, 1), self.statements(at, 0), otherwise)
+        return Assign((Element("A", (Num(0),)),), Literal("0"))
 
 
-def _quotient(a: int, b: int) -> int:
-    return abs(a) // b * (1 if a >= 0 else -1)
+def numbered(node: object, numbers: Iterator[int]) -> object:
+    """Give the assignments `A[0] = 0`, `A[1] = 0` and so on their numbers in textual order."""
+    match node:
+        case Assign():
+            return Assign((Element("A", (Num(next(numbers)),)),), Literal("0"))
+        case If(condition, then, otherwise):
+            return If(condition, numbered(then, numbers), numbered(otherwise, numbers))
+        case Loop(body=body):
+            return replace(node, body=numbered(body, numbers))
+    assert isinstance(node, tuple)
+    return tuple(numbered(item, numbers) for item in node)
 
 
-def _remainder(a: int, b: int) -> int:
-    return a - b * _quotient(a, b)
+def nest(draw: Draw) -> Program:
+    writer = NestWriter(draw, [])
+    body = tuple(writer.loop(OUTSIDE, 3) for _ in range(draw.pick(1, 2)))
+    whole = numbered((*body, writer.statement(OUTSIDE, 0)), count())
+    return Program((Array("A", "int", 1, "vla"),), (Function("f", (whole,)),))
 
 
-@st.composite
-def linear(draw, names):
-    terms = [str(draw(st.integers(-4, 4)))]
-    for name in draw(st.lists(st.sampled_from(names), max_size=2, unique=True)):
-        terms.append(f"{draw(st.sampled_from((-2, -1, 1, 2)))} * {name}")
-    text = " + ".join(terms)
-    return Text(text, text)
-
-
-@st.composite
-def expression(draw, names):
-    inner = draw(linear(names))
-    kind = draw(st.sampled_from(("plain", "plain", "/", "%", "?")))
-    if kind == "plain":
-        return inner
-    if kind == "?":
-        other = draw(linear(names))
-        c = f"(({inner.c}) < ({other.c}) ? ({inner.c}) : ({other.c}))"
-        return Text(c, f"min({inner.python}, {other.python})")
-    divisor = draw(st.integers(2, 4))
-    function = "_quotient" if kind == "/" else "_remainder"
-    return Text(f"(({inner.c}) {kind} {divisor})", f"{function}({inner.python}, {divisor})")
-
-
-@st.composite
-def condition(draw, names):
-    left, right = draw(expression(names)), draw(expression(names))
-    op = draw(st.sampled_from(("<", "<=", ">", ">=", "==", "!=")))
-    simple = Text(f"{left.c} {op} {right.c}", f"({left.python}) {op} ({right.python})")
-    form = draw(st.sampled_from(("simple", "simple", "not", "and", "or")))
-    if form == "simple":
-        return simple
-    if form == "not":
-        return Text(f"!({simple.c})", f"not ({simple.python})")
-    other = draw(condition(names))
-    return Text(
-        f"(({simple.c}) {'&&' if form == 'and' else '||'} ({other.c}))", f"(({simple.python}) {form} ({other.python}))"
-    )
-
-
-@st.composite
-def loop(draw, depth):
-    names, name = NAMES[: 2 + depth], NAMES[2 + depth]
-    step = draw(st.sampled_from((1, 1, 2, 3, -1, -2)))
-    bound = draw(expression(names))
-    op = draw(st.sampled_from(("<", "<=") if step > 0 else (">", ">=")))
-    head = Text(f"{name} {op} {bound.c}", f"{name} {op} ({bound.python})")
-    if draw(st.integers(0, 3)) == 0:
-        extra = draw(condition((*names, name)))
-        head = Text(f"{head.c} && {extra.c}", f"{head.python} and {extra.python}")
-    body = draw(st.lists(statement(depth + 1), min_size=1, max_size=2))
-    return Loop(name, draw(expression(names)), head, step, tuple(body))
-
-
-@st.composite
-def statement(draw, depth):
-    kind = draw(st.sampled_from(("assign", "loop", "loop", "if") if depth < 3 else ("assign", "assign", "if")))
-    if kind == "loop":
-        return draw(loop(depth))
-    if kind == "if":
-        then = draw(st.lists(statement(depth), min_size=1, max_size=1))
-        otherwise = draw(st.lists(statement(depth), max_size=1))
-        return Guard(draw(condition(NAMES[: 2 + depth])), tuple(then), tuple(otherwise))
-    return Assign(0)
-
-
-def numbered(items, count=0):
-    """Give the assignments their numbers in textual order."""
-    result = []
-    for item in items:
-        match item:
-            case Assign():
-                item, count = Assign(count), count + 1
-            case Guard():
-                then, count = numbered(item.then, count)
-                otherwise, count = numbered(item.otherwise, count)
-                item = Guard(item.condition, then, otherwise)
-            case Loop():
-                body, count = numbered(item.body, count)
-                item = Loop(item.name, item.lower, item.condition, item.step, body)
-        result.append(item)
-    return tuple(result), count
-
-
-def c_text(items) -> str:
-    lines = []
-    for item in items:
-        match item:
-            case Assign(number):
-                lines.append(f"A[{number}] = 0;")
-            case Guard(test, then, otherwise):
-                lines.append(f"if ({test.c}) {{ {c_text(then)} }} else {{ {c_text(otherwise)} }}")
-            case Loop(name, lower, test, step, body):
-                lines.append(f"for (int {name} = {lower.c}; {test.c}; {name} += {step}) {{ {c_text(body)} }}")
-    return "\n".join(lines)
-
-
-def executed(items, values, loops=()):
+def executed(
+    body: tuple[Statement, ...], values: Mapping[str, int], loops: tuple[str, ...] = ()
+) -> Iterator[tuple[int, ...]]:
     """Run the nest: the assignments with the values of the iterators around them."""
-    for item in items:
-        scope = {**values, "_quotient": _quotient, "_remainder": _remainder}
+    for item in body:
         match item:
-            case Assign(number):
+            case Assign((Element(_, (Num(number),)),)):
                 yield (number, *(values[name] for name in loops))
-            case Guard(test, then, otherwise):
-                yield from executed(then if eval(test.python, scope) else otherwise, values, loops)
-            case Loop(name, lower, test, step, body):
-                value = eval(lower.python, scope)
-                while eval(test.python, {**scope, name: value}):
-                    yield from executed(body, {**values, name: value}, (*loops, name))
-                    value += step
+            case If(condition, then, otherwise):
+                yield from executed(then if holds(condition, values) else otherwise, values, loops)
+            case Loop():
+                for value in iterations(item, values):
+                    yield from executed(item.body, {**values, item.iterator: value}, (*loops, item.iterator))
 
 
-def extracted(scop, values):
+def iterations(loop: Loop, values: Mapping[str, int]) -> Iterator[int]:
+    low, high = value_of(loop.low, values), value_of(loop.high, values)
+    down = loop.form in (">", ">=")
+    for value in range(high - 1, low - 1, -loop.step) if down else range(low, high, loop.step):
+        if loop.also is not None and not holds(loop.also, {**values, loop.iterator: value}):
+            return
+        yield value
+
+
+def extracted(scop: Scop, values: Mapping[str, int]) -> list[tuple[int, ...]]:
     """The instances that the domains hold, in the order of the schedule."""
     numbers = {s.name: int(s.text.split("[")[1].split("]")[0]) for s in scop.statements}
-    fixed = isl.Set("[n, m] -> { : " + " and ".join(f"{k} = {v}" for k, v in values.items()) + " }")
+    fixed = isl.Set("[n, m, k] -> { : " + " and ".join(f"{k} = {v}" for k, v in values.items()) + " }")
     maps: list[isl.Map] = []
     scop.schedule.get_map().intersect_domain(scop.domain).intersect_params(fixed).foreach_map(maps.append)
     dated = []
@@ -183,18 +118,12 @@ def extracted(scop, values):
     return [instance for _, instance in sorted(dated)]
 
 
-def scop_of(body: str):
-    text = f"void f(int n, int m, int *A)\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}"
-    context, places = read_places("nest.c", text)
-    ((name, place),) = named(context, places)
-    return extract(assemble(context, place, name))
-
-
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(loop(0), min_size=1, max_size=2))
-def test_extraction_runs_what_c_runs(loops):
-    items, count = numbered(loops)
-    items = (*items, Assign(count))
-    scop = scop_of(c_text(items))
-    for values in ({"n": 4, "m": 3}, {"n": 0, "m": 0}, {"n": 3, "m": -2}, {"n": -3, "m": 5}):
-        assert extracted(scop, values) == list(executed(items, values))
+@given(st.randoms(use_true_random=False))
+def test_extraction_runs_what_c_runs(source: random.Random) -> None:
+    program = nest(Draw(source))
+    context, places = read_places("nest.c", c_text(program))
+    ((name, place),) = named(context, places)
+    scop = extract(assemble(context, place, name))
+    for values in VALUES:
+        assert extracted(scop, values) == list(executed(program.functions[0].parts[0], values))
