@@ -12,20 +12,23 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from polybench.runner.errors import EXIT_FAILED, RunnerError
-from polybench.runner.ncu import Key, Measured, read_source_page
+from polybench.runner.ncu import Key, Measured, read_source_page, totals
 from polybench.runner.tables import Entry
 
 FIVE = ("polybench/gemm", "polybench/doitgen", "polybench/jacobi-2d", "polybench/atax", "polybench/mvt")
-TABLE, SCRIPT, PAGE = "counts.json", "counts.sh", "ncu-source.csv"
+TABLE, SCRIPT, PAGE, RAW = "counts.json", "counts.sh", "ncu-source.csv", "ncu-raw.csv"
 KIND = "polytile counts"
 SEED = 1
-METRICS = tuple(
-    f"l1tex__t_{unit}_pipe_lsu_mem_global_op_{op}.sum" for unit in ("requests", "sectors") for op in ("ld", "st")
-)
+COUNTERS = {
+    (access, unit): f"l1tex__t_{unit}_pipe_lsu_mem_global_op_{op}.sum"
+    for access, op in (("load", "ld"), ("store", "st"))
+    for unit in ("requests", "sectors")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,9 @@ def counts(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     """Write the folder, or read it; the exit status is 1 when something failed or differs."""
     if not chosen.read:
         return write(chosen, entries)
-    lines = list(read(chosen.folder))
-    text = markdown(lines)
+    programs = load(chosen.folder)
+    lines = [line for program in programs for line in read(chosen.folder, program)]
+    text = f"{markdown(lines)}\n{kernels(chosen.folder, programs)}"
     if chosen.markdown is not None:
         chosen.markdown.write_text(text)
     print(text, end="")
@@ -137,12 +141,12 @@ make -s -k NVCCFLAGS="-std=c++17 -O3 -arch=${{ARCH:-sm_90}} -lineinfo" || exit 4
 
 # profile FOLDER LAUNCHES KERNELS: the launches of the first run, each access of theirs by its line.
 profile() {{
-    "$ncu" --section SourceCounters --metrics {",".join(METRICS)} \\
+    "$ncu" --section SourceCounters --metrics {",".join(COUNTERS.values())} \\
         --import-source yes --kernel-name "$3" --launch-count "$2" --force-overwrite --export "$1/counts" \\
         "$1/driver" >"$1/ncu.log" 2>&1 || {{ cat "$1/ncu.log"; failed=1; return; }}
     "$ncu" --import "$1/counts.ncu-rep" --page source --print-source cuda,sass --csv --print-units base \\
         >"$1/{PAGE}" || failed=1
-    "$ncu" --import "$1/counts.ncu-rep" --page raw --csv --print-units base >"$1/ncu-raw.csv" || failed=1
+    "$ncu" --import "$1/counts.ncu-rep" --page raw --csv --print-units base >"$1/{RAW}" || failed=1
 }}
 
 {chr(10).join(calls)}
@@ -150,8 +154,8 @@ exit ${{failed:-0}}
 """
 
 
-def read(folder: Path) -> Iterator[Line]:
-    """The lines of a folder of counts, with what was measured where there is a page of ncu."""
+def load(folder: Path) -> list[dict[str, Any]]:
+    """The programs of a folder of counts."""
     try:
         table = json.loads((folder / TABLE).read_text())
     except OSError as error:
@@ -160,13 +164,17 @@ def read(folder: Path) -> Iterator[Line]:
         raise RunnerError(f"{folder / TABLE}: broken JSON") from error
     if not isinstance(table, dict) or table.get("kind") != KIND:
         raise RunnerError(f"{folder / TABLE} holds no counts")
-    for program in table["programs"]:
-        page = folder / program["folder"] / PAGE
-        measured: dict[Key, Measured] | None = None
-        if page.exists():
-            text = page.read_text(errors="replace")
-            measured = {m.key: m for m in read_source_page(text, program["file"])}
-        yield from _lines(program, measured)
+    programs: list[dict[str, Any]] = table["programs"]
+    return programs
+
+
+def read(folder: Path, program: Mapping[str, Any]) -> Iterator[Line]:
+    """The lines of one program, with what was measured where there is a page of ncu."""
+    page = folder / program["folder"] / PAGE
+    if not page.exists():
+        return _lines(program, None)
+    measured = read_source_page(page.read_text(errors="replace"), program["file"])
+    return _lines(program, {m.key: m for m in measured})
 
 
 def _lines(program: Mapping[str, Any], measured: Mapping[Key, Measured] | None) -> Iterator[Line]:
@@ -218,6 +226,26 @@ def markdown(lines: Sequence[Line]) -> str:
         figures = (line.requests, line.lanes, line.cost, _emulated(line))
         cells = (f"`{line.kernel}`", access, line.place, *figures, *_measured(line))
         rows.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(rows) + "\n"
+
+
+def kernels(folder: Path, programs: Sequence[Mapping[str, Any]]) -> str:
+    """A table of whole kernels, which holds wherever compilers say that an access stands."""
+    heads = ("kernel", "access", "requests", "sectors", "ncu: requests", "ncu: sectors")
+    rows = [f"| {' | '.join(heads)} |", "| --- | --- |" + " --: |" * 4]
+    for program in programs:
+        page = folder / program["folder"] / RAW
+        measured = totals(page.read_text(errors="replace")) if page.exists() else {}
+        for scop in program["scops"]:
+            for kernel, access in product((k["name"] for k in scop["kernels"]), ("load", "store")):
+                own = [s for s in scop["sites"] if (s["kernel"], s["space"], s["access"]) == (kernel, "global", access)]
+                found = measured.get(kernel, {})
+                emulated = [sum(s[unit] for s in own) for unit in ("requests", "sectors")]
+                ncu = [found.get(COUNTERS[access, unit]) for unit in ("requests", "sectors")]
+                cells = [*map(str, emulated), *("" if value is None else f"{value:.0f}" for value in ncu)]
+                rows.append(
+                    f"| `{kernel}` of {program['program'].rpartition('/')[2]} | {access} | {' | '.join(cells)} |"
+                )
     return "\n".join(rows) + "\n"
 
 

@@ -178,7 +178,7 @@ def _sum(a: Measured, b: Measured) -> Measured:
 
 def totals(text: str) -> Mapping[str, Mapping[str, float]]:
     """Kernel -> metric -> sum over launches, of `ncu --page raw --csv`."""
-    rows = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff"))) if "Kernel Name" in row or len(row) > 10]
+    rows = list(csv.reader(io.StringIO(text.lstrip("\ufeff"))))
     header = next((i for i, row in enumerate(rows) if "Kernel Name" in row), None)
     if header is None:
         raise RunnerError("this is no raw page of ncu: make it with --page raw --csv")

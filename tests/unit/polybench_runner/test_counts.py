@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from polybench.runner import cli
-from polybench.runner.counts import PAGE, SCRIPT, TABLE
+from polybench.runner.counts import COUNTERS, PAGE, RAW, SCRIPT, TABLE
 
 pytestmark = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
 FOLDER = "tiny-scale-double-classic"
@@ -69,6 +69,17 @@ def test_reading_before_and_after_a_measurement(written: Path, capsys: pytest.Ca
     assert cli.main(read) == 1
     out = capsys.readouterr().out
     assert "| 10 | 5 | **12** | **6** |" in out and "1 of them differ" in out
+
+
+def test_whole_kernels_beside_the_counters_of_the_gpu(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = sites(written)[0]["kernel"]
+    names = ",".join(COUNTERS.values())
+    (written / FOLDER / RAW).write_text(f"ID,Kernel Name,{names}\n,,,,,\n0,{kernel}(int),2,10,3,11\n")
+    capsys.readouterr()
+    assert cli.main(["counts", str(written), "--read"]) == 0
+    out = capsys.readouterr().out
+    assert f"| `{kernel}` of scale | load | 2 | 10 | 2 | 10 |" in out
+    assert f"| `{kernel}` of scale | store | 2 | 10 | 3 | 11 |" in out
 
 
 def test_the_script_profiles_each_kernel_once(written: Path, tmp_path: Path) -> None:
