@@ -25,7 +25,7 @@ from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
-from polytile.options import Options
+from polytile.options import IN_HASTE, Options
 from polytile.pipeline import Compilation, sequential_text
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.progress import piece
@@ -368,7 +368,9 @@ def compile_file(
             choose_parameters(scop, own)
             if observe is not None:
                 observe(scop.name, "scop", scop)
-            with piece(f"{scop.name} {scop.span}", scop.location):
+            with piece(f"{scop.name} {scop.span}", scop.location) as hurried:
+                if hurried:
+                    chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
                 done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
         except UserError as error:
             refused.append(error)

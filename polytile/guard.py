@@ -1,7 +1,7 @@
 """The command under watch: a child process does the work, and what it cannot do in bounded time and memory is refused.
 
 before: polytile f.c         where the analysis of f_scop1 would take hours
-after:  f.c:30:9: error: compiling this SCoP took more than 30 s; the others are compiled
+after:  f.c:30:9: error: compiling this takes too long; the other SCoPs of the file are compiled
 """
 
 from __future__ import annotations
@@ -30,14 +30,17 @@ def guarded_main() -> int:
     """Run the command in a child process; returns the exit status."""
     if not hasattr(os, "fork") or (len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS):
         return main()
+    hurried: set[str] = set()
     given_up: dict[str, str] = {}
     while True:
-        child = _Child.start(given_up)
+        child = _Child.start(hurried, given_up)
         status = child.wait()
         stuck = child.stuck(status)
         if stuck is None or stuck in given_up:
             return child.exit_status(status)
-        given_up[stuck] = child.reason or f"compiling this ended with {_named(-status)}"
+        if stuck in hurried:
+            given_up[stuck] = child.reason or f"compiling this ends with {_named(-status)}"
+        hurried.add(stuck)
 
 
 def _named(number: int) -> str:
@@ -59,14 +62,14 @@ class _Child:
     deadline: float = 0.0  # for the child to end after that
 
     @classmethod
-    def start(cls, given_up: dict[str, str]) -> _Child:
+    def start(cls, hurried: set[str], given_up: dict[str, str]) -> _Child:
         sys.stdout.flush()
         sys.stderr.flush()
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
-            progress.watched(lambda text: _tell(writer, text), given_up)
+            progress.watched(lambda text: _tell(writer, text), hurried, given_up)
             signal.signal(signal.SIGTERM, _terminated)
             sys.exit(main())
         os.close(writer)
@@ -122,7 +125,7 @@ class _Child:
         if self.piece is None or self.seconds == 0 or self.reason:
             return
         if _processor_time(self.pid) - self.began > self.seconds:
-            self.reason = f"compiling this takes more than {self.seconds} s"
+            self.reason = "compiling this takes too long"
         elif _megabytes(self.pid) > progress.MEGABYTES:
             self.reason = f"compiling this takes more than {progress.MEGABYTES} MB of memory"
         if self.reason:

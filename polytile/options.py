@@ -11,6 +11,7 @@ from polytile.gpu import gpu
 SCHEDULES = ("auto", "classic")
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000
+IN_HASTE = 20_000  # operations of a scheduling call where more took too long
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,27 @@
 """Long pieces of work, announced to whoever watches over this process (see guard.py).
 
 An analysis may take exponential time, and none can be interrupted from inside. A watcher ends the process and starts
-it anew with a list of what to leave out: each entry is refused here, and the rest is done.
+it anew, with a list of what to do in haste and of what to leave out. What is left out is refused here, and the rest is
+done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import Location, UserError
 
 SECONDS = 30  # of processor time, for one piece of work
+HASTE = 3  # what part of them the second attempt gets
 MEGABYTES = 2000
 
 
 @dataclass(slots=True)
 class _Watcher:
     tell: Callable[[str], None] | None = None
+    hurried: Collection[str] = ()
     given_up: Mapping[str, str] = field(default_factory=dict)
     seconds: int = SECONDS
 
@@ -26,9 +29,9 @@ class _Watcher:
 _WATCHER = _Watcher()
 
 
-def watched(tell: Callable[[str], None], given_up: Mapping[str, str]) -> None:
-    """Announce pieces of work with `tell`, and refuse those in `given_up`, each for the reason that it holds."""
-    _WATCHER.tell, _WATCHER.given_up = tell, given_up
+def watched(tell: Callable[[str], None], hurried: Collection[str], given_up: Mapping[str, str]) -> None:
+    """Announce pieces of work with `tell`, do some in haste, and refuse those in `given_up`, each for its reason."""
+    _WATCHER.tell, _WATCHER.hurried, _WATCHER.given_up = tell, hurried, given_up
 
 
 def limit(seconds: int) -> None:
@@ -37,19 +40,21 @@ def limit(seconds: int) -> None:
 
 
 @contextmanager
-def piece(name: str, location: Location) -> Iterator[None]:
-    """A piece of work whose end a watcher may not wait for; raises UserError when that happened before.
+def piece(name: str, location: Location) -> Iterator[bool]:
+    """A piece of work whose end a watcher may not wait for; gives whether it should be done in haste.
 
-    `name` stands for the piece in every run on the same input.
+    Raises UserError when that was in vain, too. `name` stands for the piece in every run on the same input.
     """
     if name in _WATCHER.given_up:
         hint = "make the SCoP smaller, or its subscripts and bounds simpler; --max-seconds N waits longer"
         raise UserError(_WATCHER.given_up[name], location=location, hint=hint)
+    hurried = name in _WATCHER.hurried
     if _WATCHER.tell is None:
-        yield
+        yield hurried
         return
-    _WATCHER.tell(f"begin\t{_WATCHER.seconds}\t{name}")
+    last = -(-_WATCHER.seconds // HASTE)
+    _WATCHER.tell(f"begin\t{last if hurried else max(_WATCHER.seconds - last, last)}\t{name}")
     try:
-        yield
+        yield hurried
     finally:
         _WATCHER.tell("end")
