@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import multiprocessing
 import os
 import resource
@@ -87,6 +88,7 @@ def _main(work: Callable[[], Outcome], writer: Connection, folder: str) -> None:
     printed = os.open(os.path.join(folder, "printed"), os.O_WRONLY | os.O_CREAT)
     os.dup2(printed, 1)
     os.dup2(printed, 2)
+    faulthandler.enable(2)  # where it was when it crashed
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         found = work()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from polytile.fuzz.printing import used_arrays
 from polytile.fuzz.ranges import PARAMETERS, Linear, Ranges, below, range_of
 from polytile.fuzz.tree import (
     Assign,
@@ -30,9 +29,7 @@ def well_formed(program: Program) -> bool:
         return False
     outside = {a.name for a in program.arrays}
     try:
-        return all(_body(part, PARAMETERS, outside) for f in program.functions for part in f.parts) and bool(
-            used_arrays(program, program.functions)
-        )
+        return all(_body(part, PARAMETERS, outside) for f in program.functions for part in f.parts)
     except KeyError:  # an iterator that is not in scope
         return False
 

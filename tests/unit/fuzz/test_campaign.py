@@ -1,0 +1,138 @@
+"""`polytile fuzz`: its words, its lines, its files and its exit status; processes that crash and hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import polytile.fuzz.campaign
+from polytile.cli import main
+from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
+from polytile.fuzz.case import Case
+from polytile.fuzz.children import run_all, run_one
+from polytile.fuzz.outcome import AGREED, REFUSED, Outcome, outcome_of
+from polytile.runtime.emulator import host_compiler
+
+
+def crash() -> Outcome:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return Outcome(AGREED)
+
+
+def hang() -> Outcome:
+    time.sleep(1000)
+    return Outcome(AGREED)
+
+
+def raises() -> Outcome:
+    raise ZeroDivisionError("planted")
+
+
+def agrees() -> Outcome:
+    os.write(1, b"this is not shown")
+    return Outcome(AGREED)
+
+
+def test_children_may_crash_hang_and_raise(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run_one(agrees, 60).kind == AGREED
+    assert run_one(crash, 60) == Outcome("process ended", "SIGSEGV", run_one(crash, 60).message)
+    assert run_one(hang, 0.5).kind == "too slow"
+    assert run_one(raises, 60).key.startswith("ZeroDivisionError")
+    assert capfd.readouterr().out == ""
+
+
+def test_children_run_side_by_side() -> None:
+    works = [(0, hang), *((k, agrees) for k in range(1, 6)), (6, crash)]
+    found = dict(run_all(iter(works), 3, 2.0))
+    assert {k: o.kind for k, o in found.items()} == {
+        0: "too slow",
+        **dict.fromkeys(range(1, 6), AGREED),
+        6: "process ended",
+    }
+
+
+def planted(case: Case) -> Outcome:
+    """Refuses or fails by what a program contains."""
+    return Outcome("crash", "planted", "what was seen") if case.choices.tile else Outcome(REFUSED, "planted refusal")
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polytile.fuzz.campaign, "attempt", planted)
+
+
+@pytest.mark.usefixtures("plant")
+def test_failures_are_lines_files_and_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["fuzz", "--programs", "10", "--seed", "7", "--out", str(tmp_path / "new"), "--shrink-time", "5"]
+    assert main([*words, "--stop-after", "2"]) == EXIT_VALIDATION
+    *failures, summary, refusals = capsys.readouterr().out.splitlines()
+    assert len(failures) == 2 and all("crash: planted" in line for line in failures)
+    assert "2 crash" in summary and "refused: planted refusal" in refusals
+    files = sorted((tmp_path / "new").glob("*.c"))
+    assert len(files) == 2
+    index = files[0].stem.split("-")[1]
+    text = files[0].read_text()
+    assert f"found by: polytile fuzz --seed 7 --only {index}" in text
+    assert "what was seen" in text and "--tile" in text and "#pragma scop" in text
+    assert main(["fuzz", "--seed", "7", "--only", index]) == EXIT_VALIDATION
+
+
+@pytest.mark.usefixtures("plant")
+def test_nothing_found_is_status_0(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polytile.fuzz.campaign, "attempt", lambda case: Outcome(AGREED))
+    assert main(["fuzz", "--programs", "3", "--jobs", "2"]) == EXIT_DONE
+    (summary,) = capsys.readouterr().out.splitlines()
+    assert summary.startswith("3 programs in ") and summary.endswith("3 agreed")
+
+
+def test_programs_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", "--seed", "1", "--only", "3", "--print"]) == EXIT_DONE
+    first = capsys.readouterr().out
+    assert main(["fuzz", "--seed", "1", "--only", "3", "--print"]) == EXIT_DONE
+    assert capsys.readouterr().out == first
+    assert first.startswith("/* polytile seed1-3.c --validate") and "double f(" in first
+
+
+@pytest.mark.parametrize(
+    "words", [["--programs", "many"], ["--jobs", "0"], ["--print"], ["--sanitize", "taste"], ["--nothing"], ["x.c"]]
+)
+def test_wrong_words_are_usage_errors(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fuzz", *words]) == EXIT_USAGE
+    assert capsys.readouterr().err.startswith("polytile: error: ")
+
+
+def test_a_file_called_fuzz_is_reached_by_its_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("fuzz").write_text("void f(int n, double A[n])\n{\n#pragma scop\n  A[0] = 1;\n#pragma endscop\n}\n")
+    assert main(["./fuzz"]) == EXIT_DONE
+    assert "stays on the host" in capsys.readouterr().out
+
+
+def test_the_command_loads_nothing_heavy_before_it_must() -> None:
+    script = (
+        "import sys, polytile.cli as c; c.main(['fuzz', '--nothing']); c.main(['--version'])\n"
+        "print([m for m in ('islpy', 'numpy', 'pycparser') if m in sys.modules])"
+    )
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert finished.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_refusal_without_a_place_is_a_failure() -> None:
+    assert outcome_of(UserError("no place")).failed
+
+
+def test_a_few_programs_for_real(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(error.message)
+    assert main(["fuzz", "--programs", "8", "--seed", "2", "--time-limit", "300"]) == EXIT_DONE
+    assert "8 programs" in capsys.readouterr().out
