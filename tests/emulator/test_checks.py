@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator import EmulatorLibrary, HostCompiler, compile_shared
 from polytile.runtime.emulator.findings import Finding, Reader
 from polytile.runtime.emulator.instrument import CHECKS, checked
 
@@ -173,3 +174,54 @@ def test_only_what_was_asked_for_is_checked(compiler: None, tmp_path: Path, chec
     assert library.function("run")() == ILLEGAL_ADDRESS
     found = {finding.check for finding in Reader(library, text).read()}
     assert found == {check, "address"}  # there is no going on from a stray access
+
+
+@pytest.mark.parametrize(
+    ("version", "usable"),
+    [
+        ("g++ (Debian 12.2.0-14+deb12u1) 12.2.0", True),
+        ("g++-13 (Ubuntu 13.1.0-8ubuntu1~22.04) 13.1.0", True),
+        ("c++ (GCC) 11.4.1 20230605", False),
+        ("Ubuntu clang version 18.1.3", False),
+    ],
+)
+def test_which_compilers_can_check(version: str, usable: bool) -> None:
+    compiler = HostCompiler(("c++",), "clang" if "clang" in version else "gcc", version)
+    if usable:
+        assert "-fsanitize=thread" in checked(CHECKS).flags(compiler)
+    else:
+        with pytest.raises(DeviceError, match=r"need g\+\+ 12 or later"):
+            checked(CHECKS).flags(compiler)
+
+
+ATOMIC_BUILTINS = """
+#include <cuda_runtime.h>
+#include <atomic>
+__global__ void builtins(int *sum, int *out) {
+  std::atomic<int> mine(0);
+  mine += 1;
+  out[threadIdx.x] = __atomic_fetch_add(sum, mine.load(), __ATOMIC_RELAXED);
+}
+extern "C" int run() {
+  int *sum, *out;
+  cudaMalloc(&sum, 4);
+  cudaMalloc(&out, 4 * 64);
+  cudaMemset(sum, 0, 4);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 1;
+  config.blockDim = 64;
+  static const int status = cudaLaunchKernelEx(&config, builtins, sum, out);
+  int total = 0;
+  cudaMemcpy(&total, sum, 4, cudaMemcpyDeviceToHost);
+  cudaFree(sum);
+  cudaFree(out);
+  return status ? -1 : total;
+}
+"""
+
+
+def test_atomic_builtins_are_atomic(compiler: None, tmp_path: Path) -> None:
+    path = compile_shared(ATOMIC_BUILTINS, tmp_path / "builtins.so", instrumentation=checked(CHECKS))
+    library = EmulatorLibrary.open(path)
+    assert library.function("run")() == 64
+    assert Reader(library, ATOMIC_BUILTINS).read() == ()

@@ -33,22 +33,25 @@ class Play:
 
 
 def random_play(seed: int) -> Play:
+    """A few threads act and meet, so that about every other play races."""
     random = np.random.default_rng(seed)
-    blocks, threads, steps = int(random.integers(1, 4)), int(random.choice([2, 5, 32, 40, 70])), int(random.integers(2, 9))
-    warps = -(-threads // 32)
-    acting = random.random((blocks, threads, steps)) < random.choice([1.5, 3, 8]) / (threads * steps * blocks) ** 0.8
-    weights = random.choice(np.array([[4, 1, 1], [1, 1, 0], [0, 1, 4], [9, 1, 0]]))
+    blocks, threads = int(random.choice([1, 1, 2, 3])), int(random.choice([2, 5, 32, 40, 70]))
+    steps, warps = int(random.integers(3, 13)), -(-threads // 32)
+    active = random.choice(threads, size=min(threads, int(random.integers(2, 7))), replace=False)
+    acting = np.zeros((blocks, threads, steps), bool)
+    acting[:, active] = random.random((blocks, len(active), steps)) < random.choice([0.1, 0.2, 0.4])
+    weights = np.array([[4, 1, 1], [1, 1, 0], [0, 1, 4], [9, 1, 0]][random.integers(4)])
     kinds = random.choice([READ, WRITE, ATOMIC], size=acting.shape, p=weights / weights.sum())
-    targets = random.integers(0, 5, acting.shape) * (random.random(acting.shape) < random.choice([0, 0.5]))
+    targets = random.integers(0, 5, acting.shape) * (random.random(acting.shape) < random.choice([0, 0, 0.5]))
     targets = np.where(kinds == ATOMIC, 0, targets)
     actions = np.where(acting, kinds + 4 * targets, 0)
-    lanes = random.integers(0, 1 << 32, (blocks, warps, steps)) | random.integers(0, 1 << 32, (blocks, warps, steps))
-    meetings = np.where(random.random(lanes.shape) < random.choice([0, 0.3, 0.7]), lanes, 0)
-    last = threads - 32 * (warps - 1)
-    meetings[:, -1, :] &= (1 << last) - 1
+    meetings = np.zeros((blocks, warps, steps), np.uint32)
+    often = random.choice([0, 0.4, 0.8])
+    for block, thread, step in np.ndindex(blocks, len(active), steps):
+        if random.random() < often:
+            meetings[block, active[thread] // 32, step] |= np.uint32(1 << active[thread] % 32)
     barriers = random.random(steps) < random.choice([0, 0.2, 0.5])
-    shared = bool(random.integers(2))
-    return Play(actions.astype(np.int32), meetings.astype(np.uint32), barriers.astype(np.int32), shared)
+    return Play(actions.astype(np.int32), meetings, barriers.astype(np.int32), bool(random.integers(2)))
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def test_a_message_names_threads_array_and_lines(find: Find) -> None:
     (finding,) = find("handed_on_too_early")
     written, read = sorted(marked_lines("handed_on_too_early"))
     assert finding.diagnostic.render() == (
-        "polytile: error: race: kernel handed_on_too_early: thread (2,0,0) of block (0,0,0) reads element 0 of s, which "
-        "thread (0,0,0) of block (0,0,0) writes, with no barrier between them "
+        "polytile: error: race: kernel handed_on_too_early: thread (2,0,0) of block (0,0,0) reads element 0 of s, "
+        "which thread (0,0,0) of block (0,0,0) writes, with no barrier between them "
         f"(races.cu:{read} and :{written})"
     )

@@ -90,7 +90,7 @@ class Reader:
 
     def _finding(self, record: _Record, sites: Sites) -> Finding:
         check = CHECKS[record.check]
-        described = _Described(record, sites, self.text)
+        described = _Described(record, sites, self.text, self.lines)
         places = tuple(dict.fromkeys(described.places()))
         locations = (self.lines.get(place.line) for place in places)
         location = next((found for found in locations if found is not None), None)
@@ -135,6 +135,7 @@ class _Described:
     record: _Record
     sites: Sites
     text: str
+    lines: Mapping[int, Location]
 
     def places(self) -> list[Place]:
         if self.record.line:
@@ -168,7 +169,10 @@ class _Described:
 
     def _other(self) -> str:
         first, second = self.record.sides
-        did = f"{_thread(second)} {_DOES[_KINDS[second.kind]]}"
+        place = self.sites.place(second.site)
+        location = self.lines.get(place.line) if place else None
+        at = f" at {location.short}" if location else ""
+        did = f"{_thread(second)} {_DOES[_KINDS[second.kind]]}{at}"
         if tuple(first.block) != tuple(second.block):
             return f"{did}: blocks of one launch are unordered"
         return f"{did}, with no barrier between them"

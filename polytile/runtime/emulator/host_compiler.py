@@ -31,6 +31,12 @@ class HostCompiler:
         """Whether it understands the options that only gcc has."""
         return self.kind == "gcc"
 
+    @property
+    def major(self) -> int:
+        """The first number of its version, or 0 where `--version` does not say."""
+        numbers = re.findall(r"\b(\d+)\.\d+", self.version)
+        return int(numbers[-1]) if numbers else 0
+
 
 def host_compiler() -> HostCompiler:
     """The compiler named by $CXX, else the C++ sibling of $CC, else c++, g++ or clang++ on the path."""

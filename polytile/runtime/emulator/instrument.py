@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator.host_compiler import HostCompiler
 
+LEAST_GCC = 12
 CHECKS = ("address", "undefined", "race", "uninitialised")
 
 # Accesses stay as the text has them: none is moved to where the program does not make it, and no store vanishes.
@@ -27,9 +29,8 @@ _GCC_COUNTED = (
     "-fno-thread-jumps",
     "-fno-tree-sra",
 )
-_CLANG_EXACT = ("-mllvm", "-tsan-instrument-func-entry-exit=0")
 _CLANG_COUNTED = (
-    *(*_CLANG_EXACT, "-mllvm", "-tsan-instrument-read-before-write"),
+    *("-mllvm", "-tsan-instrument-func-entry-exit=0", "-mllvm", "-tsan-instrument-read-before-write"),
     "-fsanitize-coverage=edge,trace-pc,no-prune",
     "-gdwarf-4",
     "-fno-unroll-loops",
@@ -53,20 +54,23 @@ class Instrumentation:
         return "count" if self.counting else "-".join(("check", *self.checks)) if self.checks else "plain"
 
     def flags(self, compiler: HostCompiler) -> tuple[str, ...]:
-        """The compiler's flags; the linker must not see them."""
+        """The compiler's flags; the linker must not see them. Raises DeviceError for a compiler that cannot check."""
         if self.counting:
             counted = _GCC_COUNTED if compiler.is_gcc else _CLANG_COUNTED
             return (*_ACCESSES, *counted, "-DPOLYTILE_EMULATOR_COUNT=1")
+        if not compiler.is_gcc or compiler.major < LEAST_GCC:
+            message = f"the emulator's checks need g++ {LEAST_GCC} or later; the compiler is {compiler.version}"
+            raise DeviceError(message, hint="install one, or name it in the environment variable CXX")
         macros = tuple(f"-DPOLYTILE_EMULATOR_CHECK_{check.upper()}=1" for check in self.checks)
-        return (*self._check_flags(compiler), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
+        return (*self._check_flags(), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
 
-    def _check_flags(self, compiler: HostCompiler) -> tuple[str, ...]:
-        pointers = ["null", "alignment", "bounds-strict" if compiler.is_gcc else "bounds"]
+    def _check_flags(self) -> tuple[str, ...]:
+        pointers = ["null", "alignment", "bounds-strict"]
         undefined = [_UNDEFINED] if "undefined" in self.checks else []
         sanitized = ",".join([*undefined, *(pointers if {"undefined", "address"} & set(self.checks) else [])])
         poison = ("-ftrivial-auto-var-init=pattern",) if "uninitialised" in self.checks else ()
         own = (f"-fsanitize={sanitized}",) if sanitized else ()
-        return (*_ACCESSES, *_exact(compiler), *own, *poison)
+        return (*_ACCESSES, *_GCC_EXACT, *own, *poison)
 
 
 PLAIN = Instrumentation()
@@ -77,7 +81,3 @@ def checked(checks: Iterable[str]) -> Instrumentation:
     """The build that makes these checks, in the order of CHECKS."""
     wanted = set(checks)
     return Instrumentation(tuple(check for check in CHECKS if check in wanted))
-
-
-def _exact(compiler: HostCompiler) -> tuple[str, ...]:
-    return _GCC_EXACT if compiler.is_gcc else _CLANG_EXACT

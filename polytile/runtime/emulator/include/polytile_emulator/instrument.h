@@ -71,6 +71,51 @@ POLYTILE_EMULATOR_CALLED void __tsan_write_range(void *address, unsigned long si
   POLYTILE_EMULATOR_ON_ACCESS(size, write);
 }
 
+// Accesses through __atomic builtins and std::atomic.
+#define POLYTILE_EMULATOR_FETCH(bits, T, name)                                                       \
+  POLYTILE_EMULATOR_CALLED T __tsan_atomic##bits##_fetch_##name(volatile T *address, T value, int) { \
+    POLYTILE_EMULATOR_ON_ACCESS(bits / 8, atomic);                                                   \
+    return __atomic_fetch_##name(address, value, __ATOMIC_SEQ_CST);                                  \
+  }
+#define POLYTILE_EMULATOR_COMPARE(bits, T, name, weak)                                                         \
+  POLYTILE_EMULATOR_CALLED int __tsan_atomic##bits##_compare_exchange_##name(volatile T *address, T *expected, \
+                                                                             T value, int, int) {              \
+    POLYTILE_EMULATOR_ON_ACCESS(bits / 8, atomic);                                                             \
+    return __atomic_compare_exchange_n(address, expected, value, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);    \
+  }
+#define POLYTILE_EMULATOR_ATOMICS_OF(bits, T)                                                    \
+  POLYTILE_EMULATOR_CALLED T __tsan_atomic##bits##_load(const volatile T *address, int) {        \
+    POLYTILE_EMULATOR_ON_ACCESS(bits / 8, atomic);                                               \
+    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                           \
+  }                                                                                              \
+  POLYTILE_EMULATOR_CALLED void __tsan_atomic##bits##_store(volatile T *address, T value, int) { \
+    POLYTILE_EMULATOR_ON_ACCESS(bits / 8, atomic);                                               \
+    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                          \
+  }                                                                                              \
+  POLYTILE_EMULATOR_CALLED T __tsan_atomic##bits##_exchange(volatile T *address, T value, int) { \
+    POLYTILE_EMULATOR_ON_ACCESS(bits / 8, atomic);                                               \
+    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                                \
+  }                                                                                              \
+  POLYTILE_EMULATOR_FETCH(bits, T, add)                                                          \
+  POLYTILE_EMULATOR_FETCH(bits, T, sub)                                                          \
+  POLYTILE_EMULATOR_FETCH(bits, T, and)                                                          \
+  POLYTILE_EMULATOR_FETCH(bits, T, or)                                                           \
+  POLYTILE_EMULATOR_FETCH(bits, T, xor)                                                          \
+  POLYTILE_EMULATOR_FETCH(bits, T, nand)                                                         \
+  POLYTILE_EMULATOR_COMPARE(bits, T, strong, false)                                              \
+  POLYTILE_EMULATOR_COMPARE(bits, T, weak, true)
+
+POLYTILE_EMULATOR_ATOMICS_OF(8, unsigned char)
+POLYTILE_EMULATOR_ATOMICS_OF(16, unsigned short)
+POLYTILE_EMULATOR_ATOMICS_OF(32, unsigned)
+POLYTILE_EMULATOR_ATOMICS_OF(64, unsigned long)
+
+POLYTILE_EMULATOR_CALLED void __tsan_atomic_thread_fence(int) {}
+POLYTILE_EMULATOR_CALLED void __tsan_atomic_signal_fence(int) {}
+
+#undef POLYTILE_EMULATOR_ATOMICS_OF
+#undef POLYTILE_EMULATOR_COMPARE
+#undef POLYTILE_EMULATOR_FETCH
 #undef POLYTILE_EMULATOR_ACCESSES
 #undef POLYTILE_EMULATOR_UNALIGNED
 #undef POLYTILE_EMULATOR_ON_ACCESS

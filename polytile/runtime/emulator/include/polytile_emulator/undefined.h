@@ -117,13 +117,13 @@ POLYTILE_EMULATOR_QUIET inline const char *purpose(unsigned char access) {
   extern "C" __attribute__((weak, used, noinline, visibility("hidden"))) POLYTILE_EMULATOR_QUIET
 #define POLYTILE_EMULATOR_RETURN reinterpret_cast<uintptr_t>(__builtin_return_address(0))
 
-#define POLYTILE_EMULATOR_OVERFLOW(name, sign)                                                               \
+#define POLYTILE_EMULATOR_OVERFLOW(name, sign)                                                                  \
   POLYTILE_EMULATOR_CALLED void __ubsan_handle_##name##_overflow(void *data, uintptr_t left, uintptr_t right) { \
-    using namespace polytile_emulator;                                                                       \
-    const Description &about = *static_cast<Description *>(data);                                            \
-    const TypeDescriptor &type = *about.types[0];                                                            \
-    undefined_at(Check::undefined, about.place, POLYTILE_EMULATOR_RETURN, "%s " sign " %s does not fit in %s", \
-                 Value(type, left).text(), Value(type, right).text(), name_of(type));                        \
+    using namespace polytile_emulator;                                                                          \
+    const Description &about = *static_cast<Description *>(data);                                               \
+    const TypeDescriptor &type = *about.types[0];                                                               \
+    undefined_at(Check::undefined, about.place, POLYTILE_EMULATOR_RETURN, "%s " sign " %s does not fit in %s",  \
+                 Value(type, left).text(), Value(type, right).text(), name_of(type));                           \
   }
 
 POLYTILE_EMULATOR_OVERFLOW(add, "+")
@@ -208,12 +208,12 @@ POLYTILE_EMULATOR_CALLED void __ubsan_handle_invalid_builtin(void *data) {
                "the bits of 0 are counted where they may not be");
 }
 
-#define POLYTILE_EMULATOR_UNREACHED(name, text)                                                             \
-  POLYTILE_EMULATOR_CALLED void __ubsan_handle_##name(void *data) {                                         \
-    using namespace polytile_emulator;                                                                      \
+#define POLYTILE_EMULATOR_UNREACHED(name, text)                                                                   \
+  POLYTILE_EMULATOR_CALLED void __ubsan_handle_##name(void *data) {                                               \
+    using namespace polytile_emulator;                                                                            \
     undefined_at(Check::undefined, static_cast<PlainDescription *>(data)->place, POLYTILE_EMULATOR_RETURN, text); \
-    end_kernel();                                                                                           \
-    abort();                                                                                                \
+    end_kernel();                                                                                                 \
+    abort();                                                                                                      \
   }
 
 POLYTILE_EMULATOR_UNREACHED(builtin_unreachable, "a place that is said to be unreachable is reached")
