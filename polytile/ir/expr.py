@@ -7,7 +7,7 @@ Every node is frozen and carries its type (values) or its source location (state
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from dataclasses import field as _field
 from typing import TYPE_CHECKING, Any
 
@@ -186,14 +186,17 @@ class For(Stmt):
     iterator: str
     lower: Expr
     condition: Expr
-    step: int | Name
+    step: int | Name = _field(metadata={"nodes": False})
     body: tuple[Stmt, ...]
     type: CType = INT
     location: Location = _field(default=NOWHERE, compare=False)
+    unroll: int | None = None  # by this factor, 0 fully; None leaves it to the compiler
 
     def __post_init__(self) -> None:
         if self.step == 0:
             raise ValueError("a loop needs a step other than 0")
+        if self.unroll is not None and self.unroll < 0:
+            raise ValueError("a loop is unrolled by a positive factor, or fully (0)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,32 +207,27 @@ class Scope(Stmt):
 
 
 Node = Expr | Stmt
+_PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
+
+
+def _parts(node: Any) -> tuple[str, ...]:
+    """The fields of a node that may hold other nodes."""
+    kind = type(node)
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(f.name for f in fields(kind) if f.metadata.get("nodes", True))
+    return _PARTS[kind]
 
 
 def children(node: Node) -> tuple[Node, ...]:
     """The direct sub-nodes of an expression or statement, in source order."""
-    match node:
-        case Access(subscripts=subs):
-            return subs
-        case Unary(operand=x) | Cast(operand=x):
-            return (x,)
-        case Binary(left=a, right=b):
-            return (a, b)
-        case Ternary(condition=c, then=a, otherwise=b):
-            return (c, a, b)
-        case Call(arguments=args):
-            return args
-        case Assign(target=t, value=v):
-            return (t, v)
-        case Declare(value=v):
-            return () if v is None else (v,)
-        case If(condition=c, then=a, otherwise=b):
-            return (c, *a, *b)
-        case For(lower=lo, condition=c, body=b):
-            return (lo, c, *b)
-        case Scope(body=b):
-            return b
-    return ()
+    found: list[Node] = []
+    for name in _parts(node):
+        value = getattr(node, name)
+        if isinstance(value, Expr | Stmt):
+            found.append(value)
+        elif type(value) is tuple:
+            found += [item for item in value if isinstance(item, Expr | Stmt)]
+    return tuple(found)
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -246,31 +244,15 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     after:  Binary("+", Name("c0"), Literal("1"))
     """
 
-    def many(nodes: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(rewrite(n, change) for n in nodes)
-
-    match node:
-        case Access():
-            node = replace(node, subscripts=many(node.subscripts))
-        case Unary() | Cast():
-            node = replace(node, operand=rewrite(node.operand, change))
-        case Binary():
-            node = replace(node, left=rewrite(node.left, change), right=rewrite(node.right, change))
-        case Ternary():
-            c, a, b = many((node.condition, node.then, node.otherwise))
-            node = replace(node, condition=c, then=a, otherwise=b)
-        case Call():
-            node = replace(node, arguments=many(node.arguments))
-        case Assign():
-            node = replace(node, target=rewrite(node.target, change), value=rewrite(node.value, change))
-        case Declare() if node.value is not None:
-            node = replace(node, value=rewrite(node.value, change))
-        case If():
-            c = rewrite(node.condition, change)
-            node = replace(node, condition=c, then=many(node.then), otherwise=many(node.otherwise))
-        case For():
-            lower, condition = rewrite(node.lower, change), rewrite(node.condition, change)
-            node = replace(node, lower=lower, condition=condition, body=many(node.body))
-        case Scope():
-            node = replace(node, body=many(node.body))
-    return change(node)
+    changed = {}
+    for name in _parts(node):
+        value = getattr(node, name)
+        if isinstance(value, Expr | Stmt):
+            new = rewrite(value, change)
+            if new is not value:
+                changed[name] = new
+        elif type(value) is tuple and value:
+            items = tuple(rewrite(i, change) if isinstance(i, Expr | Stmt) else i for i in value)
+            if any(new is not old for new, old in zip(items, value, strict=True)):
+                changed[name] = items
+    return change(replace(node, **changed) if changed else node)
