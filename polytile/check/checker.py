@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import islpy as isl
 
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 
-NODE = isl.schedule_node_type
+NODE: Any = isl.schedule_node_type
 THREADS = re.compile(r"thread\[([\d, ]+)\]")
 
 
@@ -38,8 +39,8 @@ def problems(scop: Check) -> Iterator[str]:
             yield f"the claimed anti and output dependences through {array} are not those of the accesses"
         home = scop["homes"].get(array)
         if home is not None:
-            cells = [_cells(tree, home, a.intersect_params(context)) for a in (reads, writes, may)]
-            inside, false = dependences(tree.intersect_domain(domain), *cells, isl.UnionMap("{ }"))
+            uses = (_cells(tree, home, a.intersect_params(context)) for a in (reads, writes, may, isl.UnionMap("{ }")))
+            inside, false = dependences(tree.intersect_domain(domain), *uses)
             if array in scop["visible"] or not reads.domain().intersect_params(context).is_subset(flow.range()):
                 yield f"{array} lives inside a kernel, and values of it come from outside or are seen there"
             if not equal(inside, flow, context):
@@ -76,7 +77,7 @@ def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> I
 
 def _nodes(node: isl.ScheduleNode, above: tuple[str, ...]) -> Iterator[tuple[isl.ScheduleNode, tuple[str, ...]]]:
     yield node, above
-    below = (*above, _mark(node) or node.get_type().name) if node.get_type() != NODE.domain else above
+    below = (*above, _mark(node) or "-") if node.get_type() != NODE.domain else above
     for i in range(node.n_children()):
         yield from _nodes(node.child(i), below)
 
@@ -187,4 +188,5 @@ def _relaxed(scop: Check, array: str) -> isl.UnionMap:
     statements = scop["program"]["statements"]
     names = [name for name, through in scop["relaxed"].items() if through == array]
     domains = [isl.UnionSet(statements[name]["domain"]) for name in names]
-    return union([isl.UnionMap.from_domain_and_range(d, d) for d in domains], isl.UnionMap)
+    found: isl.UnionMap = union([isl.UnionMap.from_domain_and_range(d, d) for d in domains], isl.UnionMap)
+    return found

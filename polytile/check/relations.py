@@ -19,7 +19,8 @@ def accesses(side: Check, array: str, kind: str) -> isl.UnionMap:
         for access in statement["accesses"]
         if (access["array"], access["kind"]) == (array, kind)
     ]
-    return union(relations, isl.UnionMap)
+    found: isl.UnionMap = union(relations, isl.UnionMap)
+    return found
 
 
 def dependences(
