@@ -151,7 +151,8 @@ class _KernelBuilder:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
         lowered = merge_scopes(tidy(self._without_lost_subscripts(lowered)))
         homes = frozenset(self.owner.given.storage.get(self.shape.number, {}))
-        lowered = drop_unused(carry(lowered, homes, self.owner.names))
+        few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
+        lowered = drop_unused(carry(lowered, homes, self.owner.names, few=few))
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
