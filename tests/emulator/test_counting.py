@@ -321,3 +321,47 @@ def test_columns_tell_the_accesses_of_one_line_apart(run: Run) -> None:
     assert len({s.line for s in counts.sites}) == 1
     ends = [text[s.line - 1][: s.column].rpartition("in[")[2] for s in sites]
     assert ends == ["threadIdx.x]", "threadIdx.x + 1]", "threadIdx.x + 4]"]
+
+
+@pytest.fixture(scope="module")
+def reductions(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Counts]:
+    """`reductions(function)`: the counts of a kernel of reductions.cu on a thousand ones."""
+    out = tmp_path_factory.mktemp("counting") / "reductions.so"
+    library = EmulatorLibrary.open(compile_shared(KERNELS / "reductions.cu", out, instrumentation=COUNTING))
+
+    def go(function: str) -> Counts:
+        x, sums = np.ones(1000), np.zeros(8)
+        pointers = (ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(sums.ctypes.data))
+        with learning(library):
+            assert library.function(function)(*pointers, 1000) == 0
+        assert library.function(function)(*pointers, 1000) == 0
+        assert sums.sum() == 1000
+        return read(library, arrays=["x", "sums"])
+
+    return go
+
+
+def added(counts: Counts, array: str, access: str) -> tuple[int, int]:
+    """Requests and lanes of all sites of an array."""
+    sites = counts.of(array, access)
+    return sum(s.requests for s in sites), sum(s.lanes for s in sites)
+
+
+def test_a_reduction_with_a_barrier_for_each_step(reductions: Callable[[str], Counts]) -> None:
+    """Eight blocks of 128: steps 64 and 32 take two warps and one, the five others a part of one."""
+    counts = reductions("reduce_static")
+    assert added(counts, "x", "load") == (32, 1000)
+    assert added(counts, "partial", "store") == (8 * (4 + 8), 8 * (128 + 127))
+    assert added(counts, "partial", "load") == (8 * (2 * 8 + 1), 8 * (2 * 127 + 1))
+    assert added(counts, "sums", "store") == (8, 8)
+    assert counts.kernels[0].barriers == 8 * 8
+
+
+def test_a_reduction_with_shuffles(reductions: Callable[[str], Counts]) -> None:
+    """Four blocks of 256: each warp leaves a sum, and the first warp of a block adds eight of them."""
+    counts = reductions("reduce_shuffle")
+    assert added(counts, "x", "load") == (32, 1000)
+    assert added(counts, "of_warp", "store") == (32, 32)
+    assert added(counts, "of_warp", "load") == (4, 32)
+    assert added(counts, "sums", "store") == (4, 4)
+    assert counts.kernels[0].barriers == 4

@@ -48,6 +48,8 @@ def page(found: list[dict[str, Any]], *, extra: int = 0) -> str:
 
 def test_the_counts_are_those_of_forty_elements(written: Path) -> None:
     """Forty doubles by blocks of 32 threads or more: a full warp of 8 sectors and one of 8 lanes with 2."""
+    exported = (written / FOLDER / "scale_kernel.cu").read_text().splitlines()
+    assert all("x[i] = 2 * x[i];" in exported[s["cu_line"] - 1] for s in sites(written))
     assert {(s["array"], s["access"], s["requests"], s["lanes"], s["sectors"]) for s in sites(written)} == {
         ("x", "load", 2, 40, 10),
         ("x", "store", 2, 40, 10),
