@@ -57,6 +57,7 @@ class Case:
     inputs: int
     strategies: tuple[str, ...] = SCHEDULES
     reload: bool = True  # compile again with the schedule that was saved
+    whole: bool = False  # build and run the whole program too
     sanitize: tuple[str, ...] = ()
 
     def command(self, file: str) -> str:
@@ -94,7 +95,8 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
         sizes = sizes[-1:]
         choices = replace(choices, parameters=tuple((n, sizes[0][n]) for n in known[:1]))
     strategies = SCHEDULES if draw.chance(8) else (draw.one_of(SCHEDULES),)
-    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), sanitize)
+    whole = draw.chance(10) and choices.strict and not drawn.autodetect
+    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), whole, sanitize)
 
 
 def _choices(draw: Draw, drawn: Program) -> Choices:

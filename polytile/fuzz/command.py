@@ -25,6 +25,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--programs", metavar="N", type=_natural, default=100, help="how many programs to try (100)")
     add("--seed", metavar="N", type=_natural, default=1, help="which programs: the same seed gives the same ones (1)")
+    add("--first", metavar="I", type=_natural, default=0, help="the number of the first program (0)")
     add("--only", metavar="I", type=_natural, action="append", help="only program number I of the seed (repeatable)")
     add("--print", dest="show", action="store_true", help="print the programs that --only names, and run nothing")
     add("--jobs", metavar="N", type=_positive, default=1, help="programs that run at a time (1)")
@@ -59,7 +60,7 @@ def main(words: Sequence[str]) -> int:
     from polytile.runtime.checked import checks_named
 
     checks = () if found.sanitize == "none" else checks_named(found.sanitize.split(","))
-    indices = tuple(found.only or range(found.programs))
+    indices = tuple(found.only or range(found.first, found.first + found.programs))
     return _show(found.seed, indices) if found.show else _run(found, indices, checks)
 
 

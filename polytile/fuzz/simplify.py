@@ -56,7 +56,7 @@ def cost(case: Case) -> tuple[int, int, int, int]:
     nodes = list(walk(case.program))
     numbers = sum(abs(n.value) for n in nodes if isinstance(n, Num))
     chosen = sum(getattr(case.choices, f.name) != f.default for f in fields(Choices))
-    runs = case.reload + chosen + len(case.strategies) + len(case.sanitize) + len(case.sizes)
+    runs = case.reload + case.whole + chosen + len(case.strategies) + len(case.sanitize) + len(case.sizes)
     numbers += sum(abs(v) for sizes in case.sizes for v in sizes.values())
     return len(nodes), runs, len(c_text(case.program)), numbers
 
@@ -72,6 +72,8 @@ def simpler(case: Case) -> Iterator[Case]:
 def _fewer_runs(case: Case) -> Iterator[Case]:
     if case.reload:
         yield replace(case, reload=False)
+    if case.whole:
+        yield replace(case, whole=False)
     if case.sanitize:
         yield replace(case, sanitize=())
     if len(case.sanitize) > 1:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from polytile.api import CompiledScop, Program, compile_file
 from polytile.diagnostics import InternalError, PolytileError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
+from polytile.fuzz.driver import driver_text
 from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
 from polytile.fuzz.printing import c_text
+from polytile.fuzz.whole import compare_builds
 
 NAME = "fuzz.c"
 NOTHING_RUNS = "contains no statement"  # every loop and condition is known to be empty
@@ -27,6 +31,7 @@ class Trial:
     reload: bool = True
     autodetect: bool = False
     sanitize: tuple[str, ...] = ()
+    driver: str = ""  # the same with a `main`, to be built as a whole
 
     def run(self) -> Outcome:
         """Run in this process; whatever is raised becomes an outcome."""
@@ -42,7 +47,7 @@ class Trial:
                 continue
             seen.add(program.cuda)
             kernels |= bool(program.programs)
-            found = self._validated(program, strategy)
+            found = self._validated(program, strategy) or self._built(strategy)
             if found is not None:
                 return found
         return Outcome(AGREED if kernels else ON_HOST)
@@ -90,6 +95,18 @@ class Trial:
         used = {p.name: sizes[p.name] for p in scop.scop.parameters if p.name in sizes}
         scop.validate(on="emulator", parameters=used, seed=self.inputs, sanitize=self.sanitize)
 
+    def _built(self, strategy: str) -> Outcome | None:
+        """Build the whole program and run it; what went wrong, or None."""
+        if not self.driver:
+            return None
+        try:
+            program = compile_file(NAME, self.driver, options=self.choices.options(strategy))
+            with tempfile.TemporaryDirectory() as folder:
+                compare_builds(program, self.driver, Path(folder))
+        except Exception as error:
+            return outcome_of(error, None, strategy)
+        return None
+
 
 def attempt(case: Case) -> Outcome:
     """Run the trial of a case in this process."""
@@ -102,6 +119,7 @@ def attempt(case: Case) -> Outcome:
         case.reload,
         case.program.autodetect,
         case.sanitize,
+        driver_text(case.program, case.sizes) if case.whole else "",
     ).run()
 
 

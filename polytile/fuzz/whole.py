@@ -1,0 +1,35 @@
+"""Whole programs: what --build makes prints what the C compiler's build prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polytile.api import Program
+from polytile.diagnostics import DeviceError, ValidationError
+from polytile.runtime.compilers import c_compiler, check_command
+from polytile.runtime.emulator.process import run_to_end
+
+FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=off", "-w")
+SECONDS = 100.0
+
+
+def compare_builds(program: Program, text: str, folder: Path) -> None:
+    """Build a program both ways in `folder` and run it; raises ValidationError when the outputs differ.
+
+    DeviceError says that a compiler, or the program itself, failed.
+    """
+    source = folder / "sequential.c"
+    source.write_text(text)
+    sequential = folder / "sequential"
+    check_command([*c_compiler(), *FLAGS, str(source), "-o", str(sequential), "-lm"], "compiling the whole program")
+    expected = _printed(sequential)
+    actual = _printed(program.build(folder / "built", on="emulator"))
+    if actual != expected:
+        raise ValidationError(f"the whole program prints {actual.strip()!r}, the sequential C {expected.strip()!r}")
+
+
+def _printed(executable: Path) -> str:
+    finished = run_to_end([str(executable)], timeout=SECONDS)
+    if finished.status != 0:
+        raise DeviceError(f"{executable.name} ended with status {finished.status}: {finished.output[-500:]}")
+    return finished.output
