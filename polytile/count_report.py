@@ -12,7 +12,7 @@ from rich.table import Table
 
 from polytile.runtime.emulator.counts import Counts, KernelCount, SiteCount
 
-WIDTH = 120
+WIDTH = 1000  # nothing is cut off; tables are as wide as what is in them
 _HEADINGS = (
     *("array", "access", "source", ".cu", "requests", "lanes/request", "sectors", "sectors/request"),
     *("wavefronts", "conflicts"),
