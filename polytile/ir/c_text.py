@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _ESCAPED = re.compile(r'[\\"?\x00-\x1f\x7f]')
 
 
@@ -24,7 +25,7 @@ def c_unescaped(text: str) -> str:
 
 
 def _unescape(found: re.Match[bytes]) -> bytes:
-    return bytes([int(found[1], 8) & 255]) if len(found[1]) == 3 else found[1]
+    return bytes([int(found[1], 8) & 255]) if len(found[1]) == 3 else _LETTERS.get(found[1], found[1])
 
 
 def one_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """Kernels: statement trees with barriers, and everything a printer needs to know about where names live.
 
-The body uses the nodes of ir/expr.py and the two below. Accesses name arrays of the Scop; `storage` says where each of
-them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
+The body uses the nodes of ir/expr.py, of ir/device.py and the two below. Accesses name arrays of the Scop; `storage` says
+where each of them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import CType, Expr, Stmt, walk
+from polytile.ir.device import Pointer, PrivateArray
+from polytile.ir.expr import CType, Expr, Literal, Stmt, walk
 from polytile.ir.memory import Space, Storage
 
 
 @dataclass(frozen=True, slots=True)
 class Barrier(Stmt):
-    """All threads of the block meet; `reason` says which dependence this keeps."""
+    """All threads of the block meet (of the warp, or of the grid); `reason` says which dependence this keeps."""
 
     reason: str
+    scope: str = "block"
+
+    def __post_init__(self) -> None:
+        if self.scope not in ("block", "warp", "grid"):
+            raise InternalError(f"a barrier of an unknown scope: {self.scope}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +56,9 @@ class Coordinate:
 class Kernel:
     """One CUDA kernel.
 
-    `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping.
+    `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping. `min_blocks` asks for
+    that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for). All blocks
+    of a `cooperative` kernel run at once; those of a cluster of `cluster` share their multiprocessors' memory.
     """
 
     name: str
@@ -61,14 +69,20 @@ class Kernel:
     body: tuple[Stmt, ...]
     summary: tuple[str, ...] = ()
     index_type: str = "int"  # of generated loop variables
+    min_blocks: int = 0
+    max_registers: int = 0
+    cooperative: bool = False
+    cluster: int = 1
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if any(b < 1 for b in self.block):
             raise InternalError(f"kernel {self.name} has an empty block: {self.block}")
-        self._homes.update({s.array: s for s in self.storage})
-        if len(self._homes) != len(self.storage):
+        local = [home for s in self.body for n in walk(s) if (home := _local_home(n)) is not None]
+        homes = {s.array: s for s in (*self.storage, *local)}
+        if len(homes) != len(self.storage) + len({s.array for s in local}):
             raise InternalError(f"kernel {self.name} stores an array twice")
+        self._homes.update(homes)
 
     def home(self, array: str) -> Storage:
         """Where `array` lives in this kernel."""
@@ -85,6 +99,17 @@ class Kernel:
     def barriers(self) -> int:
         """Barriers in the text (not how often they run)."""
         return sum(isinstance(n, Barrier) for s in self.body for n in walk(s))
+
+
+def _local_home(node: object) -> Storage | None:
+    """The storage of what a statement declares: a private array, or what a running pointer points to."""
+    match node:
+        case PrivateArray(name=name, type=ctype, extents=extents):
+            sizes = tuple(Literal(str(e)) for e in extents)
+            return Storage(name, Space.PRIVATE, ctype, sizes, name)
+        case Pointer(name=name, target=target):
+            return Storage(name, Space.POINTER, target.type, (None,), name)
+    return None
 
 
 def ceil_div(value: int, by: int) -> int:

@@ -13,6 +13,7 @@ class Space(Enum):
     VALUE = "value"  # a read-only scalar, passed to the kernel by value
     SHARED = "shared"  # one copy per block
     PRIVATE = "private"  # one copy per thread: a register, or a small local array
+    POINTER = "pointer"  # reached through a running pointer of the kernel
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,176 @@
+"""Arithmetic on expressions, for whoever builds kernels: Python's integers are constants, and constants fold.
+
+before: add(mul(i, 1), add(0, 3))
+after:  i + 3
+"""
+
+from __future__ import annotations
+
+from polytile.ir.expr import BOOL, INT, LLONG, Binary, Call, CType, Expr, Literal, Ternary, Unary
+
+Value = Expr | int
+
+
+def lift(value: Value) -> Expr:
+    """A Python integer as a constant (64 bits where it needs them)."""
+    if isinstance(value, Expr):
+        return value
+    small = -(2**31) < value < 2**31
+    text = str(abs(value)) + ("" if small else "LL")
+    literal = Literal(text, INT if small else LLONG)
+    return literal if value >= 0 else Unary("-", literal, literal.type)
+
+
+def known(value: Value) -> int | None:
+    """The value of a constant integer, else None."""
+    match value:
+        case int():
+            return value
+        case Literal(text=text, type=ctype) if ctype.kind == "int" and text.rstrip("L").isdigit():
+            return int(text.rstrip("L"))
+        case Unary(op="-", operand=operand):
+            inner = known(operand)
+            return None if inner is None else -inner
+    return None
+
+
+def _common(a: Expr, b: Expr) -> CType:
+    """C's usual arithmetic conversions, for the types that kernels use."""
+    floats = [t for t in (a.type, b.type) if t.kind == "float"]
+    return max(floats or [a.type, b.type, INT], key=lambda t: (t.size, not t.signed))
+
+
+def binary(op: str, a: Value, b: Value) -> Expr:
+    """`a op b`, folded where both are known integers."""
+    x, y = known(a), known(b)
+    if x is not None and y is not None and (folded := _fold(op, x, y)) is not None:
+        return lift(folded)
+    left, right = lift(a), lift(b)
+    return Binary(op, left, right, _common(left, right))
+
+
+def _fold(op: str, x: int, y: int) -> int | None:
+    match op:
+        case "+":
+            return x + y
+        case "-":
+            return x - y
+        case "*":
+            return x * y
+        case "/" if y > 0:
+            return x // y if x >= 0 else -(-x // y)
+        case "%" if y > 0:
+            return x % y if x >= 0 else -(-x % y)
+        case "<<" if 0 <= y < 32:
+            return x << y
+        case ">>" if 0 <= y < 32:
+            return x >> y
+        case "&":
+            return x & y
+        case "|":
+            return x | y
+        case "^":
+            return x ^ y
+    return None
+
+
+def add(a: Value, b: Value, *more: Value) -> Expr:
+    """The sum, without zeros."""
+    if more:
+        return add(add(a, b), *more)
+    if known(a) == 0:
+        return lift(b)
+    if known(b) == 0:
+        return lift(a)
+    constant = known(b)
+    if constant is not None and constant < 0 and known(a) is None:
+        return binary("-", a, -constant)
+    return binary("+", a, b)
+
+
+def sub(a: Value, b: Value) -> Expr:
+    """The difference."""
+    constant = known(b)
+    return add(a, -constant) if constant is not None else binary("-", a, b)
+
+
+def mul(a: Value, b: Value) -> Expr:
+    """The product, without ones."""
+    for factor, other in ((a, b), (b, a)):
+        if known(factor) == 0:
+            return lift(0)
+        if known(factor) == 1:
+            return lift(other)
+    return binary("*", a, b)
+
+
+def div(a: Value, b: Value) -> Expr:
+    """C's quotient."""
+    return lift(a) if known(b) == 1 else binary("/", a, b)
+
+
+def mod(a: Value, b: Value) -> Expr:
+    """C's remainder."""
+    return lift(0) if known(b) == 1 else binary("%", a, b)
+
+
+def compare(op: str, a: Value, b: Value) -> Expr:
+    """`a op b` as a predicate; a constant where both are known."""
+    x, y = known(a), known(b)
+    if x is not None and y is not None:
+        holds = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[op]
+        return Literal(str(int(holds)), BOOL)
+    return Binary(op, lift(a), lift(b), BOOL)
+
+
+def both(*conditions: Expr) -> Expr:
+    """All of them, without branches: every one is evaluated."""
+    rest = [c for c in conditions if known(c) != 1]
+    if any(known(c) == 0 for c in rest):
+        return Literal("0", BOOL)
+    return _chain("&", rest) if rest else Literal("1", BOOL)
+
+
+def either(*conditions: Expr) -> Expr:
+    """One of them, without branches: every one is evaluated."""
+    rest = [c for c in conditions if known(c) != 0]
+    if any(known(c) == 1 for c in rest):
+        return Literal("1", BOOL)
+    return _chain("|", rest) if rest else Literal("0", BOOL)
+
+
+def _chain(op: str, conditions: list[Expr]) -> Expr:
+    total = conditions[0]
+    for condition in conditions[1:]:
+        total = Binary(op, total, condition, BOOL)
+    return total
+
+
+def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """One of two values, both of which may be computed."""
+    holds = known(condition)
+    if holds is not None:
+        return then if holds else otherwise
+    return Ternary(condition, then, otherwise, _common(then, otherwise))
+
+
+def least(a: Value, b: Value) -> Expr:
+    """The smaller of two integers."""
+    x, y = known(a), known(b)
+    return lift(min(x, y)) if x is not None and y is not None else _extreme("min", a, b)
+
+
+def most(a: Value, b: Value) -> Expr:
+    """The larger of two integers."""
+    x, y = known(a), known(b)
+    return lift(max(x, y)) if x is not None and y is not None else _extreme("max", a, b)
+
+
+def _extreme(function: str, a: Value, b: Value) -> Expr:
+    left, right = lift(a), lift(b)
+    return Call(function, (left, right), _common(left, right))
+
+
+def fma(a: Expr, b: Expr, c: Expr) -> Expr:
+    """`a * b + c`, rounded once, in the type of `c`."""
+    return Call("fmaf" if c.type.size == 4 else "fma", (a, b, c), c.type)

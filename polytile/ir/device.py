@@ -1,0 +1,280 @@
+"""What kernels can do beyond C: vector accesses, running pointers, registers, shuffles, asynchronous copies, split
+barriers, tensor cores.
+
+Nodes of ir/expr.py that only kernels hold. Each is checked when it is built; what needs the whole kernel is checked by
+ir/check_kernel.py. Everything that waits says which dependence it keeps (`reason`), for the reader of the code.
+
+Names of arrays are as in `Access`: a parameter, a shared or private array, or a running pointer (one subscript, in
+elements from where it points).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field as _field
+
+from polytile.diagnostics import NOWHERE, InternalError, Location
+from polytile.ir.expr import DOUBLE, Access, CType, Expr, Literal, Name, Stmt
+
+BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
+CACHES = ("", "read-only", "streaming", "l2")  # hints: none, ld.global.nc, evict first, cached in L2 alone
+SHUFFLES = ("up", "down", "xor", "from")
+REDUCTIONS = ("+", "*", "min", "max", "&", "|", "^")
+VECTOR_BYTES = (8, 16)
+COPY_BYTES = (4, 8, 16)
+WARP = 32
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise InternalError unless `holds`: whoever builds kernels made a mistake."""
+    if not holds:
+        raise InternalError(message)
+
+
+# Values -------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Shuffle(Expr):
+    """The `value` of another lane of the warp, all lanes taking part, in segments of `width` lanes.
+
+    `up` takes from the lane that is `by` below, `down` from `by` above, `xor` from the lane with these bits changed,
+    `from` from lane `by` of the segment. At a segment's end it is one's own value.
+    """
+
+    kind: str
+    value: Expr
+    by: Expr
+    width: int = WARP
+
+    def __post_init__(self) -> None:
+        require(self.kind in SHUFFLES, f"unknown shuffle: {self.kind}")
+        require(self.width in (2, 4, 8, 16, 32), f"a shuffle of segments of {self.width} lanes")
+        require(self.value.type.size in (4, 8), f"a shuffle of {self.value.type}")
+
+    @property
+    def type(self) -> CType:
+        return self.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class WarpReduce(Expr):
+    """The combination of `value` over all lanes of the warp, the same in each, always in the same order."""
+
+    op: str
+    value: Expr
+
+    def __post_init__(self) -> None:
+        require(self.op in REDUCTIONS, f"unknown reduction: {self.op}")
+
+    @property
+    def type(self) -> CType:
+        return self.value.type
+
+
+# Names --------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class PrivateArray(Stmt):
+    """`type name[extents];` of one thread: registers, where all subscripts are constants after unrolling. With a
+    `value`, every element starts with it."""
+
+    name: str
+    type: CType
+    extents: tuple[int, ...]
+    value: Literal | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        require(bool(self.extents) and min(self.extents) > 0, f"{self.name}: a private array of extents {self.extents}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer(Stmt):
+    """`type *name = &target;`: a running pointer, for 64-bit addresses that are computed once.
+
+    before: ... A[(long long)(i + k) * m + j] ...
+    after:  const double *a = &A[(long long)i * m + j]; ... a[k * m] ...
+    """
+
+    name: str
+    target: Access
+    const: bool = False
+    location: Location = _field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Advance(Stmt):
+    """`pointer += by;`, in elements."""
+
+    pointer: str
+    by: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate(Stmt):
+    """The roles of the names move on: afterwards each stands for what the next one stood for, the last for the first.
+
+    All are private arrays, or names, of one type. Unrolling makes the moves vanish (codegen/passes/unroll.py).
+    """
+
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        require(len(set(self.names)) == len(self.names) > 1, f"a rotation of {self.names}")
+
+
+# Memory -------------------------------------------------------------------------------------------
+def _check_vector(values: Sequence[Expr], memory: Access, cache: str, what: str) -> None:
+    size = len(values) * memory.type.size
+    require(cache in CACHES, f"unknown cache hint: {cache}")
+    require(len(values) == 1 or size in VECTOR_BYTES, f"a vector {what} of {len(values)} x {memory.type}")
+
+
+@dataclass(frozen=True, slots=True)
+class Load(Stmt):
+    """`targets` take consecutive elements from `source` on, in one access: aligned, where they are several.
+
+    With a `guard` the access happens only where it holds; elsewhere the targets become 0.
+    """
+
+    targets: tuple[Access | Name, ...]
+    source: Access
+    cache: str = ""
+    guard: Expr | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_vector(self.targets, self.source, self.cache, "load")
+
+
+@dataclass(frozen=True, slots=True)
+class Store(Stmt):
+    """Consecutive elements from `target` on become `values`, in one access; nothing where the `guard` does not hold."""
+
+    target: Access
+    values: tuple[Expr, ...]
+    cache: str = ""
+    guard: Expr | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        _check_vector(self.values, self.target, self.cache, "store")
+        require(self.cache != "read-only", "a store through the read-only path")
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic(Stmt):
+    """`target op= value`, indivisibly; the old value goes to `old`."""
+
+    op: str
+    target: Access
+    value: Expr
+    old: Name | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        require(self.op in ("+", "min", "max", "&", "|", "^"), f"unknown atomic operation: {self.op}")
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncCopy(Stmt):
+    """`elements` of global memory from `source` on go to shared memory from `target` on, some time before the
+    `WaitCopies` that covers them; zeros where the `guard` does not hold (`source` is not read then).
+
+    Nobody may read or write the target meanwhile. Another thread sees them behind that wait and a barrier.
+    """
+
+    target: Access
+    source: Access
+    elements: int = 1
+    guard: Expr | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        size = self.elements * self.source.type.size
+        require(self.target.type == self.source.type, "an asynchronous copy between types")
+        require(size in COPY_BYTES, f"an asynchronous copy of {size} bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class CommitCopies(Stmt):
+    """The thread's copies since the last commit become a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCopies(Stmt):
+    """Until at most `pending` of the thread's latest groups are on their way."""
+
+    pending: int
+    reason: str
+
+    def __post_init__(self) -> None:
+        require(self.pending >= 0, "a wait for copies to come")
+
+
+# Order --------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class InitBarrier(Stmt):
+    """A split barrier that `arrivals` arrivals complete; one thread does this, and a barrier follows."""
+
+    barrier: Access
+    arrivals: int
+
+    def __post_init__(self) -> None:
+        require(self.arrivals > 0, "a split barrier without arrivals")
+        require(self.barrier.type == BARRIER_TYPE, f"{self.barrier.array} holds no split barriers")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrive(Stmt):
+    """What the thread did before is done for whoever waits for this phase; the thread goes on."""
+
+    barrier: Access
+    reason: str
+
+    def __post_init__(self) -> None:
+        require(self.barrier.type == BARRIER_TYPE, f"{self.barrier.array} holds no split barriers")
+
+
+@dataclass(frozen=True, slots=True)
+class Await(Stmt):
+    """Until the phase of this parity (0 first, then alternating) is complete."""
+
+    barrier: Access
+    parity: Expr
+    reason: str
+
+    def __post_init__(self) -> None:
+        require(self.barrier.type == BARRIER_TYPE, f"{self.barrier.array} holds no split barriers")
+
+
+@dataclass(frozen=True, slots=True)
+class Leave(Stmt):
+    """The thread ends; all threads of its block do so together."""
+
+    reason: str
+
+
+# Tensor cores -------------------------------------------------------------------------------------
+FRAGMENTS = {"m16n8k8": (4, 4, 2), "m16n8k4": (4, 2, 1)}  # registers of a lane: of d, of a, of b
+
+
+@dataclass(frozen=True, slots=True)
+class MultiplyAccumulate(Stmt):
+    """`d += a * b` of double matrices, by a whole warp; each lane holds its registers of the fragments.
+
+    Lane l = 4 g + t holds, of the 16 x 8 matrix d, rows g, g, g + 8, g + 8 at columns 2 t, 2 t + 1, 2 t, 2 t + 1; of
+    the 16 x k matrix a, at columns t and t + 4 (k = 8), rows g and g + 8 of the first, then of the second; of the k x 8
+    matrix b, rows t and t + 4 of column g (PTX ISA, mma for .f64).
+    """
+
+    shape: str
+    d: tuple[Access, ...]
+    a: tuple[Access, ...]
+    b: tuple[Access, ...]
+    location: Location = _field(default=NOWHERE, compare=False)
+
+    def __post_init__(self) -> None:
+        require(self.shape in FRAGMENTS, f"unknown shape of a matrix product: {self.shape}")
+        found = len(self.d), len(self.a), len(self.b)
+        require(found == FRAGMENTS[self.shape], f"{self.shape} takes {FRAGMENTS[self.shape]} registers, not {found}")
+        require(all(r.type == DOUBLE for r in (*self.d, *self.a, *self.b)), "a matrix product of doubles")
