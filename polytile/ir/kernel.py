@@ -1,7 +1,7 @@
 """Kernels: statement trees with barriers, and everything a printer needs to know about where names live.
 
-The body uses the nodes of ir/expr.py, of ir/device.py and the two below. Accesses name arrays of the Scop; `storage` says
-where each of them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
+The body uses the nodes of ir/expr.py, of ir/device.py and the two below. Accesses name arrays of the Scop; `storage`
+says where each of them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Kernel:
     """One CUDA kernel.
 
     `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping. `min_blocks` asks for
-    that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for). All blocks
-    of a `cooperative` kernel run at once; those of a cluster of `cluster` share their multiprocessors' memory.
+    that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for). All
+    blocks of a `cooperative` kernel run at once; those of a cluster of `cluster` share their multiprocessors' memory.
     """
 
     name: str
