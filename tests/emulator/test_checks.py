@@ -86,6 +86,7 @@ UNDEFINED = {
     "negate_overflow": ("negate", "-(-2147483648) does not fit in 'int'"),
     "shift_32": ("shift", "a shift of 1 ('int') by 32"),
     "to_int_too_large": ("to_int", "3e+09 does not fit in 'int'"),
+    "in_a_header": ("in_a_header", "-2147483648 + -2147483648 does not fit in 'int'"),
     "rest_of_nothing": ("rest", "7 / 0 divides by zero"),
     "rest_too_large": ("rest", "-2147483648 / -1 does not fit"),
 }

@@ -279,6 +279,16 @@ def test_traces_longer_than_what_is_kept(run: Run) -> None:
     assert counts.kernels[0].barriers == -(-n // (2 * m))
 
 
+def test_lanes_that_wait_for_some_of_the_others(run: Run) -> None:
+    """What comes after the condition waits for the lanes that meet inside it, though these wait for each other."""
+    n = 2000
+    counts = run("halves", np.zeros(96), np.zeros(64), x=64, n=n, m=32)
+    before, met, after = counts.of("in")
+    assert costs(before) == (n, 16 * n, 4 * n)
+    assert costs(met) == (n, 16 * n, n)
+    assert costs(after) == (2 * n, 64 * n, 2 * n)
+
+
 def test_functions_that_are_called(run: Run) -> None:
     n, m = 3, 6
     counts = run("calling", np.zeros(32), np.zeros(32), n=n, m=m)

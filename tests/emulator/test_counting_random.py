@@ -20,7 +20,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 
-PROGRAMS = 60
+PROGRAMS = 40
 THREADS = 80
 ELEMENTS = 997
 # A lane that returns leaves its sum, so that no load of its is in vain.

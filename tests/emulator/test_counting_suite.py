@@ -223,3 +223,29 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_count_needs_a_run_in_the_emulator(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(SUITE / "gemm.c"), "--count", *more]) == 2
     assert "--validate --on emulator --count" in capsys.readouterr().err
+
+
+SERIAL = """double f(double x, int n)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        x = 0.5 * x + i;
+#pragma endscop
+    return x;
+}
+"""
+
+
+def test_what_stays_sequential_has_no_counts() -> None:
+    (scop,) = polytile.compile(SERIAL).scops
+    assert scop.program is None
+    assert scop.count() is None
+
+
+def test_checks_and_counts_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both = ["--validate", "--on", "emulator", "--count", "--sanitize", "race", "--seed", "1", "--json"]
+    assert main([str(SUITE / "jacobi-1d.c"), "-o", str(tmp_path), *both]) == 0
+    checked, counted = json.loads(capsys.readouterr().out)["validations"]
+    assert (checked["where"], counted["where"]) == ("the emulator (race)", "the emulator (counting)")
+    assert "counts" not in checked
+    assert [k["launches"] for k in counted["counts"]["kernels"]] == [counted["parameters"]["tsteps"]] * 2

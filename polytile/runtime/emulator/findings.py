@@ -92,7 +92,7 @@ class Reader:
         check = CHECKS[record.check]
         described = _Described(record, sites, self.text, self.lines)
         places = tuple(dict.fromkeys(described.places()))
-        locations = (self.lines.get(place.line) for place in places)
+        locations = (described.location(place) for place in places)
         location = next((found for found in locations if found is not None), None)
         kinds = tuple(side.kind for side in record.sides)
         about = (check, described.array(), kinds, bytes(record.text), places)
@@ -138,10 +138,15 @@ class _Described:
     lines: Mapping[int, Location]
 
     def places(self) -> list[Place]:
-        if self.record.line:
-            return [Place(self.record.file.decode(errors="replace"), self.record.line)]
+        stated = Place(self.record.file.decode(errors="replace"), self.record.line)
+        if stated.is_kernel:
+            return [stated]
         found = (self.sites.place(side.site) for side in self.record.sides if side.kind >= 0)
         return [place for place in found if place is not None]
+
+    def location(self, place: Place | None) -> Location | None:
+        """Where a line of the .cu comes from."""
+        return self.lines.get(place.line) if place is not None and place.is_kernel else None
 
     def message(self) -> str:
         record = self.record
@@ -169,8 +174,7 @@ class _Described:
 
     def _other(self) -> str:
         first, second = self.record.sides
-        place = self.sites.place(second.site)
-        location = self.lines.get(place.line) if place else None
+        location = self.location(self.sites.place(second.site))
         at = f" at {location.short}" if location else ""
         did = f"{_thread(second)} {_DOES[_KINDS[second.kind]]}{at}"
         if tuple(first.block) != tuple(second.block):

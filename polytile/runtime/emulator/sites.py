@@ -30,6 +30,11 @@ class Place:
     file: str
     line: int
 
+    @property
+    def is_kernel(self) -> bool:
+        """Whether this is a .cu, not a header."""
+        return self.file.endswith(".cu")
+
     def __str__(self) -> str:
         return f"{Path(self.file).name}:{self.line}"
 
@@ -92,15 +97,17 @@ def _run_tool(name: str, arguments: list[str]) -> str:
 
 
 def _look_up(library: Path, offsets: list[int]) -> dict[int, Place]:
-    """One call of addr2line: the innermost line that is not in the emulator's own headers."""
+    """One call of addr2line: the innermost line of a .cu, else one that is not in the emulator's own headers."""
     output = _run_tool("addr2line", ["-a", "-i", "-e", str(library), *(hex(offset) for offset in offsets)])
     found: dict[int, Place] = {}
     current = -1
     for line in output.splitlines():
         if line.startswith("0x"):
             current = int(line, 16)
-        elif current not in found and (match := _PLACE.match(line)) and not line.startswith((_OWN_FOLDER, "??")):
-            found[current] = Place(match["file"], int(match["line"]))
+        elif (match := _PLACE.match(line)) and not line.startswith((_OWN_FOLDER, "??")):
+            place = Place(match["file"], int(match["line"]))
+            if current not in found or (place.is_kernel and not found[current].is_kernel):
+                found[current] = place
     return found
 
 

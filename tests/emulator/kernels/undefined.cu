@@ -32,3 +32,7 @@ __global__ void to_int(int *out, double a) { out[0] = static_cast<int>(a); }    
 RUN(to_int_too_large) { return launch(1, 1, 0, to_int, Device<int>(1), 3e9); }
 RUN(to_int_fits) { return launch(1, 1, 0, to_int, Device<int>(1), -2e9); }
 
+
+// What goes wrong inside a header is reported where the kernel calls it.
+__global__ void in_a_header(int *out, int a) { out[0] = twice(a); }    // undefined in_a_header
+RUN(in_a_header) { return launch(1, 1, 0, in_a_header, Device<int>(1), -2147483647 - 1); }
