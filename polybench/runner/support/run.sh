@@ -4,6 +4,7 @@
 # PARALLEL: programs at a time (1): their sequential references run side by side, the GPU serves one of them at a time.
 # POLYTILE_WIDE_SECONDS: a sequential reference that takes longer (300) is not run again in long double; the tolerance is
 # then a guess from the sizes, not the measured rounding error.
+# CHECK: tools of compute-sanitizer ("memcheck racecheck"), under each of which every program runs first.
 cd "$(dirname "$0")" || exit 4
 
 # Run one program, whose folder has a file `head` with the beginning of its line.
@@ -22,7 +23,17 @@ if [ "$1" = --one ]; then
             esac
             tail="\"error\": \"$reason\""
         fi
-        [ -f "$folder/seconds" ] && tail="\"nvcc_s\": $(cat "$folder/seconds"), $tail"
+        for tool in $CHECK; do
+        [ -x "$folder/driver" ] || break
+        timeout -k 5 "${TIMEOUT:-1800}" "${SANITIZER:-compute-sanitizer}" --tool "$tool" --error-exitcode 86 \
+            "$folder/driver" >"$folder/$tool.log" 2>&1
+        case $? in
+            0) tail="\"$tool\": \"clean\", $tail" ;;
+            86) tail="\"error\": \"$tool found something: see $tool.log in its folder\"" ;;
+            *) tail="\"error\": \"$tool did not end well: see $tool.log in its folder\"" ;;
+        esac
+    done
+    [ -f "$folder/seconds" ] && tail="\"nvcc_s\": $(cat "$folder/seconds"), $tail"
     fi
     printf "%s, %s}\n" "$(cat "$2")" "$tail" | tee -a results.jsonl
     case $tail in *'"error"'*) exit 1 ;; esac

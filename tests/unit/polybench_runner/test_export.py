@@ -89,6 +89,25 @@ def test_a_driver_that_fails_is_a_failed_row(exported: Path, driver: str, reason
     assert any(part in row["error"] for part in reason.split("|"))
 
 
+@needs_make
+@pytest.mark.parametrize(
+    ("status", "expected"), [(0, "clean"), (86, "memcheck found something"), (1, "memcheck did not end well")]
+)
+def test_programs_run_under_the_tools_of_compute_sanitizer(
+    exported: Path, monkeypatch: pytest.MonkeyPatch, status: int, expected: str
+) -> None:
+    tool = exported.parent / "sanitizer"
+    tool.write_text(f'#!/bin/sh\necho "$@"\nexit {status}\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("CHECK", "memcheck")
+    monkeypatch.setenv("SANITIZER", str(tool))
+    finished = run_script(exported, f"echo '{MEASURED}'")
+    (row,) = read(exported / "results.jsonl")
+    assert expected in row["memcheck" if status == 0 else "error"]
+    assert finished.returncode == (0 if status == 0 else 1)
+    assert "--tool memcheck" in (exported / FOLDER / "memcheck.log").read_text()
+
+
 def test_a_missing_nvcc(exported: Path) -> None:
     environment = {**os.environ, "NVCC": "no-such-nvcc"}
     finished = subprocess.run(
