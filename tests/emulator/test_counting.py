@@ -284,8 +284,8 @@ def test_lanes_that_wait_for_some_of_the_others(run: Run) -> None:
     n = 2000
     counts = run("halves", np.zeros(96), np.zeros(64), x=64, n=n, m=32)
     before, met, after = counts.of("in")
-    assert costs(before) == (n, 16 * n, 4 * n)
-    assert costs(met) == (n, 16 * n, n)
+    assert costs(before) == (2 * n, 32 * n, 8 * n)
+    assert costs(met) == (2 * n, 32 * n, 2 * n)
     assert costs(after) == (2 * n, 64 * n, 2 * n)
 
 

@@ -215,15 +215,15 @@ extern "C" __global__ void longer(const double *in, double *out, int n, int m)
 }
 HOST(longer)
 
-// The lower half of the warp meets in each iteration, the upper one goes on.
+// The upper half of a warp meets in each iteration, the lower one goes on.
 extern "C" __global__ void halves(const double *in, double *out, int n, int m)
 {
     const int t = threadIdx.x;
     double sum = 0;
     for (int k = 0; k < n; ++k) {
-        if (t < 16) {
+        if (t % 32 >= 16) {
             sum += in[t];
-            __syncwarp(0xffffu);
+            __syncwarp(0xffff0000u);
             sum += in[k % m];
         }
         sum += in[64 + k % m];
