@@ -9,7 +9,7 @@ from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.forms import JUMPING_TEXTS
 from polytile.fuzz.generate import program
 from polytile.fuzz.sizes import draw_sizes
-from polytile.fuzz.tree import Apply, DataCompare, Program, walk
+from polytile.fuzz.tree import Apply, DataCompare, Name, Program, walk
 from polytile.options import MAX_OPERATIONS, SCHEDULES, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
@@ -91,7 +91,8 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
     sizes = draw_sizes(draw, drawn)
     choices = _choices(draw, drawn)
     if sizes and draw.chance(8):
-        known = [n for n in ("n", "m") if n not in dict(drawn.fixed)]
+        used = {n.name for n in walk(drawn.functions) if isinstance(n, Name)}
+        known = [n for n in ("n", "m") if n in used and n not in dict(drawn.fixed)]
         sizes = sizes[-1:]
         choices = replace(choices, parameters=tuple((n, sizes[0][n]) for n in known[:1]))
     strategies = SCHEDULES if draw.chance(8) else (draw.one_of(SCHEDULES),)

@@ -184,8 +184,6 @@ class ExpressionWriter:
         if at.iterators and draw.chance(8):
             index = Position(Remainder(self.index(at), 8) if wanted == "i" else Name(draw.one_of(at.iterators)))
             return index if wanted == "i" else Apply("0.125 * {0}" if wanted == "f" else "(unsigned){0}", (index,))
-        if wanted == "f" and draw.chance(20) and (row := self.row(at)) is not None:
-            return row
         return self.read(at, wanted) or Literal(draw.one_of(LITERALS[wanted]))
 
     def read(self, at: Context, wanted: str, usable: Callable[[Array], bool] = lambda _: True) -> Element | None:

@@ -25,7 +25,6 @@ SMOOTH: tuple[Form, ...] = (
     ("(-{0})", "f"),
     ("(float){0}", "f"),
     ("mix({0}, {1})", "ff"),
-    ("bend({0})", "f"),
     ("half({0})", "f"),
     ("nested({0})", "f"),
     ("0.125 * ({0} % 64)", "i"),
@@ -79,6 +78,9 @@ UNSIGNED: tuple[Form, ...] = (
 FORMS = {"f": SMOOTH, "i": SIGNED, "u": UNSIGNED}
 JUMPS = {"f": JUMPING, "i": JUMPING_SIGNED, "u": ()}
 JUMPING_TEXTS = frozenset(text for forms in JUMPS.values() for text, _ in forms)
+
+# Calls of functions with several statements, which polytile inlines where they are always evaluated.
+WHOLE_CALLS: tuple[Form, ...] = (("bend({0})", "f"), ("0.5 * bend({0})", "f"))
 
 # What may be added to a running sum: bounded whatever the argument, if it is not an input.
 SUMMANDS = {

@@ -57,7 +57,7 @@ def _array(draw: Draw, name: str) -> Array:
     if rank == 1:
         form = draw.pick("vla", "vla", "pointer", "restrict", "restrict", "static", "own")
     else:
-        form = draw.pick("vla", "vla", "vla", "pointer", "flat", "static", "own")
+        form = draw.pick("vla", "vla", "vla", "pointer", "flat" if rank == 2 else "vla", "static", "own")
     if form == "own" and ctype == "struct cell":
         form = "vla"
     return Array(name, ctype, rank, form, written=not draw.chance(3))

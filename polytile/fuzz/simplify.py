@@ -13,6 +13,7 @@ from polytile.fuzz.forms import (
     INPUT_SUMMANDS,
     JUMPS,
     SUMMANDS,
+    WHOLE_CALLS,
 )
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.tree import (
@@ -47,7 +48,7 @@ from polytile.fuzz.tree import (
 )
 
 _FIXED_LENGTH = ("arguments", "subscripts", "arrays")
-_TABLES = (FORMS, JUMPS, SUMMANDS, INPUT_SUMMANDS, FACTORS)
+_TABLES = (FORMS, {"f": WHOLE_CALLS}, JUMPS, SUMMANDS, INPUT_SUMMANDS, FACTORS)
 _KINDS = {text: (result, kinds) for table in _TABLES for result, forms in table.items() for text, kinds in forms}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polytile.fuzz.expressions import Context, ExpressionWriter, fields_of
-from polytile.fuzz.forms import FACTORS, INPUT_SUMMANDS, SUMMANDS, UNSIGNED
+from polytile.fuzz.forms import FACTORS, INPUT_SUMMANDS, SUMMANDS, UNSIGNED, WHOLE_CALLS
 from polytile.fuzz.helpers import SWEEP_FUNCTIONS
 from polytile.fuzz.ranges import below
 from polytile.fuzz.tree import (
@@ -125,7 +125,7 @@ class StatementWriter(ExpressionWriter):
 
     def assign(self, at: Context) -> Assign:
         target, wanted = self.target(at)
-        value = self.value(at, wanted)
+        value = self.called(at) if wanted == "f" and self.draw.chance(12) else self.value(at, wanted)
         if self.draw.chance(5) and wanted == "f":
             value = Apply("0.5 * ({0} + {1})", (target, value))
         if self.draw.chance(20):
@@ -133,6 +133,11 @@ class StatementWriter(ExpressionWriter):
             if second == wanted and other.array != target.array:  # C does not order two writes of one element
                 return Assign((other, target), value)
         return Assign((target,), value)
+
+    def called(self, at: Context) -> Value:
+        """A call of a function that is more than an expression."""
+        row = self.row(at) if self.draw.chance(2) else None
+        return row or self.apply(WHOLE_CALLS, at, 2)
 
     def update(self, at: Context) -> Update:
         """`target op= value`, with the target often the same for all iterations of some loop: a reduction."""
