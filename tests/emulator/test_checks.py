@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,7 +87,7 @@ UNDEFINED = {
     "negate_overflow": ("negate", "-(-2147483648) does not fit in 'int'"),
     "shift_32": ("shift", "a shift of 1 ('int') by 32"),
     "to_int_too_large": ("to_int", "3e+09 does not fit in 'int'"),
-    "in_a_header": ("in_a_header", "-2147483648 + -2147483648 does not fit in 'int'"),
+    "in_a_header": ("in_a_header", "-2147483648 - 1 does not fit in 'int'"),
     "rest_of_nothing": ("rest", "7 / 0 divides by zero"),
     "rest_too_large": ("rest", "-2147483648 / -1 does not fit"),
 }
@@ -226,3 +227,42 @@ def test_atomic_builtins_are_atomic(compiler: None, tmp_path: Path) -> None:
     library = EmulatorLibrary.open(path)
     assert library.function("run")() == 64
     assert Reader(library, ATOMIC_BUILTINS).read() == ()
+
+
+UNWRITTEN_LOCAL = """
+#include <cuda_runtime.h>
+__global__ void local(int *out, int n) {
+  int mine[4];
+  for (int i = 0; i < n; ++i) mine[i] = i;
+  out[0] = mine[n];
+}
+extern "C" int run() {
+  int *out, value = 0;
+  cudaMalloc(&out, 4);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = config.blockDim = 1;
+  cudaLaunchKernelEx(&config, local, out, 3);
+  cudaMemcpy(&value, out, 4, cudaMemcpyDeviceToHost);
+  cudaFree(out);
+  return value;
+}
+"""
+
+
+def test_local_arrays_begin_with_a_pattern(compiler: None, tmp_path: Path) -> None:
+    path = compile_shared(UNWRITTEN_LOCAL, tmp_path / "local.so", instrumentation=checked(["uninitialised"]))
+    assert EmulatorLibrary.open(path).function("run")() & 0xFFFFFFFF == 0xFEFEFEFE
+
+
+def test_findings_without_binutils(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = KERNELS / "races.cu"
+    path = compile_shared(source, tmp_path / "races.so", instrumentation=checked(["race"]))
+    monkeypatch.setattr("polytile.runtime.emulator.sites.shutil.which", lambda name: None)
+    library = EmulatorLibrary.open(path)
+    assert library.function("run_handed_on_too_early")() == 0
+    (finding,) = Reader(library, source.read_text()).read()
+    assert re.fullmatch(
+        r"polytile: error: race: a kernel: thread \(2,0,0\) of block \(0,0,0\) reads element \d of shared memory, "
+        r"which thread \(0,0,0\) of block \(0,0,0\) writes, with no barrier between them",
+        finding.diagnostic.render(),
+    )

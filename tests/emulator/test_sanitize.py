@@ -155,3 +155,29 @@ def test_benchmark_programs_are_clean(capsys: pytest.CaptureFixture[str]) -> Non
 def test_the_runner_checks_in_the_emulator_only(capsys: pytest.CaptureFixture[str]) -> None:
     assert runner.main(["run", "gemm", "--on", "cpu", "--sanitize", "race"]) == EXIT_USAGE
     assert "--sanitize needs --on emulator" in capsys.readouterr().err
+
+
+SEVERAL = """void several(int n, int A[n], int B[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        A[i] = i;
+#pragma endscop
+#pragma scop
+    for (int i = 0; i < n; i++)
+        B[i] = i * 1000000000;
+#pragma endscop
+}
+"""
+
+
+def test_lines_in_a_file_with_several_scops() -> None:
+    program = polytile.compile(SEVERAL, name="several.c")
+    first, second = program.scops
+    assert first.validate(on="emulator", seed=1, sanitize="undefined", unit=program.unit)
+    with pytest.raises(FindingsError) as caught:
+        second.validate(on="emulator", seed=1, sanitize="undefined", unit=program.unit)
+    (finding,) = caught.value.findings
+    assert finding.location is not None and finding.location.line == 9
+    number = int(finding.message.rpartition("(several_kernel.cu:")[2].split(")")[0])
+    assert "1000000000" in program.cuda.splitlines()[number - 1]

@@ -4,7 +4,8 @@
 the user's own C. Results are those of sequential C compiled with `-ffp-contract=off`, bit for bit, wherever the kernel
 computes in the same order.
 
-Kernels run in the calling process: one that writes out of bounds may end it. A kernel whose threads can never all go on
+Kernels run in the calling process: one that writes out of bounds may end it, unless the library was built to be checked
+(`instrument.checked`), when that and more becomes a `findings.Finding`. A kernel whose threads can never all go on
 (a divergent barrier, a shuffle whose lanes do not come) is reported on standard error and by `EmulatorLibrary.message`,
 and its launch fails. Blocks run one after another, so kernels whose blocks wait for each other are refused at launch
 when they say so (cooperative launches, clusters). Environment: POLYTILE_EMULATOR_MEMORY_BYTES limits the device memory,

@@ -167,7 +167,8 @@ class _Described:
         side = self.record.sides[0]
         if side.kind < 0:
             return "host code"
-        return f"kernel {self._kernel()}: {_thread(side)}"
+        name = self._kernel()
+        return f"{f'kernel {name}' if name else 'a kernel'}: {_thread(side)}"
 
     def _does(self) -> str:
         return _DOES[_KINDS[self.record.sides[0].kind]]
@@ -183,21 +184,21 @@ class _Described:
 
     def _kernel(self) -> str:
         symbol = self.sites.function(self.record.kernel)
-        return short_name(symbol.name) if symbol else "?"
+        return short_name(symbol.name) if symbol else ""
 
     def array(self) -> str:
         """The name of the array in the .cu, as far as it is known."""
         memory = _MEMORIES[self.record.memory]
         if memory in ("shared", "variable"):
             symbol = self.sites.variable(self.record.variable + self.record.offset)
-            if symbol is None or _DYNAMIC.match(symbol.name):
-                return "dynamic shared memory"
-            return symbol.name
-        names = parameter_names(self.text, self._kernel()) if self.record.kernel else ()
+            if symbol is None:
+                return "shared memory"
+            return "dynamic shared memory" if _DYNAMIC.match(symbol.name) else symbol.name
+        names = parameter_names(self.text, self._kernel()) if self._kernel() else ()
         parameter = int(self.record.parameter)
         if 0 <= parameter < len(names):
             return names[parameter]
-        return f"an array of {self.record.size} bytes"
+        return f"a device array of {self.record.size} bytes"
 
     def _start(self) -> int:
         """Where the accessed byte is in its array."""

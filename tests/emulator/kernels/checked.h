@@ -26,7 +26,7 @@ struct Device {
   T *data = nullptr;
 };
 
-__device__ __forceinline__ int twice(int a) { return a + a; }
+__device__ __forceinline__ int before(int a) { return a - 1; }
 
 // The host function `run_NAME`, which returns what the launch returned.
 #define RUN(name) extern "C" int run_##name()

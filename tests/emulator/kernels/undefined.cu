@@ -34,5 +34,5 @@ RUN(to_int_fits) { return launch(1, 1, 0, to_int, Device<int>(1), -2e9); }
 
 
 // What goes wrong inside a header is reported where the kernel calls it.
-__global__ void in_a_header(int *out, int a) { out[0] = twice(a); }    // undefined in_a_header
+__global__ void in_a_header(int *out, int a) { out[0] = before(a); }    // undefined in_a_header
 RUN(in_a_header) { return launch(1, 1, 0, in_a_header, Device<int>(1), -2147483647 - 1); }
