@@ -6,9 +6,12 @@ after:  i + 3
 
 from __future__ import annotations
 
+import re
+
 from polytile.ir.expr import BOOL, INT, LLONG, Binary, Call, CType, Expr, Literal, Ternary, Unary
 
 Value = Expr | int
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)L*")
 
 
 def lift(value: Value) -> Expr:
@@ -26,7 +29,7 @@ def known(value: Value) -> int | None:
     match value:
         case int():
             return value
-        case Literal(text=text, type=ctype) if ctype.kind == "int" and text.rstrip("L").isdigit():
+        case Literal(text=text, type=ctype) if ctype.kind == "int" and _DECIMAL.fullmatch(text):
             return int(text.rstrip("L"))
         case Unary(op="-", operand=operand):
             inner = known(operand)
