@@ -7,15 +7,18 @@ after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import prod
 from typing import Any
 
+from polytile.codegen.device_functions import features, functions
+from polytile.codegen.device_text import DeviceText
+from polytile.codegen.dialects import CUDA, Dialect
 from polytile.codegen.entry import print_entry
 from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
+from polytile.codegen.layout import indented, wrapped
 from polytile.codegen.locate import LocatedText, Marks
 from polytile.codegen.shared import brackets, shared_declarations
 from polytile.codegen.spelling import identifier, to_cpp
-from polytile.codegen.statements import StatementPrinter, comment, indented, reads, wrapped
+from polytile.codegen.statements import StatementPrinter, comment, reads
 from polytile.codegen.templating import render
 from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
 from polytile.ir.host import HostProgram
@@ -23,9 +26,17 @@ from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 
 
-def print_kernels(program: HostProgram) -> str:
-    """Device code alone, without any header: what the run-time compiler takes."""
-    return render("kernels.cu.j2", helpers=_helpers([program]), program=_device_part(program)).rstrip() + "\n"
+def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
+    """Device code alone, without any header but those that it needs: what the run-time compiler takes."""
+    text = render(
+        "kernels.cu.j2",
+        headers=[*([dialect.header] if dialect.header else []), *_headers([program], dialect)],
+        helpers=_helpers([program]),
+        functions=functions(program.kernels),
+        dialect=dialect,
+        program=_device_part(program, dialect=dialect),
+    )
+    return text.rstrip() + "\n"
 
 
 def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> str:
@@ -43,19 +54,27 @@ def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence
         "unit.cu.j2",
         title=[line for text in title for line in comment(text)],
         header=header,
+        headers=_headers(programs, CUDA),
         helpers=_helpers(programs),
+        functions=functions(k for p in programs for k in p.kernels),
+        dialect=CUDA,
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
     )
     return marks.read(text)
 
 
-def _device_part(program: HostProgram, marks: Marks | None = None) -> dict[str, Any]:
+def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
+    grid = any("grid" in features(k) for p in programs for k in p.kernels)
+    return [dialect.grid_header] if grid else []
+
+
+def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dialect = CUDA) -> dict[str, Any]:
     """Own types live in a namespace: CUDA has a `double2` of its own, and two SCoPs may differ in theirs."""
     return {
         "namespace": f"{program.name}_types" if program.definitions.strip() else "",
         "definitions": to_cpp(program.definitions.strip()),
-        "kernels": [print_kernel(k, marks) for k in program.kernels],
+        "kernels": [print_kernel(k, marks, dialect) for k in program.kernels],
     }
 
 
@@ -73,16 +92,22 @@ def _roots(program: HostProgram) -> Iterator[Node]:
         yield from (e for s in kernel.storage for e in s.extents if e is not None)
 
 
-def print_kernel(kernel: Kernel, marks: Marks | None = None) -> str:
-    """One kernel with its comment; coordinates and arrays that the body does not use are left out."""
+def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = CUDA) -> str:
+    """One kernel with its comment; coordinates and arrays that the body does not use are left out.
+
+    Raises UsageError where `dialect` has no words for it.
+    """
+    dialect.require(kernel, *sorted(features(kernel)))
+    device = DeviceText.of(kernel, dialect)
     used = frozenset(_mentioned(kernel))
     read = frozenset(name for stmt in kernel.body for name in reads(stmt))
     declared = frozenset(n.name for s in kernel.body for n in walk(s) if isinstance(n, Declare))
     printer = StatementPrinter(
-        Printer(lambda access, printer: element(kernel.home(access.array), access, printer)),
+        Printer(lambda access, printer: element(kernel.home(access.array), access, printer), device=device.value),
         kernel.index_type,
         unread=declared - read,
         marks=marks,
+        device=device.statement,
     )
     body = [
         *(f"const {kernel.index_type} {c.name} = {c.source};" for c in kernel.coordinates if c.name in used),
@@ -90,7 +115,7 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None) -> str:
         *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
     ]
     lines = printer.lines(kernel.body)
-    start = f'extern "C" __global__ void __launch_bounds__({prod(kernel.block)}) {kernel.name}('
+    start = f'extern "C" __global__ void {dialect.bounds(kernel)} {kernel.name}('
     return "\n".join(
         [
             *(line for text in kernel.summary for line in comment(text)),

@@ -12,9 +12,10 @@ from itertools import combinations
 
 from polytile.codegen.expressions import Printer, type_name
 from polytile.codegen.fold import folded
+from polytile.codegen.layout import indented, wrapped
 from polytile.codegen.shared import dynamic_shared_bytes
 from polytile.codegen.spelling import fresh, identifier
-from polytile.codegen.statements import StatementPrinter, comment, indented, wrapped
+from polytile.codegen.statements import StatementPrinter, comment
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Unary, walk
 from polytile.ir.host import HostProgram

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.diagnostics import InternalError
+from polytile.ir.device import BARRIER_TYPE
 from polytile.ir.expr import (
     DOUBLE,
     FLOAT,
@@ -73,7 +74,7 @@ def type_name(ctype: CType, *, cpp: bool = True) -> str:
     """The spelling of a type: `_Bool` is `bool` in C++, and a struct tag may be no C++ identifier."""
     if not cpp:
         return ctype.name
-    return to_cpp(ctype.name)
+    return ctype.name if ctype == BARRIER_TYPE else to_cpp(ctype.name)
 
 
 def linear_index(subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...]) -> Expr:
@@ -129,6 +130,7 @@ class Printer:
 
     element: Callable[[Access, Printer], str]
     cpp: bool = True
+    device: Callable[[Expr, Printer], str] | None = None  # spells what only kernels have
 
     def __call__(self, expr: Expr, minimum: int = _LOWEST) -> str:
         """The text of `expr`, in parentheses when it binds less tightly than `minimum`."""
@@ -143,6 +145,10 @@ class Printer:
         if isinstance(expr, Ternary) or (isinstance(expr, Binary) and expr.op in ("*", "<<")):
             expr = Binary("!=", expr, Literal("0"))
         return self(expr, minimum)
+
+    def choice(self, condition: Expr, then: str, otherwise: str) -> str:
+        """`condition ? then : otherwise`."""
+        return f"{self.truth(condition, _TERNARY + 1)} ? {then} : {otherwise}"
 
     def _parts(self, expr: Expr) -> tuple[str, int]:
         match expr:
@@ -159,9 +165,11 @@ class Printer:
             case Binary():
                 return self._binary(expr), _PRECEDENCE[expr.op]
             case Ternary(condition=c, then=a, otherwise=b):
-                return f"{self.truth(c, _TERNARY + 1)} ? {self(a, _TERNARY + 1)} : {self(b, _TERNARY)}", _TERNARY
+                return self.choice(c, self(a, _TERNARY + 1), self(b, _TERNARY)), _TERNARY
             case Call():
                 return self._call(expr), _POSTFIX
+            case _ if self.device is not None:
+                return self.device(expr, self), _POSTFIX
         raise InternalError(f"no text for the expression {expr!r}")
 
     def _unary(self, expr: Unary) -> str:

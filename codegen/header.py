@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from polytile.codegen.entry import Argument, arguments, prototype
 from polytile.codegen.expressions import Printer
-from polytile.codegen.statements import wrapped
+from polytile.codegen.layout import wrapped
 from polytile.codegen.templating import render
 from polytile.ir.c_text import in_comment
 from polytile.ir.expr import BOOL, Access, CType

@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
 from polytile.codegen.entry import Argument, arguments, prototype
-from polytile.codegen.statements import INDENT, indented, wrapped
+from polytile.codegen.layout import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import Location
+from polytile.ir.device import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Stmt, walk
 
 _MARK = "\x1e"
@@ -56,9 +57,15 @@ def _location(stmt: Stmt) -> Location | None:
     match stmt:
         case Assign(location=location) | Declare(location=location) if location.line:
             return location
+        case Load(location=location) | Store(location=location) | Atomic(location=location) if location.line:
+            return location
+        case AsyncCopy(location=location) | MultiplyAccumulate(location=location) if location.line:
+            return location
         case If(location=location, condition=condition) | For(location=location, condition=condition):
             return location if location.line else _first(condition)
         case Assign(value=Expr() as value) | Declare(value=Expr() as value):
+            return _first(value)
+        case Load(source=value) | AsyncCopy(source=value) | Store(target=value) | Atomic(target=value):
             return _first(value)
     return None
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
-from polytile.codegen.statements import StatementPrinter, indented, wrapped
+from polytile.codegen.layout import indented, wrapped
+from polytile.codegen.statements import StatementPrinter
 from polytile.codegen.templating import render
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import LLONG, Access, Assign, Binary, Cast, Expr, Literal, Stmt, walk

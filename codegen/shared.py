@@ -7,7 +7,8 @@ from math import prod
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Literal
+from polytile.ir.device import AsyncCopy, Load, Store
+from polytile.ir.expr import Literal, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Storage
 
@@ -43,18 +44,30 @@ def dynamic_shared_bytes(kernel: Kernel) -> int:
 def shared_declarations(kernel: Kernel) -> list[str]:
     """The declarations at the top of the kernel.
 
-    static:   __shared__ double s_A[32][33];
+    static:   __shared__ double s_A[32][33];    (with __align__(16) where the kernel has wide accesses)
     dynamic:  extern __shared__ __align__(16) unsigned char polytile_shared[];
               double (&s_A)[32][33] = *(double (*)[32][33])(polytile_shared + 0);
     """
     if not dynamic_shared_bytes(kernel):
-        return [f"__shared__ {type_name(s.element)} {identifier(s.name)}{brackets(s)};" for s in kernel.shared]
+        align = f"__align__({ALIGNMENT}) " if kernel.shared and _wide(kernel) else ""
+        return [f"__shared__ {align}{type_name(s.element)} {identifier(s.name)}{brackets(s)};" for s in kernel.shared]
     lines = [f"extern __shared__ __align__({ALIGNMENT}) unsigned char {BLOCK}[];"]
     offset = 0
     for s in kernel.shared:
         lines.append(_carved(s, offset))
         offset += _bytes(s)
     return lines
+
+
+def _wide(kernel: Kernel) -> bool:
+    """Whether some access is wider than an element, so that arrays start where it may."""
+    nodes = (n for s in kernel.body for n in walk(s))
+    return any(
+        (isinstance(n, Load) and len(n.targets) > 1)
+        or (isinstance(n, Store) and len(n.values) > 1)
+        or (isinstance(n, AsyncCopy) and n.elements > 1)
+        for n in nodes
+    )
 
 
 def _carved(storage: Storage, offset: int) -> str:

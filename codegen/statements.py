@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from textwrap import fill
 
 from polytile.codegen.expressions import MAX_INT, Printer, type_name
+from polytile.codegen.layout import INDENT, WIDTH, broken, indented
 from polytile.codegen.locate import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
+from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
 from polytile.ir.expr import (
     INT,
     Access,
@@ -29,26 +31,26 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Barrier, Comment, Launch
 
-INDENT = "    "
-WIDTH = 110
+_SHOWN = (Assign, Declare, Load, Store, Atomic, AsyncCopy, MultiplyAccumulate, Pointer)  # with their lines of the C
 
 
 @dataclass(frozen=True, slots=True)
 class StatementPrinter:
-    """Prints statement trees; `launch` spells kernel launches, which only a host body has."""
+    """Prints statement trees; `launch` spells launches, which only a host body has, `device` what only kernels have."""
 
     expression: Printer
     index_type: str = "int"
     launch: Callable[[Launch], list[str]] | None = None
     unread: frozenset[str] = frozenset()  # locals that are never read: compilers must not wonder
     marks: Marks | None = None
+    device: Callable[[Stmt, Printer], list[str]] | None = None
 
     def lines(self, body: Iterable[Stmt], shown: Location = NOWHERE) -> list[str]:
         """The lines of a block, without the indentation of what surrounds it; `shown` was the last line named."""
         out: list[str] = []
         for stmt in body:
             text = self._statement(stmt, shown)
-            if isinstance(stmt, Assign | Declare) and stmt.location.line and stmt.location.line != shown.line:
+            if isinstance(stmt, _SHOWN) and stmt.location.line and stmt.location.line != shown.line:
                 shown = stmt.location
                 text[-1] += f"  // {one_line(shown.short)}"
             out += text if self.marks is None else self.marks.on(text, stmt)
@@ -63,15 +65,22 @@ class StatementPrinter:
             case If():
                 return self._branch(stmt, shown)
             case For():
-                return [*broken(f"{self._loop_header(stmt)} {{"), *indented(self.lines(stmt.body, shown)), "}"]
+                return [
+                    *self._unroll(stmt),
+                    *broken(f"{self._loop_header(stmt)} {{"),
+                    *indented(self.lines(stmt.body, shown)),
+                    "}",
+                ]
             case Scope(body=body):
                 return ["{", *indented(self.lines(body, shown)), "}"]
-            case Barrier(reason=reason):
+            case Barrier(reason=reason, scope="block"):
                 return [f"__syncthreads();  // {one_line(reason)}"]
             case Comment(text=text):
                 return comment(text)
             case Launch() if self.launch is not None:
                 return self.launch(stmt)
+            case _ if self.device is not None:
+                return self.device(stmt, self.expression)
         raise InternalError(f"no text for the statement {stmt!r}")
 
     def _declaration(self, stmt: Declare) -> str:
@@ -90,6 +99,12 @@ class StatementPrinter:
                 first, *rest = self._branch(chained, shown)
                 return [*out, f"}} else {first}", *rest]
         return [*out, "} else {", *indented(self.lines(stmt.otherwise, shown)), "}"]
+
+    def _unroll(self, stmt: For) -> list[str]:
+        """`#pragma unroll 4`, in kernels alone."""
+        if stmt.unroll is None or self.device is None:
+            return []
+        return [f"#pragma unroll {stmt.unroll}" if stmt.unroll else "#pragma unroll"]
 
     def _loop_header(self, stmt: For) -> str:
         iterator = self.expression.name(stmt.iterator)
@@ -152,6 +167,16 @@ def reads(node: Node) -> Iterator[str]:
     """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
     below = children(node)
     match node:
+        case Load(targets=targets, source=source, guard=guard):
+            below = (*_places(targets), source, *([] if guard is None else [guard]))
+        case Store(target=target, values=values, guard=guard):
+            below = (*_places([target]), *values, *([] if guard is None else [guard]))
+        case Atomic(target=target, value=value):
+            below = (target, value)
+        case AsyncCopy(target=target, source=source, guard=guard):
+            below = (*_places([target]), source, *([] if guard is None else [guard]))
+        case Advance(pointer=pointer):
+            yield pointer
         case Assign(target=target, op="", value=value):
             below = (*children(target), value)
         case Access(array=name) | Name(name=name):
@@ -160,46 +185,13 @@ def reads(node: Node) -> Iterator[str]:
         yield from reads(child)
 
 
+def _places(targets: Iterable[Expr]) -> Iterator[Node]:
+    """What one reads to know where `targets` are."""
+    return (below for target in targets for below in children(target))
+
+
 def comment(text: str) -> list[str]:
     """Lines of comment; long ones go on below, further in."""
     clean = (one_line(line) for line in text.splitlines())
     pieces = (fill(line, WIDTH, subsequent_indent=INDENT, break_long_words=False) for line in clean)
     return [f"// {line}".rstrip("\\ ") for piece in pieces for line in piece.splitlines()]
-
-
-def indented(lines: Iterable[str]) -> list[str]:
-    return [INDENT + line if line else line for line in lines]
-
-
-def broken(line: str) -> list[str]:
-    """A line of code cut where it is too long: at the outermost operators in the second half of the width."""
-    lines = []
-    while len(line) > WIDTH and (cuts := list(_cuts(line))):
-        cut = -min(cuts)[-1]
-        lines.append(line[:cut])
-        line = INDENT * 2 + line[cut + 1 :]
-    return [*lines, line]
-
-
-def _cuts(line: str) -> Iterator[tuple[int, bool, int]]:
-    """Where a line may be cut: how deep in parentheses, whether inside a product, and minus the position."""
-    depth = 0
-    for position, character in enumerate(line[:WIDTH]):
-        depth += (character in "([") - (character in ")]")
-        before = line[position - 1]
-        if character == " " and position > WIDTH // 2 and before in "+-*/%&|<>=,?:;^":
-            yield depth, before in "*/%", -position
-
-
-def wrapped(start: str, parts: Iterable[str], end: str) -> list[str]:
-    """`start` + comma-separated parts + `end`, broken into lines that hang below the opening parenthesis' line."""
-    lines, line = [], start
-    texts = list(parts)
-    for position, part in enumerate(texts):
-        piece = part + ("," if position + 1 < len(texts) else end)
-        glue = "" if line.endswith("(") or line == INDENT * 2 else " "
-        if len(line) + len(glue) + len(piece) > WIDTH and line.strip():
-            lines.append(line)
-            line, glue = INDENT * 2, ""
-        line += glue + piece
-    return [*lines, line if texts else start + end]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from polytile.codegen.expressions import Printer
-from polytile.codegen.statements import StatementPrinter, broken, comment, one_line, reads, wrapped
+from polytile.codegen.layout import broken, wrapped
+from polytile.codegen.statements import StatementPrinter, comment, one_line, reads
 from polytile.diagnostics import Location
 from polytile.ir.expr import INT, Access, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
 from polytile.ir.kernel import Barrier, Comment

@@ -1,0 +1,76 @@
+"""The functions that kernels call for what CUDA C++ itself cannot say: which of them a program carries.
+
+Their text is templates/device.cu.j2. On the emulator its own headers have those of memory and tensor cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polytile.diagnostics import UsageError
+from polytile.gpu import Gpu
+from polytile.ir.device import (
+    BARRIER_TYPE,
+    Arrive,
+    AsyncCopy,
+    Await,
+    CommitCopies,
+    InitBarrier,
+    MultiplyAccumulate,
+    WaitCopies,
+    WarpReduce,
+)
+from polytile.ir.expr import Node, walk
+from polytile.ir.kernel import Barrier, Kernel
+
+REDUCTION_NAMES = {"+": "sum", "*": "product", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", *REDUCTION_NAMES.values())
+_NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
+_WHAT = {
+    "copies": "copies to shared memory asynchronously",
+    "barriers": "splits a barrier",
+    "m16n8k8": "multiplies matrices of doubles on tensor cores (m16n8k8)",
+    "m16n8k4": "multiplies matrices of doubles on tensor cores (m16n8k4)",
+    "cluster": "runs in clusters of blocks",
+}
+
+
+def features(kernel: Kernel) -> frozenset[str]:
+    """What a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
+    found = {f for stmt in kernel.body for node in walk(stmt) if (f := _feature(node)) is not None}
+    if any(s.element == BARRIER_TYPE for s in kernel.storage):
+        found.add("barriers")
+    return frozenset(found | ({"cluster"} if kernel.cluster > 1 else set()))
+
+
+def _feature(node: Node) -> str | None:
+    match node:
+        case AsyncCopy() | CommitCopies() | WaitCopies():
+            return "copies"
+        case InitBarrier() | Arrive() | Await():
+            return "barriers"
+        case MultiplyAccumulate(shape=shape):
+            return shape
+        case WarpReduce(op=op):
+            return REDUCTION_NAMES[op]
+        case Barrier(scope="grid"):
+            return "grid"
+    return None
+
+
+def functions(kernels: Iterable[Kernel]) -> list[str]:
+    """The parts of the template that these kernels call, in the template's order."""
+    used: frozenset[str] = frozenset().union(*(features(k) for k in kernels))
+    return [name for name in _ORDER if name in used]
+
+
+def require_machine(kernel: Kernel, machine: Gpu) -> None:
+    """Raise UsageError when `kernel` uses what comes with a later architecture than `machine`'s."""
+    have = int(machine.arch.removeprefix("sm_"))
+    for feature in sorted(features(kernel)):
+        least = _NEEDS.get(feature, 0)
+        if have < least:
+            raise UsageError(
+                f"kernel {kernel.name} {_WHAT[feature]}, which {machine.arch} cannot",
+                hint=f"--arch sm_{least} or later",
+            )

@@ -1,0 +1,265 @@
+"""The nodes of ir/device.py as text: vectors, running pointers, shuffles, asynchronous copies, split barriers, mma."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from polytile.codegen.device_functions import REDUCTION_NAMES
+from polytile.codegen.dialects import Dialect
+from polytile.codegen.expressions import Printer, type_name
+from polytile.codegen.layout import WIDTH, broken, wrapped
+from polytile.codegen.spelling import fresh, identifier
+from polytile.diagnostics import InternalError
+from polytile.ir.arith import known
+from polytile.ir.c_text import one_line
+from polytile.ir.device import (
+    Advance,
+    Arrive,
+    AsyncCopy,
+    Atomic,
+    Await,
+    CommitCopies,
+    InitBarrier,
+    Leave,
+    Load,
+    MultiplyAccumulate,
+    Pointer,
+    PrivateArray,
+    Shuffle,
+    Store,
+    WaitCopies,
+    WarpReduce,
+)
+from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Declare, Expr, For, Literal, Name, Stmt, walk
+from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.memory import Space
+
+_VECTORS = {
+    "char": "char",
+    "signed char": "char",
+    "unsigned char": "uchar",
+    "short": "short",
+    "unsigned short": "ushort",
+    "int": "int",
+    "unsigned int": "uint",
+    "long": "long",
+    "unsigned long": "ulong",
+    "long long": "longlong",
+    "unsigned long long": "ulonglong",
+    "float": "float",
+    "double": "double",
+}
+_PARTS = "xyzw"
+_ATOMICS = {"+": "Add", "min": "Min", "max": "Max", "&": "And", "|": "Or", "^": "Xor"}
+
+
+@dataclass(slots=True)
+class DeviceText:
+    """Prints the nodes of one kernel; `taken` are the names it uses, `alone` its pointers that nothing aliases."""
+
+    dialect: Dialect
+    taken: set[str] = field(default_factory=set)
+    alone: frozenset[str] = frozenset()
+    vectors: int = 0  # named so far
+
+    @staticmethod
+    def of(kernel: Kernel, dialect: Dialect) -> DeviceText:
+        return DeviceText(dialect, {identifier(n) for n in _names(kernel)}, unaliased(kernel))
+
+    def value(self, expr: Expr, printer: Printer) -> str:
+        """The text of a value that only kernels have."""
+        match expr:
+            case Shuffle(kind=kind, value=value, by=by, width=width):
+                return self.dialect.shuffled(kind, printer(value), printer(by), width)
+            case WarpReduce(op=op, value=value):
+                return f"polytile_warp_{REDUCTION_NAMES[op]}({printer(value)})"
+        raise InternalError(f"no text for the expression {expr!r}")
+
+    def statement(self, stmt: Stmt, printer: Printer) -> list[str]:
+        """The lines of a statement that only kernels have."""
+        match stmt:
+            case PrivateArray() | Pointer() | Advance():
+                return broken(self._name(stmt, printer))
+            case Load():
+                return self._load(stmt, printer)
+            case Store():
+                return self._store(stmt, printer)
+            case Atomic():
+                return broken(_atomic(stmt, printer))
+            case AsyncCopy(target=to, source=source, elements=elements, guard=guard):
+                read = "true" if guard is None else printer(guard)
+                start = f"polytile_copy_async<{elements * source.type.size}>("
+                return wrapped(start, [f"&{printer(to)}", f"&{printer(source)}", read], ");")
+            case MultiplyAccumulate(shape=shape, d=d, a=a, b=b):
+                return wrapped(f"polytile_mma_{shape}(", [printer(r) for r in (*d, *a, *b)], ");")
+        return [self._order(stmt, printer)]
+
+    def _order(self, stmt: Stmt, printer: Printer) -> str:
+        match stmt:
+            case Barrier(reason=reason, scope=scope):
+                return f"{self.dialect.barriers[scope]}  // {one_line(reason)}"
+            case CommitCopies():
+                return "polytile_commit_copies();"
+            case WaitCopies(pending=pending, reason=reason):
+                return f"polytile_wait_copies<{pending}>();  // {one_line(reason)}"
+            case InitBarrier(barrier=barrier, arrivals=arrivals):
+                return f"polytile_barrier_init(&{printer(barrier)}, {arrivals});"
+            case Arrive(barrier=barrier, reason=reason):
+                return f"polytile_arrive(&{printer(barrier)});  // {one_line(reason)}"
+            case Await(barrier=barrier, parity=parity, reason=reason):
+                return f"polytile_await(&{printer(barrier)}, {printer(parity)});  // {one_line(reason)}"
+            case Leave(reason=reason):
+                return f"return;  // {one_line(reason)}"
+        raise InternalError(f"no text for the statement {stmt!r}")
+
+    def _name(self, stmt: Stmt, printer: Printer) -> str:
+        match stmt:
+            case PrivateArray(name=name, type=ctype, extents=extents, value=value):
+                sizes = "".join(f"[{e}]" for e in extents)
+                start = "" if value is None else f" = {_filled(value, extents, printer)}"
+                return f"{type_name(ctype)} {printer.name(name)}{sizes}{start};"
+            case Pointer(name=name, target=target, const=const):
+                alone = "__restrict__ " if name in self.alone else ""
+                start = "const " if const else ""
+                return f"{start}{type_name(target.type)} *{alone}{printer.name(name)} = &{printer(target)};"
+            case Advance(pointer=pointer, by=by):
+                constant = known(by)
+                back = constant is not None and constant < 0
+                amount = str(-constant) if constant is not None and back else printer(by)
+                return f"{printer.name(pointer)} {'-' if back else '+'}= {amount};"
+        raise InternalError(f"no text for the statement {stmt!r}")
+
+    def _load(self, stmt: Load, printer: Printer) -> list[str]:
+        """before: Load((x[0], x[1]), a[8], guard=i < n)
+        after:  const double2 v0 = i < n ? *(const double2 *)&a[8] : make_double2(0.0, 0.0);
+                x[0] = v0.x; x[1] = v0.y;
+        """
+        count, ctype, source = len(stmt.targets), stmt.source.type, printer(stmt.source)
+        function = self.dialect.loads.get(stmt.cache)
+        vector = type_name(ctype) if count == 1 else vector_name(ctype, count)
+        address = f"&{source}" if count == 1 else f"(const {vector} *)&{source}"
+        value = f"{function}({address})" if function else source if count == 1 else f"*{address}"
+        if stmt.guard is not None:
+            zeros = ", ".join([_zero(ctype)] * count)
+            value = printer.choice(stmt.guard, value, zeros if count == 1 else f"make_{vector}({zeros})")
+        if count == 1:
+            return broken(f"{printer(stmt.targets[0])} = {value};")
+        name = self._fresh()
+        parts = [f"{printer(t)} = {name}.{p};" for t, p in zip(stmt.targets, _PARTS, strict=False)]
+        return [*broken(f"const {vector} {name} = {value};"), *_packed(parts)]
+
+    def _store(self, stmt: Store, printer: Printer) -> list[str]:
+        """before: Store(b[8], (y[0], y[1]), "streaming", guard=own)
+        after:  if (own) __stcs((double2 *)&b[8], make_double2(y[0], y[1]));
+        """
+        count, ctype, target = len(stmt.values), stmt.target.type, printer(stmt.target)
+        function = self.dialect.stores.get(stmt.cache)
+        values = [printer(v) for v in stmt.values]
+        vector = type_name(ctype) if count == 1 else vector_name(ctype, count)
+        value = values[0] if count == 1 else f"make_{vector}({', '.join(values)})"
+        address = f"&{target}" if count == 1 else f"({vector} *)&{target}"
+        if function:
+            text = f"{function}({address}, {value});"
+        else:
+            text = f"{target if count == 1 else f'*{address}'} = {value};"
+        return broken(text if stmt.guard is None else f"if ({printer.truth(stmt.guard)}) {text}")
+
+    def _fresh(self) -> str:
+        name = fresh(f"v{self.vectors}", self.taken)
+        self.taken.add(name)
+        self.vectors += 1
+        return name
+
+
+def vector_name(ctype: CType, count: int) -> str:
+    """CUDA's type of `count` elements: `double2`; raises InternalError where there is none."""
+    if ctype.name not in _VECTORS or count not in (2, 4):
+        raise InternalError(f"there is no vector of {count} x {ctype}")
+    return f"{_VECTORS[ctype.name]}{count}"
+
+
+def _zero(ctype: CType) -> str:
+    return {"double": "0.0", "float": "0.0f"}.get(ctype.name, "0")
+
+
+def _filled(value: Literal, extents: Sequence[int], printer: Printer) -> str:
+    """The initialiser of an array whose elements all start with `value`: `{}` for zeros."""
+    if value.text.rstrip("fFlLuU") in ("0", "0.", "0.0", ".0"):
+        return "{}"
+    inner = printer(value) if len(extents) == 1 else _filled(value, extents[1:], printer)
+    return f"{{{', '.join([inner] * extents[0])}}}"
+
+
+def _packed(statements: Iterable[str]) -> list[str]:
+    """Short statements, as many on a line as fit."""
+    lines: list[str] = []
+    for text in statements:
+        if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+def _atomic(stmt: Atomic, printer: Printer) -> str:
+    """`atomicAdd(&A[i], x);`, through the type of that size which CUDA has the operation for."""
+    ctype, address, value = stmt.target.type, f"&{printer(stmt.target)}", stmt.value
+    through = ctype
+    if ctype.kind == "int" and ctype.size == 8:
+        through = LLONG if ctype.signed and stmt.op in ("min", "max") else ULLONG
+    elif ctype.size not in (4, 8) or ctype.kind == "struct" or (ctype.kind == "float" and stmt.op != "+"):
+        raise InternalError(f"there is no atomic {stmt.op} of {ctype}")
+    if through != ctype:
+        address = f"({through} *){address}"
+    if value.type != through:
+        value = Cast(through, value)
+    old = "" if stmt.old is None else f"{printer(stmt.old)} = "
+    return f"{old}atomic{_ATOMICS[stmt.op]}({address}, {printer(value)});"
+
+
+def _names(kernel: Kernel) -> Iterable[str]:
+    """Every name that the kernel uses."""
+    yield from (p.name for p in kernel.parameters)
+    yield from (c.name for c in kernel.coordinates)
+    yield from (s.name for s in kernel.storage)
+    for stmt in kernel.body:
+        for node in walk(stmt):
+            match node:
+                case Name(name=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+                    yield name
+                case For(iterator=name):
+                    yield name
+
+
+def unaliased(kernel: Kernel) -> frozenset[str]:
+    """The running pointers that may be `__restrict__`.
+
+    Their array is a parameter that nothing aliases, which the kernel never writes, or reaches through them alone.
+    """
+    free = {p.buffer for p in kernel.parameters if p.restrict}
+    pointers = {n.name: n.target.array for s in kernel.body for n in walk(s) if isinstance(n, Pointer)}
+    uses = [name for s in kernel.body for name in _used(s)]
+    through = {name: _root(name, pointers) for name in {*uses, *pointers}}
+    constant = {p.buffer for p in kernel.parameters if p.const}
+    alone = set()
+    for name in pointers:
+        root = through[name]
+        others = {n for n in uses if through[n] == root} - {name}
+        storage = kernel.home(root)
+        if storage.space is Space.GLOBAL and root in free and (root in constant or not others):
+            alone.add(name)
+    return frozenset(alone)
+
+
+def _root(array: str, pointers: dict[str, str]) -> str:
+    """The array that a chain of pointers leads to."""
+    while array in pointers:
+        array = pointers[array]
+    return array
+
+
+def _used(stmt: Stmt) -> Iterable[str]:
+    """The arrays that are read or written, without those that a pointer only points to."""
+    aimed = {id(n.target) for n in walk(stmt) if isinstance(n, Pointer)}
+    return [n.array for n in walk(stmt) if isinstance(n, Access) and id(n) not in aimed]

@@ -1,0 +1,93 @@
+"""How CUDA C++ and HIP C++ differ in kernels: spellings, in one table each, and what HIP cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+from polytile.diagnostics import UsageError
+from polytile.ir.kernel import Kernel
+
+_SHUFFLES = {"up": "_up", "down": "_down", "xor": "_xor", "from": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One language of kernels.
+
+    `barriers` are by scope, `loads` and `stores` functions by cache hint (hints without one are left out), `missing`
+    says of nodes and launch shapes that the dialect has no words for what they are.
+    """
+
+    name: str
+    header: str  # that kernels alone include, or ""
+    grid_header: str  # that kernels with barriers of the grid include
+    shuffle: str  # before the kind of a shuffle, after it, and before the arguments
+    barriers: Mapping[str, str]
+    loads: Mapping[str, str] = field(default_factory=dict)
+    stores: Mapping[str, str] = field(default_factory=dict)
+    asynchronous: bool = True  # whether copies to shared memory can be; else they are plain copies
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+    def shuffled(self, kind: str, value: str, by: str, width: int) -> str:
+        """`__shfl_up_sync(0xffffffffu, x, 1, 32)`."""
+        return f"{self.shuffle.format(_SHUFFLES[kind])}{value}, {by}, {width})"
+
+    def require(self, kernel: str, *features: str) -> None:
+        """Raise UsageError where the dialect lacks one of `features`."""
+        for feature in features:
+            if feature in self.missing:
+                raise UsageError(
+                    f"kernel {kernel.name} uses {self.missing[feature]}, which {self.name} does not have",
+                    hint="write CUDA",
+                )
+
+    def bounds(self, kernel: Kernel) -> str:
+        """The launch shape, as attributes: `__launch_bounds__(256, 2)`.
+
+        CUDA takes a cap on registers or launch bounds, not both, and what the second bound of HIP counts is not blocks.
+        """
+        threads = prod(kernel.block)
+        cuda = self.name == "CUDA"
+        if cuda and kernel.max_registers:
+            shape = f"__maxnreg__({kernel.max_registers})"
+        else:
+            blocks = f", {kernel.min_blocks}" if cuda and kernel.min_blocks else ""
+            shape = f"__launch_bounds__({threads}{blocks})"
+        return f"__cluster_dims__({kernel.cluster}, 1, 1) {shape}" if kernel.cluster > 1 else shape
+
+
+CUDA = Dialect(
+    name="CUDA",
+    header="",
+    grid_header="cooperative_groups.h",
+    shuffle="__shfl{}_sync(0xffffffffu, ",
+    barriers={
+        "block": "__syncthreads();",
+        "warp": "__syncwarp();",
+        "grid": "cooperative_groups::this_grid().sync();",
+    },
+    loads={"read-only": "__ldg", "streaming": "__ldcs", "l2": "__ldcg"},
+    stores={"streaming": "__stcs", "l2": "__stcg"},
+)
+
+# A wavefront of 64 lanes holds two of our warps: they run in lockstep, so that a fence alone orders their memory.
+HIP = Dialect(
+    name="HIP",
+    header="hip/hip_runtime.h",
+    grid_header="hip/hip_cooperative_groups.h",
+    shuffle="__shfl{}(",
+    barriers={
+        "block": "__syncthreads();",
+        "warp": '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");',
+        "grid": "cooperative_groups::this_grid().sync();",
+    },
+    asynchronous=False,
+    missing={
+        "barriers": "split barriers",
+        "m16n8k8": "matrix products of fragments of 16 x 8 x 8 doubles",
+        "m16n8k4": "matrix products of fragments of 16 x 8 x 4 doubles",
+        "cluster": "a cluster of blocks",
+    },
+)
