@@ -75,7 +75,6 @@ class Area {
     offset += base % kLargest;
     while ((offset | count) & ((kLargest >> finer_) - 1)) refine();
     if (!cells_) cells_ = new_cells(finer_);
-    if (!cells_) return;
     const size_t granule = kLargest >> finer_;
     for (size_t cell = offset / granule; cell < (offset + count) / granule; ++cell) function(cells_[cell]);
   }
@@ -87,7 +86,9 @@ class Area {
 
   POLYTILE_EMULATOR_QUIET Cell *new_cells(unsigned finer) const {
     const size_t count = (size + 2 * kLargest) / (kLargest >> finer);
-    return static_cast<Cell *>(reserve_pages(count * sizeof(Cell), PROT_READ | PROT_WRITE));
+    void *const pages = reserve_pages(count * sizeof(Cell), PROT_READ | PROT_WRITE);
+    if (!pages) fail_unrecorded();
+    return static_cast<Cell *>(pages);
   }
 
   POLYTILE_EMULATOR_QUIET void refine() {
@@ -96,7 +97,7 @@ class Area {
     ++finer_;
     if (!coarse) return;
     cells_ = new_cells(finer_);
-    for (size_t i = 0; cells_ && i < count; ++i) {
+    for (size_t i = 0; i < count; ++i) {
       if (!coarse[i].writer && !coarse[i].reads.where && !coarse[i].atomics.where) continue;
       cells_[2 * i] = coarse[i];
       cells_[2 * i + 1] = coarse[i];
@@ -111,7 +112,6 @@ class Area {
     for (unsigned index = from.next; index; index = pool.at(index).next) {
       const unsigned made = pool.take();
       *link = made;
-      if (!made) return;
       pool.at(made) = pool.at(index);
       link = &pool.at(made).next;
     }

@@ -41,26 +41,27 @@ struct Conflict {
   unsigned site;
 };
 
+// An access that cannot be recorded would be forgotten: the launch fails instead.
+[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_unrecorded() { fail("no memory for the checks", nullptr); }
+
 // Groups beyond the first of a cell.
 class Pool {
  public:
-  POLYTILE_EMULATOR_QUIET Group &at(unsigned index) { return groups_[index]; }
+  POLYTILE_EMULATOR_QUIET Group &at(unsigned index) { return chunks_[index / kChunk][index % kChunk]; }
 
-  // 0 when there is no room.
   POLYTILE_EMULATOR_QUIET unsigned take() {
-    if (free_) {
-      const unsigned index = free_;
-      free_ = groups_[index].next;
-      return index;
-    }
-    if (!groups_) groups_ = static_cast<Group *>(reserve_pages(kMost * sizeof(Group), PROT_READ | PROT_WRITE));
-    return groups_ && used_ + 1 < kMost ? ++used_ : 0;
+    const unsigned index = free_ ? free_ : ++used_;
+    if (index / kChunk == kChunks) fail_unrecorded();
+    Group *&chunk = chunks_[index / kChunk];
+    if (!chunk && !(chunk = static_cast<Group *>(malloc(kChunk * sizeof(Group))))) fail_unrecorded();
+    if (index == free_) free_ = at(index).next;
+    return index;
   }
 
   POLYTILE_EMULATOR_QUIET void give_all(Group &first) {
     for (unsigned index = first.next; index;) {
-      const unsigned next = groups_[index].next;
-      groups_[index].next = free_;
+      const unsigned next = at(index).next;
+      at(index).next = free_;
       free_ = index;
       index = next;
     }
@@ -68,9 +69,9 @@ class Pool {
   }
 
  private:
-  static constexpr unsigned kMost = 1u << 28;
+  static constexpr unsigned kChunk = 1u << 14, kChunks = 1u << 14;
 
-  Group *groups_ = nullptr;
+  Group *chunks_[kChunks] = {};
   unsigned used_ = 0, free_ = 0;
 };
 
@@ -132,7 +133,6 @@ POLYTILE_EMULATOR_QUIET inline void store_groups(Group &first, const Group *grou
   first.next = 0;
   for (unsigned i = 1; i < count; ++i) {
     const unsigned index = pool.take();
-    if (!index) return;
     Group &made = pool.at(index);
     made = groups[i];
     made.next = first.next;
