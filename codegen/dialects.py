@@ -34,7 +34,7 @@ class Dialect:
         """`__shfl_up_sync(0xffffffffu, x, 1, 32)`."""
         return f"{self.shuffle.format(_SHUFFLES[kind])}{value}, {by}, {width})"
 
-    def require(self, kernel: str, *features: str) -> None:
+    def require(self, kernel: Kernel, *features: str) -> None:
         """Raise UsageError where the dialect lacks one of `features`."""
         for feature in features:
             if feature in self.missing:
