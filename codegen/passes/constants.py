@@ -13,7 +13,7 @@ from typing import Any
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
 from polytile.ir.arith import known
-from polytile.ir.device import Advance, Atomic, Load, Pointer, PrivateArray, Store
+from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
 from polytile.ir.expr import (
     BOOL,
     INT,
@@ -81,16 +81,23 @@ def substituted_expr(expr: Expr, values: Values) -> Expr:
 
 def written_names(stmt: Stmt) -> Iterator[str]:
     """The scalars that the statement and those below it write, declare or iterate over."""
+    yield from assigned_names(stmt)
     for node in walk(stmt):
         match node:
-            case Assign(target=Name(name=name)) | Atomic(old=Name(name=name)):
+            case For(iterator=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+                yield name
+
+
+def assigned_names(stmt: Stmt) -> Iterator[str]:
+    """The scalars and pointers that get another value after their declaration."""
+    for node in walk(stmt):
+        match node:
+            case Assign(target=Name(name=name)) | Atomic(old=Name(name=name)) | Advance(pointer=name):
                 yield name
             case Load(targets=targets):
                 yield from (t.name for t in targets if isinstance(t, Name))
-            case For(iterator=name) | Advance(pointer=name):
-                yield name
-            case Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
-                yield name
+            case Rotate(names=names):
+                yield from names
 
 
 def block(body: Body) -> Body:
@@ -119,8 +126,8 @@ def _statement(stmt: Stmt, values: Values) -> Body:
         case Scope(body=body):
             inside = substituted(body, values)
             return (Scope(inside),) if inside else ()
-        case Load() | Store():
-            return _guarded(_rewritten(stmt, values))
+        case Load() | Store() | AsyncCopy():
+            return settled(_rewritten(stmt, values))
     return (_rewritten(stmt, values),)
 
 
@@ -147,16 +154,14 @@ def _loop(stmt: For, values: Values) -> Body:
     return (replace(stmt, lower=lower, condition=condition, step=step, body=substituted(stmt.body, values)),)
 
 
-def _guarded(stmt: Load | Store) -> Body:
-    """A guarded access whose guard is known."""
+def settled(stmt: Load | Store | AsyncCopy) -> Body:
+    """A guarded access whose guard is perhaps known."""
     holds = None if stmt.guard is None else known(stmt.guard)
-    if holds is None:
-        return (stmt,)
     if holds:
         return (replace(stmt, guard=None),)
-    if isinstance(stmt, Store):
-        return ()
-    return tuple(Assign(t, "", _zero(t.type), stmt.location) for t in stmt.targets)
+    if holds is None or isinstance(stmt, AsyncCopy):
+        return (stmt,)
+    return () if isinstance(stmt, Store) else tuple(Assign(t, "", _zero(t.type), stmt.location) for t in stmt.targets)
 
 
 def _zero(ctype: CType) -> Literal:

@@ -12,6 +12,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.device import Pointer, PrivateArray
 from polytile.ir.expr import CType, Expr, Literal, Stmt, walk
 from polytile.ir.memory import Space, Storage
+from polytile.ir.ranges import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ class Kernel:
     max_registers: int = 0
     cooperative: bool = False
     cluster: int = 1
+    ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ from polytile.ir.expr import (
     Ternary,
 )
 
-I, J, N, V = (Name(name) for name in "ijnv")
+I, J, N, V = (Name(name) for name in "ijnv")  # noqa: E741
 L = Name("l", DOUBLE)
 
 
@@ -156,9 +156,8 @@ def test_a_rotation_between_straight_statements_is_renaming() -> None:
 def test_a_rotation_in_a_full_unrolling() -> None:
     declared = tuple(array(name, 1) for name in "abc")
     got = unrolled((*declared, loop(I, 0, 4, rotating("a", "b", "c")), assign(at("out", 9), at("a", 0))))
-    assert got[3:] == tuple(
-        assign(at("out", i), at(name, 0)) for i, name in [(0, "a"), (1, "b"), (2, "c"), (3, "a")]
-    ) + (assign(at("out", 9), at("b", 0)),)
+    copies = [assign(at("out", i), at(name, 0)) for i, name in enumerate("abca")]
+    assert got[3:] == (*copies, assign(at("out", 9), at("b", 0)))
 
 
 MOVED = Scope(

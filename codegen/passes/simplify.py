@@ -1,0 +1,146 @@
+"""Conditions that always hold, and index arithmetic that known ranges make simpler.
+
+before: ti in 0 .. 31, n >= 32: if (ti < n) { A[(b * 32 + ti) % 32] = min(ti, n); }
+after:  A[ti] = ti;  where (b * 32 + ti) % 32 is ti for b = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from polytile.codegen.linear import linear
+from polytile.codegen.passes.constants import Body, assigned_names, block, fold_node, settled, substituted_expr
+from polytile.codegen.passes.facts import Facts, of_launch
+from polytile.codegen.passes.trips import trips
+from polytile.ir import arith
+from polytile.ir.arith import known
+from polytile.ir.device import AsyncCopy, Leave, Load, PrivateArray, Store
+from polytile.ir.expr import BOOL, Binary, Call, CType, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite
+from polytile.ir.kernel import Kernel
+from polytile.ir.ranges import Range
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+
+
+def simplify(kernel: Kernel) -> Kernel:
+    """The kernel without guards that its ranges, its launch and its loops make superfluous."""
+    ranges = of_launch(kernel.ranges, kernel.coordinates, kernel.block)
+    return replace(kernel, body=simplified(kernel.body, ranges))
+
+
+def simplified(body: Body, ranges: Iterable[Range] = ()) -> Body:
+    """The same for statements, within `ranges`."""
+    facts = Facts(changing=frozenset(name for stmt in body for name in assigned_names(stmt)))
+    for r in ranges:
+        facts = facts.with_range(r.name, r.least, r.most) if r.name not in facts.order else _again(facts, r)
+    return _Simplifier().block(body, facts)
+
+
+def _again(facts: Facts, r: Range) -> Facts:
+    """A second range of a name holds as well as the first."""
+    beside = Facts(order=facts.order, changing=facts.changing).with_range(r.name, r.least, r.most)
+    return replace(facts, known=(*facts.known, *beside.known))
+
+
+@dataclass(frozen=True, slots=True)
+class _Simplifier:
+    def block(self, body: Body, facts: Facts) -> Body:
+        out: list[Stmt] = []
+        for stmt in body:
+            out += self._statement(stmt, facts)
+            facts = self._after(stmt, facts)
+        return tuple(out)
+
+    def _after(self, stmt: Stmt, facts: Facts) -> Facts:
+        """What is known behind a statement."""
+        match stmt:
+            case Declare(name=name, value=value) if value is not None and name not in facts.changing:
+                return facts.with_value(name, value) if _holds_exactly(stmt.type, value) else facts.without(name)
+            case Declare(name=name) | PrivateArray(name=name):
+                return facts.without(name)
+            case If(condition=condition, then=(*_, Leave()), otherwise=()):
+                return facts.where(condition, holds=False)
+        return facts
+
+    def _statement(self, stmt: Stmt, facts: Facts) -> Body:
+        match stmt:
+            case If():
+                return self._branch(stmt, facts)
+            case For():
+                return self._loop(stmt, facts)
+            case Scope(body=body):
+                inside = self.block(body, facts)
+                return (Scope(inside),) if inside else ()
+            case Load() | Store() | AsyncCopy():
+                return settled(_rewritten(stmt, facts))
+        return (_rewritten(stmt, facts),)
+
+    def _branch(self, stmt: If, facts: Facts) -> Body:
+        condition = simplified_expr(stmt.condition, facts)
+        then = self.block(stmt.then, facts.where(stmt.condition))
+        otherwise = self.block(stmt.otherwise, facts.where(stmt.condition, holds=False))
+        holds = known(condition)
+        if holds is not None:
+            return block(then if holds else otherwise)
+        return (replace(stmt, condition=condition, then=then, otherwise=otherwise),) if then or otherwise else ()
+
+    def _loop(self, stmt: For, facts: Facts) -> Body:
+        lower = simplified_expr(stmt.lower, facts)
+        outside = facts.without(stmt.iterator)
+        condition = simplified_expr(stmt.condition, outside)
+        if facts.value(substituted_expr(condition, {stmt.iterator: lower})) is False:
+            return ()
+        run = trips(stmt) if stmt.type.signed else None
+        inside = outside
+        if run is not None and run.step > 0:
+            inside = facts.with_range(stmt.iterator, lower, None).where(run.condition_of(1))
+        elif run is not None:
+            inside = facts.with_range(stmt.iterator, None, lower).where(run.condition_of(1))
+        return (replace(stmt, lower=lower, condition=condition, body=self.block(stmt.body, inside)),)
+
+
+def _holds_exactly(ctype: CType, value: Expr) -> bool:
+    """Whether a variable of this type has the value that it starts with."""
+    return ctype.kind == value.type.kind == "int" and ctype.signed and ctype.size >= max(4, value.type.size)
+
+
+def simplified_expr(expr: Expr, facts: Facts) -> Expr:
+    """The same value where the facts hold."""
+    return _rewritten(expr, facts)  # type: ignore[no-any-return]
+
+
+def _rewritten(node: Any, facts: Facts) -> Any:
+    return rewrite(node, lambda n: _simpler(fold_node(n), facts))
+
+
+def _simpler(node: Any, facts: Facts) -> Any:
+    match node:
+        case Binary(op=op) if op in _COMPARISONS:
+            holds = facts.value(node)
+            return node if holds is None else Literal(str(int(holds)), BOOL)
+        case Binary(op="+" | "-", type=ctype) if ctype.kind == "int" and (form := linear(node)) is not None:
+            return node if set(form) - {""} else arith.lift(form.get("", 0))
+        case Binary(op="%" | "/" as op, left=x, right=y) if (by := known(y)) is not None and by > 0:
+            return _divided(node, op, x, by, facts)
+        case Call(function="min" | "max", arguments=(a, b)):
+            return _extreme(node, a, b, facts)
+        case Call(function="pmod" | "floord" as function, arguments=(x, y)) if facts.positive(x):
+            return _simpler(arith.mod(x, y) if function == "pmod" else arith.div(x, y), facts)
+    return node
+
+
+def _divided(node: Binary, op: str, x: Expr, by: int, facts: Facts) -> Expr:
+    """A quotient or remainder of what is smaller than the divisor."""
+    if facts.positive(x) and facts.value(Binary("<", x, arith.lift(by), BOOL)):
+        return x if op == "%" else arith.lift(0)
+    return node
+
+
+def _extreme(node: Call, a: Expr, b: Expr, facts: Facts) -> Expr:
+    """A minimum or maximum of values whose order is known."""
+    first, second = (a, b) if node.function == "min" else (b, a)
+    if facts.value(Binary("<=", first, second, BOOL)):
+        return a
+    return b if facts.value(Binary("<=", second, first, BOOL)) else node
