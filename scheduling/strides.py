@@ -89,11 +89,11 @@ def _leaf_cost(
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
         instances = DEPTH_WEIGHT ** max(map(affine_rank, mapped.domain().get_basic_sets()), default=0)
+        requests = None if threads is None else _Requests(mapped, _step(depth, threads[0]))
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
             if access.array in free:
                 continue
-            touched = mapped.reverse().apply_range(access.relation)
-            coalesced = threads is None or _is_coalesced(touched, _step(depth, threads[0]))
+            coalesced = requests is None or requests.coalesced(access.relation)
             few = FEW_THREADS.get(threads[1] if threads else 0, 1)
             cost += instances * few * (1 if coalesced else STRIDED)
     return cost
@@ -120,9 +120,9 @@ def _cost(scop: Scop, leaf: isl.ScheduleNode, position: int) -> int:
     cost = 0
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
+        requests = _Requests(mapped, step)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
-            touched = mapped.reverse().apply_range(access.relation)
-            if not _is_coalesced(touched, step):
+            if not requests.coalesced(access.relation):
                 cost += DEPTH_WEIGHT**depth
     return cost
 
@@ -131,6 +131,36 @@ def _step(depth: int, position: int) -> isl.Map:
     names = [f"d{i}" for i in range(depth)]
     moved = [f"{n} + 1" if i == position else n for i, n in enumerate(names)]
     return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}")
+
+
+class _Requests:
+    """The requests of a warp for the accesses of one statement, `{ S[i] -> [t] }` in time, as `step` tells its threads
+    apart. Accesses that differ by constants, as in a stencil, make the same requests elsewhere."""
+
+    def __init__(self, mapped: isl.Map, step: isl.Map) -> None:
+        self._statement = mapped.reverse()
+        self._step = step
+        self._known: dict[str, bool] = {}
+
+    def coalesced(self, relation: isl.Map) -> bool:
+        """Whether neighbouring threads reach neighbouring elements, or one."""
+        shape = _shape(relation)
+        if shape not in self._known:
+            self._known[shape] = _is_coalesced(self._statement.apply_range(relation), self._step)
+        return self._known[shape]
+
+
+def _shape(relation: isl.Map) -> str:
+    """The text of an access relation, without the constants that are added to its subscripts."""
+    if not relation.is_single_valued():
+        return str(relation)
+    pieces = relation.as_pw_multi_aff()
+    if pieces.n_piece() != 1:
+        return str(relation)
+    subscripts = pieces.as_multi_aff()
+    for i in range(subscripts.dim(isl.dim_type.out)):
+        subscripts = subscripts.set_at(i, subscripts.get_at(i).set_constant_val(isl.Val(0)))
+    return f"{subscripts} {relation.domain()}"
 
 
 def _is_coalesced(touched: isl.Map, step: isl.Map) -> bool:

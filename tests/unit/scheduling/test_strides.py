@@ -1,0 +1,49 @@
+"""Which loop along a warp coalesces which accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+import pytest
+
+from polytile.ir.schedule import nodes
+from polytile.ir.scop import Scop
+from polytile.scheduling.strides import DEPTH_WEIGHT, strided_accesses
+
+# An access, and whether it is apart for neighbouring i and for neighbouring j.
+ACCESSES = {
+    "A[i][j]": (True, False),
+    "A[i + 3][j - 2]": (True, False),
+    "A[j][i]": (False, True),
+    "A[j + 1][i + 1]": (False, True),
+    "A[i][2 * j]": (True, True),
+    "A[i][2 * j + 1]": (True, True),
+    "A[i][j / 2]": (True, False),
+    "A[i][(j + 1) / 2]": (True, False),
+    "A[i][5]": (True, False),
+    "A[i][6]": (True, False),
+    "A[3][4]": (False, False),
+    "A[i + j][i]": (True, True),
+}
+
+
+def costs(scop: Scop) -> tuple[int, int]:
+    """The strided accesses when i, and when j, runs along a warp."""
+    bands = [n for n in nodes(scop.schedule) if n.get_type() == isl.schedule_node_type.band]
+    return strided_accesses(scop, bands[0], 0), strided_accesses(scop, bands[1], 0)
+
+
+def program(scop: Callable[..., Scop], *reads: str) -> Scop:
+    body = "for (int i = 3; i < n; i++) for (int j = 2; j < n; j++) x[0] = x[0]"
+    return scop("int n, double A[2 * n][2 * n], double x[1]", "".join([body, *(f" + {r}" for r in reads), ";"]))
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_one_access(scop: Callable[..., Scop], access: str) -> None:
+    assert costs(program(scop, access)) == tuple(DEPTH_WEIGHT**2 * apart for apart in ACCESSES[access])
+
+
+def test_all_accesses_of_one_statement(scop: Callable[..., Scop]) -> None:
+    total = [DEPTH_WEIGHT**2 * sum(column) for column in zip(*ACCESSES.values(), strict=True)]
+    assert list(costs(program(scop, *ACCESSES))) == total
