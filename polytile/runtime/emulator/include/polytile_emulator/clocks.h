@@ -4,7 +4,8 @@
 // __syncwarp the lanes that take part; shuffles and votes order nothing. A segment is the time of one block between two
 // of its barriers, numbered from the first launch on. Within a segment each lane counts its __syncwarp's, and knows up to
 // which count of every other lane of its warp it comes later. Another kind of order (barriers of part of a block, or of
-// the grid) would be known to happens_before() alone.
+// the grid) would be known to happens_before() alone; but race.h takes it that warps are unordered within a segment, and
+// blocks within a launch, when it chooses which accesses to keep.
 #ifndef POLYTILE_EMULATOR_CLOCKS_H
 #define POLYTILE_EMULATOR_CLOCKS_H
 
