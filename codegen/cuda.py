@@ -16,6 +16,7 @@ from polytile.codegen.entry import print_entry
 from polytile.codegen.expressions import Printer, linear_index, type_name, used_helpers
 from polytile.codegen.layout import indented, wrapped
 from polytile.codegen.locate import LocatedText, Marks
+from polytile.codegen.passes.widths import intervals
 from polytile.codegen.shared import brackets, shared_declarations
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.codegen.statements import StatementPrinter, comment, reads
@@ -24,6 +25,7 @@ from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
+from polytile.ir.ranges import Intervals
 
 
 def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
@@ -102,8 +104,9 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
     used = frozenset(_mentioned(kernel))
     read = frozenset(name for stmt in kernel.body for name in reads(stmt))
     declared = frozenset(n.name for s in kernel.body for n in walk(s) if isinstance(n, Declare))
+    fits = intervals(kernel) if kernel.ranges else None
     printer = StatementPrinter(
-        Printer(lambda access, printer: element(kernel.home(access.array), access, printer), device=device.value),
+        Printer(lambda access, printer: element(kernel.home(access.array), access, printer, fits), device=device.value),
         kernel.index_type,
         unread=declared - read,
         marks=marks,
@@ -152,21 +155,21 @@ def private_declaration(storage: Storage, read: frozenset[str]) -> str:
     return f"{unread}{type_name(storage.element)} {identifier(storage.name)}{brackets(storage)};"
 
 
-def element(home: Storage, access: Access, printer: Printer) -> str:
-    """The element that `access` names, where `home` says that the array lives.
+def element(home: Storage, access: Access, printer: Printer, fits: Intervals | None = None) -> str:
+    """The element that `access` names, where `home` says that the array lives; `fits` knows which indices are small.
 
     before: A[i][j] at home in a global buffer of extents (n, m)
     after:  A[(long long)i * m + j]
     """
     subscripts = access.subscripts if home.keeps is None else tuple(access.subscripts[k] for k in home.keeps)
     field = f".{printer.name(access.field)}" if access.field else ""
-    return f"{printer.name(home.name)}{_subscripts(home, subscripts, printer)}{field}"
+    return f"{printer.name(home.name)}{_subscripts(home, subscripts, printer, fits)}{field}"
 
 
-def _subscripts(home: Storage, subscripts: tuple[Expr, ...], printer: Printer) -> str:
+def _subscripts(home: Storage, subscripts: tuple[Expr, ...], printer: Printer, fits: Intervals | None) -> str:
     match home.space:
         case Space.VALUE:
             return ""
         case Space.GLOBAL:
-            return f"[{printer(linear_index(subscripts, home.extents))}]"
+            return f"[{printer(linear_index(subscripts, home.extents, fits))}]"
     return "".join(f"[{printer(s)}]" for s in subscripts)

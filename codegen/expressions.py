@@ -31,6 +31,7 @@ from polytile.ir.expr import (
     Unary,
     walk,
 )
+from polytile.ir.ranges import Intervals
 
 _PRECEDENCE = {
     **dict.fromkeys(("*", "/", "%"), 13),
@@ -77,14 +78,22 @@ def type_name(ctype: CType, *, cpp: bool = True) -> str:
     return ctype.name if ctype == BARRIER_TYPE else to_cpp(ctype.name)
 
 
-def linear_index(subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...]) -> Expr:
-    """The row-major position of an element, in 64 bits unless the whole array is known to need fewer.
+def linear_index(
+    subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...], intervals: Intervals | None = None
+) -> Expr:
+    """The row-major position of an element, in 64 bits unless the whole array, or this element, needs fewer.
 
     before: subscripts (i, j), extents (n, m)
     after:  (long long)i * m + j
     """
-    index: Expr = Literal("0")
     wide = len(subscripts) > 1 and not _small(extents)
+    if wide and intervals is not None:
+        wide = not intervals.fits_int(_index(subscripts, extents, wide=False))
+    return _index(subscripts, extents, wide)
+
+
+def _index(subscripts: tuple[Expr, ...], extents: tuple[Expr | None, ...], wide: bool) -> Expr:
+    index: Expr = Literal("0")
     for position, (subscript, extent) in enumerate(zip(subscripts, extents, strict=True)):
         if not _is_zero(index):
             if extent is None:

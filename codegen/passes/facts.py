@@ -98,17 +98,20 @@ class Facts:
         """Whether all forms of one alternative are never negative."""
         return any(all(self.not_negative(f) for f in forms) for forms in alternatives)
 
-    def not_negative(self, form: Linear, depth: int = DEPTH) -> bool:
-        """Whether the form is at least 0: each name, newest first, is replaced by a bound of it."""
+    def not_negative(self, form: Linear, depth: int = DEPTH, scale: int = 1) -> bool:
+        """Whether the form over `scale` is above -1, so that an integer is at least 0.
+
+        Each name, newest first, is replaced by a bound of it.
+        """
         names = [name for name in form if name]
         if not names:
-            return form.get("", 0) >= 0
+            return form.get("", 0) > -scale
         if depth == 0:
             return False
         newest = max(names, key=lambda n: self.order.index(n) if n in self.order else -1)
         factor = form[newest]
         bounds = (f for f in self.known if f.get(newest, 0) * factor > 0)
-        return any(self.not_negative(_less(form, bound, newest), depth - 1) for bound in bounds)
+        return any(self.not_negative(*_less(form, bound, newest, scale, depth)) for bound in bounds)
 
 
 def of_launch(ranges: Iterable[Range], coordinates: Iterable[Coordinate], block: tuple[int, int, int]) -> list[Range]:
@@ -156,13 +159,13 @@ def _difference(a: Expr, b: Expr, minus: int = 0) -> Linear | None:
     return {name: factor for name, factor in total.items() if factor or not name}
 
 
-def _less(form: Linear, bound: Linear, name: str) -> Linear:
-    """`form` without `name`, made no larger by a multiple of `bound`."""
+def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tuple[Linear, int, int]:
+    """A multiple of `form` without `name`, made no larger by a multiple of `bound`; depth left and scale with it."""
     a, b = form[name], bound[name]
     common = gcd(a, b)
-    scale, by = abs(b) // common, abs(a) // common
-    total = {n: scale * form.get(n, 0) - by * bound.get(n, 0) for n in {**form, **bound}}
-    return {n: factor for n, factor in total.items() if factor}
+    by, less = abs(b) // common, abs(a) // common
+    total = {n: by * form.get(n, 0) - less * bound.get(n, 0) for n in {**form, **bound}}
+    return {n: factor for n, factor in total.items() if factor}, depth - 1, scale * by
 
 
 def _both_forms(condition: Binary, holds: bool) -> list[list[Linear]]:

@@ -51,6 +51,10 @@ class Intervals:
             most = None if r.most is None else self(r.most).most
             self._of[r.name] = _meet(self._of.get(r.name, ANY), Interval(least, most))
 
+    def declare(self, name: str, interval: Interval) -> None:
+        """A variable with these values; one of a name that there was before adds to its values."""
+        self._of[name] = _join(self._of[name], interval) if name in self._of else interval
+
     def __call__(self, expr: Expr) -> Interval:
         """The values that `expr` can take, as exact integers."""
         value = known(expr)

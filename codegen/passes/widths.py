@@ -1,0 +1,74 @@
+"""Index arithmetic in 64 bits where 32 may not do, in 32 where they do.
+
+before: a[i * m + j] with i, j, m in 0 .. 100000;    b[i * 8 + j]
+after:  a[(long long)i * m + j];                     b[i * 8 + j]
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from polytile.codegen.passes.constants import assigned_names
+from polytile.codegen.passes.facts import of_launch
+from polytile.codegen.passes.trips import Trips, trips
+from polytile.ir.device import Advance
+from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary, rewrite, walk
+from polytile.ir.kernel import Kernel
+from polytile.ir.ranges import ANY, INT_LEAST, INT_MOST, Interval, Intervals
+
+
+def intervals(kernel: Kernel) -> Intervals:
+    """The values of every name of the kernel: its ranges, its launch, its loops and its constants."""
+    found = Intervals(of_launch(kernel.ranges, kernel.coordinates, kernel.block))
+    given = {r.name for r in kernel.ranges}
+    changing = {name for stmt in kernel.body for name in assigned_names(stmt)}
+    for node in (n for stmt in kernel.body for n in walk(stmt)):
+        match node:
+            case Declare(name=name, value=value) if name not in given:
+                constant = value is not None and name not in changing
+                found.declare(name, found(value) if constant and value is not None else ANY)
+            case For(iterator=name) if name not in given:
+                run = trips(node) if name not in changing else None
+                found.declare(name, ANY if run is None else _iterator(run, found))
+    return found
+
+
+def _iterator(run: Trips, known: Intervals) -> Interval:
+    """The values of an iterator inside its loop."""
+    start = known(run.lower)
+    ends = [known(end) for end in run.ends]
+    if run.step > 0:
+        return Interval(start.least, min((e.most - 1 for e in ends if e.most is not None), default=None))
+    return Interval(max((e.least + 1 for e in ends if e.least is not None), default=None), start.most)
+
+
+def widen(kernel: Kernel) -> Kernel:
+    """The kernel with 64-bit subscripts and pointer steps where its ranges do not exclude that they are needed."""
+    known = intervals(kernel)
+
+    def change(node: Any) -> Any:
+        match node:
+            case Access(subscripts=subscripts):
+                return replace(node, subscripts=tuple(widened(s, known) for s in subscripts))
+            case Advance(by=by):
+                return replace(node, by=widened(by, known))
+        return node
+
+    return replace(kernel, body=tuple(rewrite(stmt, change) for stmt in kernel.body))
+
+
+def widened(expr: Expr, known: Intervals) -> Expr:
+    """The expression in 64 bits, where it or a part of it may not fit in 32."""
+    match expr:
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right) if expr.type.kind == "int":
+            left, right = widened(left, known), widened(right, known)
+            if 8 in (left.type.size, right.type.size) or expr.type.size == 8:
+                return Binary(op, left, right, LLONG)
+            if known(expr).within(INT_LEAST, INT_MOST):
+                return Binary(op, left, right, expr.type)
+            return Binary(op, Cast(LLONG, left), right, LLONG)
+        case Unary(op="-", operand=operand):
+            inner = widened(operand, known)
+            return replace(expr, operand=inner, type=inner.type) if inner.type.size == 8 else expr
+    return expr
