@@ -10,11 +10,17 @@
 //   scheduler.h     which thread of a block runs next, the block barrier
 //   report.h        what is printed when a block cannot go on
 //   warp.h          shuffles and votes
+//   misuse.h        what is said of copies, split barriers and matrix products that are used wrongly
+//   matrix.h        tensor cores
+//   reserve.h       objects that are used again
 //   memory_ops.h    atomics, cached loads and stores
 //   intrinsics.h    bit and integer intrinsics, casts between representations
 //   device_math.h   math functions as CUDA C++ overloads them
 //   errors.h        cudaError_t
 //   host_memory.h   cudaMalloc, cudaMemcpy, ...
+//   copies.h        asynchronous copies
+//   split_barrier.h barriers where threads arrive first and wait later
+//   grid.h          cooperative launches: blocks that take turns, the barrier of the grid
 //   host_device.h   devices, streams, events
 //   launch.h        cudaLaunchKernelEx and its limits
 //   hooks.h         the C functions that polytile calls
@@ -39,13 +45,19 @@
 #include "polytile_emulator/fiber.h"
 #include "polytile_emulator/scheduler.h"
 #include "polytile_emulator/report.h"
+#include "polytile_emulator/misuse.h"
 #include "polytile_emulator/warp.h"
+#include "polytile_emulator/matrix.h"
+#include "polytile_emulator/reserve.h"
 #include "polytile_emulator/memory_ops.h"
 #include "polytile_emulator/intrinsics.h"
 #include "polytile_emulator/device_math.h"
 #include "polytile_emulator/errors.h"
 #include "polytile_emulator/host_memory.h"
 #include "polytile_emulator/host_device.h"
+#include "polytile_emulator/copies.h"
+#include "polytile_emulator/split_barrier.h"
+#include "polytile_emulator/grid.h"
 #include "polytile_emulator/launch.h"
 #include "polytile_emulator/hooks.h"
 #if defined(POLYTILE_EMULATOR_CHECK)

@@ -69,6 +69,8 @@ class Area {
     memmove(written_ + offset, from.written_ + from_offset, count);
   }
 
+  POLYTILE_EMULATOR_QUIET void add_written(Parts &parts) const { parts.add(written_, size); }
+
   // Calls a function for the history of each granule of an access: granules are as large as all accesses allow.
   template <class Function>
   POLYTILE_EMULATOR_QUIET void each_cell(size_t offset, size_t count, const Function &function) {
@@ -127,6 +129,11 @@ class Areas {
  public:
   Area fixed_shared = {};
   Area dynamic_shared = {};
+
+  POLYTILE_EMULATOR_QUIET void add_shared(Parts &parts) const {
+    fixed_shared.add_written(parts);
+    dynamic_shared.add_written(parts);
+  }
 
   POLYTILE_EMULATOR_QUIET void add(const Area &area) {
     if (count_ == room_) {

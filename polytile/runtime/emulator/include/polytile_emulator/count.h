@@ -90,6 +90,8 @@ class Counter {
     for (unsigned t = 0; t < warps * kWarp; ++t) company_[t] = {0, true};
   }
 
+  POLYTILE_EMULATOR_QUIET void add_parts(Parts &parts) { parts.add(company_, sizeof company_); }
+
   POLYTILE_EMULATOR_QUIET void barrier() { ++kernels[kernel_].barriers; }
 
   // A branch diverges when not all lanes that entered its block enter the same block next.
@@ -248,6 +250,20 @@ POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, Acc
   for (; size > 16; size -= 16, address += 16) tracer.access(address, 16, kind, offset_of(site));
   tracer.access(address, size, kind, offset_of(site));
 }
+
+// The instruction reads global memory, and writes shared memory as soon as it can.
+POLYTILE_EMULATOR_QUIET inline void copy_begins(const Copy &copy) {
+  if (copy.read) access(reinterpret_cast<uintptr_t>(copy.from), copy.bytes, AccessKind::read, copy.site.where - 1);
+  access(reinterpret_cast<uintptr_t>(copy.to), copy.bytes, AccessKind::write, copy.site.where);
+}
+POLYTILE_EMULATOR_QUIET inline void copy_arrives(const Copy &) {}
+
+POLYTILE_EMULATOR_QUIET inline void block_parts(Parts &parts) {
+  tracer.add_parts(parts);
+  counter.add_parts(parts);
+}
+POLYTILE_EMULATOR_QUIET inline void grid_opens() {}
+POLYTILE_EMULATOR_QUIET inline void block_resumes() {}
 
 POLYTILE_EMULATOR_QUIET inline void allocated(const void *memory, size_t size) { counter.allocate(memory, size); }
 POLYTILE_EMULATOR_QUIET inline void freed(const void *memory, size_t) { counter.release(memory); }

@@ -30,12 +30,8 @@
 #define POLYTILE_EMULATOR_SECOND(...) POLYTILE_EMULATOR_SECOND_(__VA_ARGS__)
 #define __shared__ \
   POLYTILE_EMULATOR_SECOND(POLYTILE_EMULATOR_PASTE(POLYTILE_EMULATOR_EXTERN_AT_, __LINE__), POLYTILE_EMULATOR_FIXED, )
-// An observer must be able to tell shared memory from other variables.
-#if defined(POLYTILE_EMULATOR_OBSERVED)
+// Shared memory must be told from other variables by observers, and where blocks take turns (grid.h).
 #define POLYTILE_EMULATOR_FIXED static __attribute__((section("polytile_shared")))
-#else
-#define POLYTILE_EMULATOR_FIXED static
-#endif
 
 #if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
 #define POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED (227 * 1024)

@@ -163,7 +163,7 @@ inline const Attribute kAttributes[] = {
     {cudaDevAttrComputeCapabilityMinor, 0},
     {cudaDevAttrMaxSharedMemoryPerMultiprocessor, kSharedPerMultiprocessor},
     {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
-    {cudaDevAttrCooperativeLaunch, 0},
+    {cudaDevAttrCooperativeLaunch, 1},
     {cudaDevAttrMaxSharedMemoryPerBlockOptin, kSharedOptIn},
     {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
 };
@@ -201,6 +201,7 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int devic
   p.l2CacheSize = 50 << 20;
   p.maxThreadsPerMultiProcessor = 2048;
   p.maxBlocksPerMultiProcessor = 32;
+  p.cooperativeLaunch = 1;
   *properties = p;
   return polytile_emulator::finish(cudaSuccess);
 }

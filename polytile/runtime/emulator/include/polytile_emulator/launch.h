@@ -91,15 +91,35 @@ inline bool within(const dim3 &d, unsigned x, unsigned y, unsigned z) {
   return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= x && d.y <= y && d.z <= z;
 }
 
+inline bool is_cooperative(const cudaLaunchConfig_t &config) {
+  bool cooperative = false;
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (config.attrs[i].id == cudaLaunchAttributeCooperative) cooperative = config.attrs[i].val.cooperative != 0;
+  return cooperative;
+}
+
 inline cudaError_t check_attributes(const cudaLaunchConfig_t &config) {
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const cudaLaunchAttribute &attribute = config.attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative && attribute.val.cooperative) return cudaErrorNotSupported;
     if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
     const auto &cluster = attribute.val.clusterDim;
     if (cluster.x != 1 || cluster.y != 1 || cluster.z != 1) return cudaErrorNotSupported;
   }
   return cudaSuccess;
+}
+
+// How many blocks a multiprocessor takes, as threads and shared memory allow; registers are not known here.
+inline size_t resident_blocks(size_t threads, size_t shared) {
+  const size_t by_threads = 2048 / ((threads + 31) / 32 * 32);
+  const size_t by_shared = static_cast<size_t>(kSharedPerMultiprocessor) / (shared + 1024);
+  const size_t most = by_threads < by_shared ? by_threads : by_shared;
+  return most < 32 ? most : 32;
+}
+
+// Whether all blocks of a cooperative launch run at once: on a GPU, and here.
+inline bool fits_together(const dim3 &grid, const dim3 &threads, size_t shared) {
+  const unsigned long long blocks = 1ull * grid.x * grid.y * grid.z, each = 1ull * threads.x * threads.y * threads.z;
+  return blocks <= kMultiprocessors * resident_blocks(each, shared) && blocks * each < FiberPool::kMax;
 }
 
 // cudaLaunchKernelEx says cudaErrorInvalidValue of every limit (<<< >>> would say cudaErrorInvalidConfiguration).
@@ -110,6 +130,8 @@ inline cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *ke
   if (!within(threads, 1024, 1024, 64)) return cudaErrorInvalidValue;
   if (1ull * threads.x * threads.y * threads.z > kMaxThreads) return cudaErrorInvalidValue;
   if (config.dynamicSmemBytes > static_cast<size_t>(shared_limits.of(kernel))) return cudaErrorInvalidValue;
+  if (is_cooperative(config) && !fits_together(config.gridDim, threads, config.dynamicSmemBytes))
+    return cudaErrorCooperativeLaunchTooLarge;
   return check_attributes(config);
 }
 
@@ -122,6 +144,7 @@ inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   inside_kernel = true;
   ++counts.launches;
   block.dynamic_shared = config->dynamicSmemBytes;
+  block.cooperative = is_cooperative(*config);
   if (!run_grid(body, config->gridDim, config->blockDim) && sticky_error == cudaSuccess)
     sticky_error = cudaErrorLaunchFailure;
   inside_kernel = false;
@@ -155,12 +178,41 @@ struct Launcher {
   }
 };
 
+template <size_t... I>
+struct IndexList {};
+template <size_t N, size_t... I>
+struct MakeIndices : MakeIndices<N - 1, N - 1, I...> {};
+template <size_t... I>
+struct MakeIndices<0, I...> {
+  using type = IndexList<I...>;
+};
+template <size_t N>
+using Indices = typename MakeIndices<N>::type;
+
+// With the addresses of the arguments in a table.
+template <class... Parameters, size_t... I>
+inline cudaError_t launch_from(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...), void **arguments,
+                               IndexList<I...>) {
+  (void)arguments;
+  return Launcher<Parameters...>::go(config, kernel, *static_cast<Parameters *>(arguments[I])...);
+}
+
 }  // namespace polytile_emulator
 
 template <typename... ExpTypes, typename... ActTypes>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(ExpTypes...),
                                       ActTypes &&...args) {
   return polytile_emulator::Launcher<ExpTypes...>::go(config, kernel, static_cast<ActTypes &&>(args)...);
+}
+
+template <class... Parameters>
+inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), dim3 grid, dim3 threads, void **arguments,
+                                               size_t shared = 0, cudaStream_t stream = nullptr) {
+  cudaLaunchAttribute cooperative = {};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  const cudaLaunchConfig_t config = {grid, threads, shared, stream, &cooperative, 1};
+  return polytile_emulator::launch_from(&config, kernel, arguments, polytile_emulator::Indices<sizeof...(Parameters)>());
 }
 
 template <class T>
@@ -185,15 +237,11 @@ inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, T *func
   return finish(cudaSuccess);
 }
 
-// What threads and shared memory allow; registers are not known here.
 template <class T>
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T *, int threads, size_t shared) {
   using namespace polytile_emulator;
   if (!blocks || threads < 1 || threads > static_cast<int>(kMaxThreads)) return finish(cudaErrorInvalidValue);
-  const size_t by_threads = 2048 / ((static_cast<size_t>(threads) + 31) / 32 * 32);
-  const size_t by_shared = static_cast<size_t>(kSharedPerMultiprocessor) / (shared + 1024);
-  const size_t most = by_threads < by_shared ? by_threads : by_shared;
-  *blocks = static_cast<int>(most < 32 ? most : 32);
+  *blocks = static_cast<int>(resident_blocks(static_cast<size_t>(threads), shared));
   return finish(cudaSuccess);
 }
 

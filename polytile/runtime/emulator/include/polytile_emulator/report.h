@@ -66,6 +66,10 @@ POLYTILE_EMULATOR_QUIET inline void add_state(const Thread &thread) {
     case State::warp:
       return message.add("wait in %s, mask 0x%08x, at %s:%d (`%s`)", operation_name(thread.operation), thread.mask,
                          site.file, site.line, site.function);
+    case State::split:
+      return message.add("wait for a split barrier at %s:%d (`%s`)", site.file, site.line, site.function);
+    case State::grid:
+      return message.add("wait at the barrier of the grid at %s:%d (`%s`)", site.file, site.line, site.function);
     case State::yielded:
       return message.add("spin at %s:%d (`%s`)", site.file, site.line, site.function);
     case State::exited:
@@ -102,7 +106,8 @@ POLYTILE_EMULATOR_QUIET inline void add_threads() {
 POLYTILE_EMULATOR_QUIET inline const char *waiting_function() {
   for (unsigned t = 0; t < block.started; ++t) {
     const State state = block.thread[t].state;
-    if (state == State::barrier || state == State::warp || state == State::yielded) return block.thread[t].site.function;
+    if (state != State::unstarted && state != State::runnable && state != State::exited)
+      return block.thread[t].site.function;
   }
   return nullptr;
 }

@@ -28,13 +28,14 @@ struct Site {
   const char *file;
   const char *function;
   int line;
+  uintptr_t where = 0;  // the return address of the call, where it is known
 };
 
 POLYTILE_EMULATOR_QUIET inline bool same_site(const Site &a, const Site &b) {
   return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
 }
 
-enum class State : unsigned char { unstarted, runnable, barrier, warp, yielded, exited };
+enum class State : unsigned char { unstarted, runnable, barrier, warp, split, grid, yielded, exited };
 
 struct Thread {
   Fiber *fiber;
@@ -42,6 +43,7 @@ struct Thread {
   unsigned char operation;  // of a warp, while state is warp
   unsigned char source;     // the lane whose value is wanted
   unsigned mask;
+  unsigned waits;  // how often it has waited, for threads or for a moment
   Site site;
   unsigned long long value;
   unsigned long long result;
@@ -67,10 +69,12 @@ struct Meeting {
 struct Warp {
   unsigned exited;  // lanes that ended, or that never were
   unsigned open;
+  unsigned syncs;  // how many __syncwarp have concluded
   Meeting meetings[kWarp];
 };
 
 struct Barrier {
+  unsigned opened;  // how often
   unsigned waiting;
   bool diverged;
   Site site;
@@ -93,6 +97,8 @@ struct Counts {
   unsigned long long launches, blocks, threads, barriers;
 };
 
+struct SplitBarrier;
+
 struct Block {
   Body body;
   size_t dynamic_shared;  // bytes
@@ -104,6 +110,9 @@ struct Block {
   Fiber *fiber;      // and its fiber
   bool failed;
   unsigned long long idle_yields;
+  bool cooperative;      // as all blocks of the launch
+  unsigned at_grid;      // threads that wait at the barrier of the grid
+  SplitBarrier *splits;  // those that were started
   Barrier barrier;
   Queue ready, yielded;
   Warp warps[kMaxThreads / kWarp];
@@ -122,6 +131,12 @@ inline FiberPool fibers{fiber_main};
 [[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_no_memory();
 POLYTILE_EMULATOR_QUIET inline bool report_no_memory();
 POLYTILE_EMULATOR_QUIET inline void meet_without(unsigned warp);
+// In copies.h, split_barrier.h and grid.h.
+POLYTILE_EMULATOR_QUIET inline void end_copies();
+POLYTILE_EMULATOR_QUIET inline void forget_copies();
+POLYTILE_EMULATOR_QUIET inline void drop_splits();
+POLYTILE_EMULATOR_QUIET inline void forget_splits();
+POLYTILE_EMULATOR_QUIET inline bool run_together(const dim3 &grid);
 
 // From the running fiber to another one.
 POLYTILE_EMULATOR_QUIET inline void transfer(Fiber *from, Fiber *to) {
@@ -160,6 +175,7 @@ POLYTILE_EMULATOR_QUIET inline void park() {
   const unsigned self = block.current;
   Fiber *fiber = block.fiber;
   block.thread[self].fiber = fiber;
+  ++block.thread[self].waits;
   Fiber *next = next_fiber();
   if (!next) fail_stuck();
   if (next != fiber) transfer(fiber, next);
@@ -190,6 +206,7 @@ POLYTILE_EMULATOR_QUIET inline void open_barrier(unsigned running) {
   barrier.result_count = barrier.holding;
   barrier.result_all = barrier.holding == barrier.waiting;
   barrier.waiting = 0;
+  ++barrier.opened;
   ++counts.barriers;
   observer::barrier_opens();
   for (unsigned t = 0; t < block.threads; ++t)
@@ -212,6 +229,7 @@ POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, co
   if (++barrier.waiting + block.exited == block.threads) {
     open_barrier(block.current);
     self.state = State::runnable;
+    ++self.waits;
   } else {
     park();
   }
@@ -221,6 +239,7 @@ POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, co
 POLYTILE_EMULATOR_QUIET inline void start_thread() {
   block.current = block.started++;
   block.thread[block.current].state = State::runnable;
+  block.thread[block.current].waits = 0;
   threadIdx = block.next_index;
   observer::thread_begins();
   if (++block.next_index.x < blockDim.x) return;
@@ -232,6 +251,7 @@ POLYTILE_EMULATOR_QUIET inline void start_thread() {
 
 POLYTILE_EMULATOR_QUIET inline void finish_thread() {
   const unsigned self = block.current;
+  end_copies();
   observer::thread_ends();
   block.thread[self].state = State::exited;
   ++block.exited;
@@ -266,27 +286,35 @@ POLYTILE_EMULATOR_QUIET inline void reset_block(unsigned threads) {
   block.started = block.exited = 0;
   block.next_index = {0, 0, 0};
   block.idle_yields = 0;
-  block.barrier.waiting = 0;
+  block.barrier.waiting = block.barrier.opened = 0;
+  block.at_grid = 0;
   block.ready.head = block.ready.tail = block.yielded.head = block.yielded.tail = 0;
   const unsigned warps = (threads + kWarp - 1) / kWarp;
-  for (unsigned w = 0; w < warps; ++w) block.warps[w].exited = block.warps[w].open = 0;
+  for (unsigned w = 0; w < warps; ++w) block.warps[w].exited = block.warps[w].open = block.warps[w].syncs = 0;
   if (threads % kWarp) block.warps[warps - 1].exited = ~0u << threads % kWarp;
 }
 
-// False when the block could not be run to its end.
-POLYTILE_EMULATOR_QUIET inline bool run_block() {
+// Runs the block on block.fiber until all of its threads have ended, or wait for the grid.
+POLYTILE_EMULATOR_QUIET inline bool continue_block() {
+  observing = true;
+  polytile_emulator_switch(&block.launcher, block.fiber->context);
+  observing = false;
+  return !block.failed;
+}
+
+POLYTILE_EMULATOR_QUIET inline bool begin_block() {
   reset_block(blockDim.x * blockDim.y * blockDim.z);
   block.fiber = fibers.take();
   if (!block.fiber) return report_no_memory();
   observer::block_begins();
-  observing = true;
-  polytile_emulator_switch(&block.launcher, block.fiber->context);
-  observing = false;
-  if (block.failed) return false;
+  return continue_block();
+}
+
+POLYTILE_EMULATOR_QUIET inline void end_block() {
+  drop_splits();
   observer::block_ends();
   ++counts.blocks;
   counts.threads += block.threads;
-  return true;
 }
 
 // Runs the blocks in the order of their index; false as soon as one fails.
@@ -295,9 +323,8 @@ POLYTILE_EMULATOR_QUIET inline bool run_blocks(const dim3 &grid) {
     for (unsigned y = 0; y < grid.y; ++y)
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = {x, y, z};
-        if (run_block()) continue;
-        fibers.restart_all();
-        return false;
+        if (!begin_block()) return false;
+        end_block();
       }
   return true;
 }
@@ -308,7 +335,12 @@ POLYTILE_EMULATOR_QUIET inline bool run_grid(const Body &body, const dim3 &grid,
   gridDim = grid;
   blockDim = threads;
   observer::launch_begins();
-  const bool done = run_blocks(grid);
+  const bool done = block.cooperative ? run_together(grid) : run_blocks(grid);
+  if (!done) {
+    forget_splits();
+    forget_copies();
+    fibers.restart_all();
+  }
   observer::launch_ends();
   return done;
 }

@@ -8,6 +8,7 @@
 #include "polytile_emulator/clocks.h"
 #include "polytile_emulator/race.h"
 #include "polytile_emulator/areas.h"
+#include "polytile_emulator/misused.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -125,6 +126,20 @@ POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, Acc
   });
   if (worst.found) report_race(*area, address, size, kind, site, worst);
 }
+
+POLYTILE_EMULATOR_QUIET inline void block_parts(Parts &parts) { areas.add_shared(parts); }
+POLYTILE_EMULATOR_QUIET inline void grid_opens() { clocks.launch(); }
+POLYTILE_EMULATOR_QUIET inline void block_resumes() { clocks.enter_block(); }
+
+POLYTILE_EMULATOR_QUIET inline void copy_begins(const Copy &copy) {
+  if (copy.read) access(reinterpret_cast<uintptr_t>(copy.from), copy.bytes, AccessKind::read, copy.site.where);
+  access(reinterpret_cast<uintptr_t>(copy.to), copy.bytes, AccessKind::write, copy.site.where);
+}
+POLYTILE_EMULATOR_QUIET inline void copy_arrives(const Copy &) {}
+POLYTILE_EMULATOR_QUIET inline void split_starts(const SplitBarrier &, const Site &) {}
+POLYTILE_EMULATOR_QUIET inline void split_arrives(const SplitBarrier &, const Site &) {}
+POLYTILE_EMULATOR_QUIET inline void split_ends(const SplitBarrier &) {}
+POLYTILE_EMULATOR_QUIET inline void split_passed(const SplitBarrier &, unsigned) {}
 
 // Memory that the host may write at any time counts as written.
 POLYTILE_EMULATOR_QUIET inline void allocated(const void *memory, size_t size) {

@@ -105,6 +105,12 @@ class Tracer {
     if (ended_[w] == ~0u) merge(w);
   }
 
+  // What is different in each block. All traces are merged.
+  POLYTILE_EMULATOR_QUIET void add_parts(Parts &parts) {
+    parts.add(traces_, sizeof traces_);
+    parts.add(ended_, sizeof ended_);
+  }
+
   // Every thread that has not ended waits at a barrier.
   POLYTILE_EMULATOR_QUIET void at_barrier() {
     for (unsigned w = 0; w * kWarp < block.threads; ++w) merge(w);
@@ -134,7 +140,7 @@ class Tracer {
     if (ended_[thread / kWarp] >> thread % kWarp & 1) return false;
     if (thread >= block.started) return true;
     const State state = block.thread[thread].state;
-    return state != State::barrier && state != State::warp;
+    return state == State::unstarted || state == State::runnable || state == State::yielded;
   }
 
   // Sets when[lane]; false when the lane has to be heard first.

@@ -10,10 +10,11 @@
 
 namespace polytile_emulator {
 
-enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll };
+enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll, kMultiply };
 
 POLYTILE_EMULATOR_QUIET inline const char *operation_name(unsigned char operation) {
-  static const char *const names[] = {"__syncwarp", "a shuffle", "__ballot_sync", "__any_sync", "__all_sync"};
+  static const char *const names[] = {"__syncwarp",   "a shuffle",  "__ballot_sync",
+                                      "__any_sync", "__all_sync", "a matrix product"};
   return names[operation];
 }
 
@@ -27,9 +28,13 @@ POLYTILE_EMULATOR_QUIET inline unsigned ballot(const Thread *lanes, unsigned arr
   return votes;
 }
 
+// In matrix.h.
+POLYTILE_EMULATOR_QUIET inline void multiply(Thread *threads, unsigned arrived);
+
 POLYTILE_EMULATOR_QUIET inline void conclude(const Meeting &meeting, Thread *lanes) {
   const unsigned arrived = meeting.arrived;
   if (meeting.operation == kSync) return;
+  if (meeting.operation == kMultiply) return multiply(lanes, arrived);
   if (meeting.operation == kShuffle) {
     for (unsigned l = 0; l < kWarp; ++l)
       if (arrived >> l & 1) lanes[l].result = arrived >> lanes[l].source & 1 ? lanes[lanes[l].source].value : kUndefined;
@@ -50,6 +55,7 @@ POLYTILE_EMULATOR_QUIET inline bool try_conclude(unsigned w, unsigned index, uns
   if ((meeting.arrived | warp.exited | ~meeting.mask) != ~0u) return false;
   conclude(meeting, &block.thread[w * kWarp]);
   observer::warp_concludes(w, meeting.operation, meeting.arrived);
+  if (meeting.operation == kSync) ++warp.syncs;
   warp.meetings[index] = warp.meetings[--warp.open];
   for (unsigned l = 0; l < kWarp; ++l)
     if (meeting.arrived >> l & 1 && w * kWarp + l != running) release(w * kWarp + l);
@@ -77,10 +83,12 @@ POLYTILE_EMULATOR_QUIET inline unsigned long long meet(Operation operation, unsi
   while (i < warp.open && (warp.meetings[i].operation != operation || warp.meetings[i].mask != mask)) ++i;
   if (i == warp.open) warp.meetings[warp.open++] = {operation, mask, 0};
   warp.meetings[i].arrived |= 1u << lane;
-  if (try_conclude(w, i, self))
+  if (try_conclude(w, i, self)) {
     me.state = State::runnable;
-  else
+    ++me.waits;
+  } else {
     park();
+  }
   return me.result;
 }
 
