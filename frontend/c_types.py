@@ -157,7 +157,7 @@ def integer_value(text: str) -> int | None:
 def _character_value(text: str) -> int | None:
     escapes = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8, "f": 12, "v": 11}
     if len(text) == 1:
-        return ord(text)
+        return ord(text) if text.isascii() else None
     return escapes.get(text[1]) if len(text) == 2 and text[0] == "\\" else None
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
 from polytile.frontend.tokens import tokenize
 from polytile.ir.c_text import c_string
+from polytile.process import RunawayError, run_bounded
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 STDIN = "<stdin>"
@@ -83,7 +83,9 @@ def preprocess(
     else:
         remember_source(path, text)
     command = _system_preprocessor() if preprocessor == "auto" else preprocessor
-    request = _Request(path, _open_assumptions(text.replace("\r\n", "\n")), tuple(include_dirs), tuple(defines))
+    request = _Request(
+        path, _open_assumptions(text.removeprefix("\ufeff").replace("\r\n", "\n")), tuple(include_dirs), tuple(defines)
+    )
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
@@ -161,24 +163,21 @@ def _run_system(command: str, request: _Request) -> str:
     arguments = [command, "-E", "-dD", "-x", "c", "-std=gnu99", "-nostdinc", "-w"]
     arguments += [f"-I{d}" for d in request.search] + [f"-D{m}" for m in request.macros] + ["-"]
     try:
-        done = subprocess.run(
+        done = run_bounded(
             arguments,
-            input=f"# 1 {c_string(request.path)}\n{request.text}".encode("utf-8", "surrogateescape"),
-            capture_output=True,
-            cwd=request.folder,
-            env={**os.environ, "LC_ALL": "C"},
+            stdin=f"# 1 {c_string(request.path)}\n{request.text}".encode("utf-8", "surrogateescape"),
+            directory=request.folder,
+            environment={**os.environ, "LC_ALL": "C"},
             timeout=_SECONDS,
-            check=False,
         )
-    except subprocess.TimeoutExpired:
-        hint = "look for an include that reads itself or a pipe, or give the file already preprocessed"
-        what = f"'{command} -E' did not end within {_SECONDS:.0f} s"
-        raise UserError(what, location=Location(request.path, 1), hint=hint) from None
+    except RunawayError as error:
+        hint = "look for an include that reads itself or macros that double each other, or name another preprocessor"
+        raise UserError(f"preprocessing: {error}", location=Location(request.path, 1), hint=hint) from None
     except OSError as error:
         raise UsageError(f"cannot run the C preprocessor '{command}': {error.strerror or error}") from error
-    if done.returncode:
-        raise _explain(done.stderr.decode("utf-8", "replace"), command, request)
-    return done.stdout.decode("utf-8", "surrogateescape")
+    if done.status:
+        raise _explain(done.errors.decode("utf-8", "replace"), command, request)
+    return done.output.decode("utf-8", "surrogateescape")
 
 
 def _run_pcpp(request: _Request) -> str:

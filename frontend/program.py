@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polytile.diagnostics import Location, UserError
@@ -56,18 +54,6 @@ def read_program(
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
     """
-    with deep_recursion():
-        return _read(path, text, include_dirs, defines, autodetect, preprocessor)
-
-
-def _read(
-    path: str,
-    text: str | None,
-    include_dirs: Sequence[str],
-    defines: Sequence[str],
-    autodetect: bool,
-    preprocessor: str,
-) -> SourceProgram:
     with piece("reading", Location(path, 1)):
         context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
     source = context.file.source
@@ -96,17 +82,6 @@ def _read(
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
     return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros)
-
-
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Let expressions of thousands of terms pass: their trees are as deep as they have terms."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 50_000))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def scop_of(context: FileContext, place: Place, name: str) -> Scop:

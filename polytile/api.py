@@ -8,6 +8,7 @@ f(A=a, B=b, N=2000, T=100)
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -304,8 +305,8 @@ class Program:
 
 
 def output_stem(path: str) -> str:
-    """`gemm` for `src/gemm.c`; the outputs are named after it."""
-    return "stdin" if path in ("-", STDIN) else Path(path).stem
+    """`gemm` for `src/gemm.c`; the outputs are named after it, without what cannot stand in an `#include`."""
+    return "stdin" if path in ("-", STDIN) else re.sub(r'["\\\x00-\x1f\x7f]', "_", Path(path).stem)
 
 
 def _home(path: str) -> Path:

@@ -16,7 +16,8 @@ EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compile
 4 a device or host-compiler failure; 70 a bug in polytile"""
 CHECKS = ("address", "undefined", "race", "uninitialised")
 STAGES = ("scop", "dependences", "schedule", "ast")
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MACRO = re.compile(r"[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def _sizes(option: str, text: str | None) -> tuple[int, ...]:
 
 
 def _definition(text: str) -> str:
-    if not _NAME.match(text):
+    if not _MACRO.fullmatch(text):
         raise UsageError(f"-D {text}: a macro needs a name", hint="write -D NAME or -D NAME=VALUE")
     return text
 

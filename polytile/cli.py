@@ -7,13 +7,14 @@ to be right, so that `--version` and wrong usage are answered at once.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polytile.arguments import Request, parse
-from polytile.diagnostics import EXIT_BUG, EXIT_DONE, Diagnostic, InternalError, PolytileError
+from polytile.diagnostics import EXIT_BUG, EXIT_DEVICE, EXIT_DONE, EXIT_USER, Diagnostic, InternalError, PolytileError
 
 if TYPE_CHECKING:
     from polytile.report import Report
@@ -28,6 +29,7 @@ BUGS = "this is a bug in polytile; please report it with the input, the command 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    open_streams()
     try:
         return _main(words)
     except KeyboardInterrupt:
@@ -35,6 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return EXIT_BROKEN_PIPE
+    except OSError as error:  # standard output is full
+        print(f"polytile: error: cannot write: {error.strerror or error}", file=sys.stderr)
+        _forget_output()
+        return EXIT_DEVICE
     except SystemExit as leaving:  # --help and --version
         return leaving.code if isinstance(leaving.code, int) else EXIT_DONE
 
@@ -93,6 +99,16 @@ def _guarded(request: Request, report: Report) -> int:
         return error.exit_status
     except (KeyboardInterrupt, BrokenPipeError):
         raise
+    except OSError as error:
+        what = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        report.diagnostic(
+            Diagnostic("error", what, hint="this comes from the machine: its memory, disk or permissions")
+        )
+        return EXIT_DEVICE
+    except RecursionError:
+        hint = "split the expression or the nest that is nested this deeply"
+        report.diagnostic(Diagnostic("error", "something in this file is nested too deeply", hint=hint))
+        return EXIT_USER
     except Exception as error:
         return _bug(request, report, f"internal error: {type(error).__name__}: {error}", error)
 
@@ -105,6 +121,16 @@ def _bug(request: Request, report: Report, message: str, error: BaseException) -
         traceback.print_exception(error, file=sys.stderr)
     report.diagnostic(Diagnostic("error", message, hint=f"{BUGS}; -v shows where it happened"))
     return EXIT_BUG
+
+
+def open_streams() -> None:
+    """Make standard streams usable: one that is closed leads nowhere, and names may hold what no encoding has."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for the life of the process
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _forget_output() -> None:

@@ -17,9 +17,10 @@ from types import FrameType
 from typing import Any
 
 from polytile import progress
-from polytile.cli import SUBCOMMANDS, main
+from polytile.cli import SUBCOMMANDS, main, open_streams
 from polytile.diagnostics import EXIT_BUG
 
+_STACK = 100 * 2**20  # bytes; Linux keeps a little more free below a stack
 _TICK = 0.2  # seconds between two looks at the child
 _PATIENCE = 0.5  # seconds for a child that the terminal interrupted, too, to end by itself
 _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it leaves nothing behind
@@ -28,6 +29,7 @@ _COMPILERS_END = 10.0  # seconds that everything else has
 
 def guarded_main() -> int:
     """Run the command in a child process; returns the exit status."""
+    open_streams()
     if not hasattr(os, "fork") or (len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS):
         return main()
     hurried: set[str] = set()
@@ -63,15 +65,15 @@ class _Child:
 
     @classmethod
     def start(cls, hurried: set[str], given_up: dict[str, str]) -> _Child:
-        sys.stdout.flush()
-        sys.stderr.flush()
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
             progress.watched(lambda text: _tell(writer, text), hurried, given_up)
             signal.signal(signal.SIGTERM, _terminated)
-            sys.exit(main())
+            _allow_deep_recursion()
+            with progress.deep_recursion():
+                sys.exit(main())
         os.close(writer)
         return cls(pid, reader)
 
@@ -130,6 +132,15 @@ class _Child:
             self.reason = f"compiling this takes more than {progress.MEGABYTES} MB of memory"
         if self.reason:
             os.kill(self.pid, signal.SIGKILL)
+
+
+def _allow_deep_recursion() -> None:
+    """Python's recursion needs the system's stack in places; the soft limit is there for runaway programs."""
+    import resource  # where there is fork, there is this
+
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_STACK, (_STACK if most < 0 else min(_STACK, most), most))
 
 
 def _tell(pipe: int, text: str) -> None:

@@ -7,6 +7,7 @@ done.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from polytile.diagnostics import Location, UserError
 SECONDS = 30  # of processor time, for one piece of work
 HASTE = 3  # what part of them the second attempt gets
 MEGABYTES = 2000
+_DEPTH = 50_000  # of recursion: the tree of a sum is as deep as the sum has terms
 
 
 @dataclass(slots=True)
@@ -40,6 +42,17 @@ def limit(seconds: int) -> None:
 
 
 @contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let expressions of thousands of terms pass."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _DEPTH))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@contextmanager
 def piece(name: str, location: Location) -> Iterator[bool]:
     """A piece of work whose end a watcher may not wait for; gives whether it should be done in haste.
 
@@ -49,12 +62,18 @@ def piece(name: str, location: Location) -> Iterator[bool]:
         hint = "make the SCoP smaller, or its subscripts and bounds simpler; --max-seconds N waits longer"
         raise UserError(_WATCHER.given_up[name], location=location, hint=hint)
     hurried = name in _WATCHER.hurried
-    if _WATCHER.tell is None:
-        yield hurried
-        return
     last = -(-_WATCHER.seconds // HASTE)
-    _WATCHER.tell(f"begin\t{last if hurried else max(_WATCHER.seconds - last, last)}\t{name}")
+    _tell(f"begin\t{last if hurried else max(_WATCHER.seconds - last, last)}\t{name}")
     try:
-        yield hurried
+        with deep_recursion():
+            yield hurried
+    except RecursionError:
+        hint = "split the expression or the nest that is nested this deeply"
+        raise UserError("this is nested too deeply", location=location, hint=hint) from None
     finally:
-        _WATCHER.tell("end")
+        _tell("end")
+
+
+def _tell(text: str) -> None:
+    if _WATCHER.tell is not None:
+        _WATCHER.tell(text)

@@ -26,7 +26,7 @@ from polytile.report import Report, as_object
 from polytile.runtime.emulator.counts import Counts
 from polytile.runtime.engine import on_gpu
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.output import check_target, write_outputs
+from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.validate import Validation
 
 
@@ -37,8 +37,7 @@ def run(request: Request, report: Report) -> int:
         limit(request.max_seconds)
     if request.on == "gpu" and (request.validate or request.build is None):
         on_gpu("gpu")
-    for target in _targets(request):
-        check_target(target)
+    check_targets(_targets(request), Path(request.input))
     dumps = _Dumps(request, report)
     with report.stage("compile"):
         program = _compile(request, options, dumps)
@@ -63,7 +62,7 @@ def _options(request: Request) -> Options:
         block=request.block,
         sizes=request.sizes,
         max_shared_memory=request.max_shared_memory,
-        max_operations=MAX_OPERATIONS if request.max_operations is None else request.max_operations,
+        max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
         parameters=request.parameters,
         strict=request.strict,
         arch=request.arch,
@@ -73,7 +72,8 @@ def _options(request: Request) -> Options:
 def _targets(request: Request) -> list[Path]:
     """Files that will be written, to be refused before any work is done; the input names the others."""
     named = [name for name in (request.save_schedule, request.certificate, request.build) if name]
-    return [Path(request.output) / f"{output_stem(request.input)}_host.c", *(Path(name) for name in named)]
+    stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
+    return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
 
 
 def _read_schedules(name: str) -> str:

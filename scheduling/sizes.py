@@ -9,7 +9,7 @@ import islpy as isl
 
 from polytile.diagnostics import UsageError
 from polytile.gpu import Gpu
-from polytile.options import Options
+from polytile.options import MAX_TILE, Options
 
 # Enough threads to hide latency, whole warps along x; outermost first.
 DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
@@ -54,8 +54,8 @@ def parse_sizes(text: str | None) -> SizeTable:
             raise UsageError("--sizes maps kernel[number] to tile[...] or block[...]")
         target = table.tiles if what == "tile" else table.blocks
         for number, sizes in _points(m):
-            if min(sizes, default=1) < 1:
-                raise UsageError(f"--sizes: {what} sizes are positive")
+            if min(sizes, default=1) < 1 or max(sizes, default=1) > MAX_TILE:
+                raise UsageError(f"--sizes: {what} sizes are positive and at most {MAX_TILE}")
             target[number] = sizes
     return table
 

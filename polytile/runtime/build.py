@@ -71,7 +71,7 @@ class Build:
             partial.unlink(missing_ok=True)
 
     def _object(self, source: Path) -> Path:
-        return self.folder / f"{len(list(self.folder.iterdir()))}_{source.stem}.o"
+        return self.folder / f"{len(list(self.folder.iterdir()))}_{source.stem[:40]}.o"
 
     def _run(self, command: Sequence[str], source: Path) -> None:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,19 +15,40 @@ def write_outputs(files: Mapping[Path, str]) -> None:
     """Write each text to its path, in place of what was there; raises UserError where that is impossible.
 
     The texts go to temporary files next to their targets first, which are renamed once all of them are complete, so
-    that nothing half-written is left behind. Missing folders are made. Bytes that were no UTF-8 in the input are
-    written as they came.
+    that nothing half-written is left behind. A device or a pipe is written to. Missing folders are made. Bytes that
+    were no UTF-8 in the input are written as they came.
     """
     with ExitStack() as undo:
         written = []
         for path, text in files.items():
             make_folder(path)
+            if _is_special(path):
+                _attempt_write(path, path, text)
+                continue
             partial = path.with_name(f".polytile-{secrets.token_hex(4)}.tmp")
             undo.callback(partial.unlink, missing_ok=True)
             _attempt_write(partial, path, text)
             written.append((partial, path))
         for partial, path in written:
             _attempt_rename(partial, path)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether `path` is a device or a pipe, which a file must not replace."""
+    return path.exists() and not path.is_file()
+
+
+def check_targets(paths: Sequence[Path], source: Path) -> None:
+    """Raise UserError when one of the files to write cannot be written, is another of them, or is the input."""
+    seen: dict[str, Path] = {}
+    for path in paths:
+        check_target(path)
+        place = os.path.realpath(path)
+        if path.is_file() and source.is_file() and os.path.samefile(path, source) and not path.is_symlink():
+            raise UserError(f"writing {path} would overwrite the input", hint="name another file or folder")
+        if place in seen:
+            raise UserError(f"two outputs are called {path}", hint="name another file or folder")
+        seen[place] = path
 
 
 def make_folder(path: Path) -> None:

@@ -1,16 +1,16 @@
-"""Runs one subprocess that must end: on a timeout its whole process group is killed."""
+"""Runs one compiler or tool that must end."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import signal
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polytile.diagnostics import DeviceError
+from polytile.process import RunawayError, run_bounded
+
+_MOST_OUTPUT = 10_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,35 +24,21 @@ class Finished:
 def run_to_end(
     command: Sequence[str], *, stdin: str | None = None, directory: Path | None = None, timeout: float
 ) -> Finished:
-    """Run `command` in its own process group; a `DeviceError` when it cannot start or does not end in time."""
+    """Run `command` in its own process group; a `DeviceError` when it cannot start or does not end in bounds."""
     try:
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=directory,
-            text=True,
-            errors="replace",
-            start_new_session=True,
+        done = run_bounded(
+            command,
+            stdin=(stdin or "").encode("utf-8", "surrogateescape"),
+            directory=directory,
+            timeout=timeout,
+            most_output=_MOST_OUTPUT,
+            merged=True,
         )
     except OSError as error:
         raise DeviceError(f"cannot run {command[0]}: {error.strerror or error}") from error
-    try:
-        output, _ = process.communicate(stdin, timeout=timeout)
-    except subprocess.TimeoutExpired as expired:
-        raise DeviceError(
-            f"{command[0]} did not end within {timeout:g} s", hint="give it more time, or a lower optimisation level"
-        ) from expired
-    finally:
-        _end_group(process)
-    return Finished(process.returncode, output)
-
-
-def _end_group(process: subprocess.Popen[str]) -> None:
-    """Kill what is left of the group of a process that has not been waited for."""
-    if process.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    except RunawayError as error:
+        raise DeviceError(str(error), hint="try it by itself, or name another compiler") from error
+    output = done.output.decode("utf-8", "replace")
+    if done.status < 0:
+        output += f"{command[0]} was ended by signal {-done.status} ({signal.strsignal(-done.status) or 'unknown'})\n"
+    return Finished(done.status, output)
