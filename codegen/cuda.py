@@ -21,6 +21,7 @@ from polytile.codegen.shared import brackets, shared_declarations
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.codegen.statements import StatementPrinter, comment, reads
 from polytile.codegen.templating import render
+from polytile.ir.check_kernel import check_kernel
 from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
@@ -97,8 +98,9 @@ def _roots(program: HostProgram) -> Iterator[Node]:
 def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = CUDA) -> str:
     """One kernel with its comment; coordinates and arrays that the body does not use are left out.
 
-    Raises UsageError where `dialect` has no words for it.
+    Raises UsageError where `dialect` has no words for it, InternalError where it was built wrongly.
     """
+    check_kernel(kernel)
     dialect.require(kernel, *sorted(features(kernel)))
     device = DeviceText.of(kernel, dialect)
     used = frozenset(_mentioned(kernel))

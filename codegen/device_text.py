@@ -238,25 +238,16 @@ def unaliased(kernel: Kernel) -> frozenset[str]:
     Their array is a parameter that nothing aliases, which the kernel never writes, or reaches through them alone.
     """
     free = {p.buffer for p in kernel.parameters if p.restrict}
-    pointers = {n.name: n.target.array for s in kernel.body for n in walk(s) if isinstance(n, Pointer)}
-    uses = [name for s in kernel.body for name in _used(s)]
-    through = {name: _root(name, pointers) for name in {*uses, *pointers}}
     constant = {p.buffer for p in kernel.parameters if p.const}
+    pointers = {n.name for s in kernel.body for n in walk(s) if isinstance(n, Pointer)}
+    uses = {name: kernel.root(name).array for s in kernel.body for name in _used(s)} if pointers else {}
     alone = set()
     for name in pointers:
-        root = through[name]
-        others = {n for n in uses if through[n] == root} - {name}
-        storage = kernel.home(root)
-        if storage.space is Space.GLOBAL and root in free and (root in constant or not others):
+        root = kernel.root(name)
+        others = {n for n, array in uses.items() if array == root.array} - {name}
+        if root.space is Space.GLOBAL and root.array in free and (root.array in constant or not others):
             alone.add(name)
     return frozenset(alone)
-
-
-def _root(array: str, pointers: dict[str, str]) -> str:
-    """The array that a chain of pointers leads to."""
-    while array in pointers:
-        array = pointers[array]
-    return array
 
 
 def _used(stmt: Stmt) -> Iterable[str]:

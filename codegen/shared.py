@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
-from polytile.diagnostics import InternalError
 from polytile.ir.device import AsyncCopy, Load, Store
-from polytile.ir.expr import Literal, walk
+from polytile.ir.expr import walk
 from polytile.ir.kernel import Kernel
-from polytile.ir.memory import Storage
+from polytile.ir.memory import ALIGNMENT, Storage, constant_extents, shared_size
 
 BLOCK = "polytile_shared"
-ALIGNMENT = 16
 STATIC_LIMIT = 48 * 1024  # of every architecture; beyond it a kernel has to opt in
-
-
-def constant_extents(storage: Storage) -> tuple[int, ...]:
-    """The extents of a shared or private array."""
-    sizes = tuple(int(e.text) for e in storage.extents if isinstance(e, Literal))
-    if len(sizes) != len(storage.extents):
-        raise InternalError(f"{storage.name} is no global array but has an extent that is not constant")
-    return sizes
 
 
 def brackets(storage: Storage) -> str:
@@ -32,7 +20,7 @@ def brackets(storage: Storage) -> str:
 
 def shared_bytes(kernel: Kernel) -> int:
     """Shared memory of one block."""
-    return sum(_bytes(s) for s in kernel.shared)
+    return sum(shared_size(s) for s in kernel.shared)
 
 
 def dynamic_shared_bytes(kernel: Kernel) -> int:
@@ -55,7 +43,7 @@ def shared_declarations(kernel: Kernel) -> list[str]:
     offset = 0
     for s in kernel.shared:
         lines.append(_carved(s, offset))
-        offset += _bytes(s)
+        offset += shared_size(s)
     return lines
 
 
@@ -75,8 +63,3 @@ def _carved(storage: Storage, offset: int) -> str:
     name = f"(&{identifier(storage.name)}){sizes}" if sizes else f"&{identifier(storage.name)}"
     pointer = f"{element} (*){sizes}" if sizes else f"{element} *"
     return f"{element} {name} = *({pointer})({BLOCK} + {offset});"
-
-
-def _bytes(storage: Storage) -> int:
-    size = prod(constant_extents(storage)) * storage.element.size
-    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -76,11 +76,14 @@ class Kernel:
     cluster: int = 1
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers
 
     def __post_init__(self) -> None:
         if any(b < 1 for b in self.block):
             raise InternalError(f"kernel {self.name} has an empty block: {self.block}")
-        local = [home for s in self.body for n in walk(s) if (home := _local_home(n)) is not None]
+        nodes = [n for s in self.body for n in walk(s) if isinstance(n, PrivateArray | Pointer)]
+        local = [_local_home(n) for n in nodes]
+        self._aims.update({n.name: n.target.array for n in nodes if isinstance(n, Pointer)})
         homes = {s.array: s for s in (*self.storage, *local)}
         if len(homes) != len(self.storage) + len({s.array for s in local}):
             raise InternalError(f"kernel {self.name} stores an array twice")
@@ -93,6 +96,14 @@ class Kernel:
         except KeyError:
             raise InternalError(f"kernel {self.name} has no storage for {array}") from None
 
+    def root(self, array: str) -> Storage:
+        """The storage of `array`, or of what it points into."""
+        seen = set()
+        while array in self._aims and array not in seen:
+            seen.add(array)
+            array = self._aims[array]
+        return self.home(array)
+
     @property
     def shared(self) -> tuple[Storage, ...]:
         return tuple(s for s in self.storage if s.space is Space.SHARED)
@@ -103,15 +114,12 @@ class Kernel:
         return sum(isinstance(n, Barrier) for s in self.body for n in walk(s))
 
 
-def _local_home(node: object) -> Storage | None:
+def _local_home(node: PrivateArray | Pointer) -> Storage:
     """The storage of what a statement declares: a private array, or what a running pointer points to."""
-    match node:
-        case PrivateArray(name=name, type=ctype, extents=extents):
-            sizes = tuple(Literal(str(e)) for e in extents)
-            return Storage(name, Space.PRIVATE, ctype, sizes, name)
-        case Pointer(name=name, target=target):
-            return Storage(name, Space.POINTER, target.type, (None,), name)
-    return None
+    if isinstance(node, Pointer):
+        return Storage(node.name, Space.POINTER, node.target.type, (None,), node.name)
+    sizes = tuple(Literal(str(e)) for e in node.extents)
+    return Storage(node.name, Space.PRIVATE, node.type, sizes, node.name)
 
 
 def ceil_div(value: int, by: int) -> int:

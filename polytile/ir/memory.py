@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 
-from polytile.ir.expr import CType, Expr
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import CType, Expr, Literal
+
+ALIGNMENT = 16  # of shared arrays, in bytes
 
 
 class Space(Enum):
@@ -32,3 +36,17 @@ class Storage:
     name: str
     keeps: tuple[int, ...] | None = None  # None: all subscripts
     read_only: bool = False
+
+
+def constant_extents(storage: Storage) -> tuple[int, ...]:
+    """The extents of a shared or private array; raises InternalError for one that is not constant."""
+    sizes = tuple(int(e.text) for e in storage.extents if isinstance(e, Literal))
+    if len(sizes) != len(storage.extents):
+        raise InternalError(f"{storage.name} is no global array but has an extent that is not constant")
+    return sizes
+
+
+def shared_size(storage: Storage) -> int:
+    """The bytes of a shared array, up to where the next may begin."""
+    size = prod(constant_extents(storage)) * storage.element.size
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,53 @@
+"""What must hold of a kernel before it is printed, beyond what its nodes show alone."""
+
+from __future__ import annotations
+
+from math import prod
+
+from polytile.gpu import Gpu, gpu
+from polytile.ir.checks.accesses import check_alignment, check_registers, check_spaces
+from polytile.ir.checks.names import check_names
+from polytile.ir.checks.order import check_copies, check_split_barriers
+from polytile.ir.checks.refuse import ensure
+from polytile.ir.checks.uniform import check_uniform
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import shared_size
+
+_WIDEST = gpu("sm_90")
+_REGISTERS = range(16, 256)  # that a thread may be bounded to
+_CLUSTER = 8  # blocks that every machine with clusters takes
+
+
+def check_kernel(kernel: Kernel, *, machine: Gpu = _WIDEST, registers_only: bool = False) -> None:
+    """Raise InternalError, with the kernel's name and the node, for a kernel that was built wrongly.
+
+    With `registers_only` all private arrays have to be addressed by constants.
+    """
+    check_names(kernel)
+    _check_shape(kernel, machine)
+    check_spaces(kernel)
+    check_alignment(kernel)
+    check_copies(kernel)
+    check_split_barriers(kernel)
+    check_uniform(kernel)
+    if registers_only:
+        check_registers(kernel)
+
+
+def _check_shape(kernel: Kernel, machine: Gpu) -> None:
+    threads, cap = prod(kernel.block), kernel.max_registers
+    fits = all(size <= most for size, most in zip(kernel.block, machine.block_limit, strict=True))
+    ensure(fits and threads <= machine.threads_per_block, kernel, None, f"a block of {kernel.block} threads")
+    resident = kernel.min_blocks * threads <= machine.threads_per_sm
+    ensure(kernel.min_blocks >= 0 and resident, kernel, None, f"{kernel.min_blocks} blocks of {threads} threads")
+    ensure(not cap or cap in _REGISTERS, kernel, None, f"a cap of {cap} registers")
+    ensure(cap * threads <= machine.registers_per_sm, kernel, None, f"{threads} threads of {cap} registers")
+    ensure(
+        not cap or not kernel.min_blocks,
+        kernel,
+        None,
+        "both a cap on registers and a number of blocks",
+    )
+    ensure(1 <= kernel.cluster <= _CLUSTER, kernel, None, f"a cluster of {kernel.cluster} blocks")
+    size = sum(shared_size(s) for s in kernel.shared)
+    ensure(size <= machine.shared_per_block, kernel, None, f"{size} bytes of shared memory")

@@ -1,0 +1,1 @@
+"""What holds of every kernel, one concept a file; ir/check_kernel.py calls them."""

@@ -1,0 +1,77 @@
+"""Every name and array is defined before its uses, and in scope; accesses have as many subscripts as extents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polytile.ir.checks.refuse import ensure
+from polytile.ir.device import Advance, Pointer, PrivateArray, Rotate
+from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, children, walk
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import Space
+
+_BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+
+
+def check_names(kernel: Kernel) -> None:
+    """Raise InternalError where the body uses what is not defined there, or a rotation is left."""
+    names = {p.name for p in kernel.parameters if p.buffer is None} | {c.name for c in kernel.coordinates}
+    for storage in kernel.storage:
+        for extent in storage.extents:
+            if extent is not None:
+                _check_value(kernel, extent, names)
+    _check_block(kernel, kernel.body, names | {s.array for s in kernel.storage})
+
+
+def _check_block(kernel: Kernel, body: Iterable[Stmt], outside: set[str]) -> None:
+    known = set(outside)
+    for stmt in body:
+        match stmt:
+            case For(iterator=iterator, lower=lower, condition=condition, step=step, body=inner):
+                _check_value(kernel, lower, known)
+                inside = known | {iterator}
+                for value in (condition, *([step] if isinstance(step, Name) else [])):
+                    _check_value(kernel, value, inside)
+                _check_block(kernel, inner, inside)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                _check_value(kernel, condition, known)
+                _check_block(kernel, then, known)
+                _check_block(kernel, otherwise, known)
+            case Scope(body=inner):
+                _check_block(kernel, inner, known)
+            case _:
+                _check_simple(kernel, stmt, known)
+
+
+def _check_simple(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
+    for part in children(stmt):
+        if isinstance(part, Expr):
+            _check_value(kernel, part, known)
+    match stmt:
+        case Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+            known.add(name)
+        case Advance(pointer=pointer):
+            moves = pointer in known and kernel.home(pointer).space is Space.POINTER
+            ensure(moves, kernel, stmt, f"{pointer} is no running pointer here")
+        case Rotate():
+            ensure(False, kernel, stmt, "a rotation is left, which unrolling makes vanish")
+
+
+def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:
+    for node in walk(value):
+        match node:
+            case Name(name=name):
+                ensure(name in known or name.split(".")[0] in _BUILT_IN, kernel, value, f"{name} is not defined here")
+            case Access(array=array):
+                ensure(array in known, kernel, value, f"{array} is not defined here")
+                _check_rank(kernel, node)
+
+
+def _check_rank(kernel: Kernel, access: Access) -> None:
+    home, found = kernel.home(access.array), len(access.subscripts)
+    rank = 0 if home.space is Space.VALUE else len(home.extents)
+    if home.keeps is None:
+        ensure(found == rank, kernel, access, f"{home.array} takes {rank} subscripts, not {found}")
+    else:
+        ensure(len(home.keeps) == rank, kernel, access, f"{home.array} keeps {len(home.keeps)} subscripts of {rank}")
+        ensure(all(k < found for k in home.keeps), kernel, access, f"{home.array} keeps more than {found} subscripts")
