@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
 from polytile.ir.device import Pointer, PrivateArray
-from polytile.ir.expr import CType, Expr, Literal, Stmt, walk
+from polytile.ir.expr import Access, CType, Expr, Literal, Stmt, walk
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
 
@@ -103,6 +103,11 @@ class Kernel:
             seen.add(array)
             array = self._aims[array]
         return self.home(array)
+
+    def subscripts(self, access: Access) -> tuple[Expr, ...]:
+        """Those subscripts of an access that address the array where this kernel has it."""
+        keeps = self.home(access.array).keeps
+        return access.subscripts if keeps is None else tuple(access.subscripts[k] for k in keeps)
 
     @property
     def shared(self) -> tuple[Storage, ...]:

@@ -74,9 +74,8 @@ class _Places:
 
     def residue(self, access: Access, modulus: int) -> int | None:
         home = self.kernel.home(access.array)
-        subscripts = access.subscripts if home.keeps is None else tuple(access.subscripts[k] for k in home.keeps)
         offset: int | None = 0
-        for subscript, extent in zip(subscripts, home.extents, strict=True):
+        for subscript, extent in zip(self.kernel.subscripts(access), home.extents, strict=True):
             wide = None if extent is None else residue(extent, modulus)
             offset = _plus(_times(offset, wide, modulus), residue(subscript, modulus), modulus)
         if home.space is Space.POINTER:
@@ -139,8 +138,9 @@ def _check_registers(kernel: Kernel, body: Iterable[Stmt], constants: frozenset[
 def _check_subscripts(kernel: Kernel, value: Node, constants: frozenset[str]) -> None:
     for node in walk(value):
         if isinstance(node, Access) and kernel.home(node.array).space is Space.PRIVATE:
-            names = {n.name for s in node.subscripts for n in walk(s) if isinstance(n, Name)}
-            loads = any(isinstance(n, Access) for s in node.subscripts for n in walk(s))
+            parts = [n for s in kernel.subscripts(node) for n in walk(s)]
+            names = {n.name for n in parts if isinstance(n, Name)}
+            loads = any(isinstance(n, Access) for n in parts)
             ensure(names <= constants and not loads, kernel, node, "registers at a place that is not constant")
 
 

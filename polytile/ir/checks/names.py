@@ -16,8 +16,9 @@ _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 def check_names(kernel: Kernel) -> None:
     """Raise InternalError where the body uses what is not defined there, or a rotation is left."""
     names = {p.name for p in kernel.parameters if p.buffer is None} | {c.name for c in kernel.coordinates}
+    used = {n.array for s in kernel.body for n in walk(s) if isinstance(n, Access)}
     for storage in kernel.storage:
-        for extent in storage.extents:
+        for extent in storage.extents[1:] if storage.array in used else ():  # the outermost addresses nothing
             if extent is not None:
                 _check_value(kernel, extent, names)
     _check_block(kernel, kernel.body, names | {s.array for s in kernel.storage})
@@ -58,13 +59,18 @@ def _check_simple(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
 
 
 def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:
-    for node in walk(value):
-        match node:
-            case Name(name=name):
-                ensure(name in known or name.split(".")[0] in _BUILT_IN, kernel, value, f"{name} is not defined here")
-            case Access(array=array):
-                ensure(array in known, kernel, value, f"{array} is not defined here")
-                _check_rank(kernel, node)
+    """Subscripts that an array does not keep are gone from the text."""
+    below = children(value)
+    match value:
+        case Name(name=name):
+            ensure(name in known or name.split(".")[0] in _BUILT_IN, kernel, value, f"{name} is not defined here")
+        case Access(array=array):
+            ensure(array in known, kernel, value, f"{array} is not defined here")
+            _check_rank(kernel, value)
+            below = kernel.subscripts(value)
+    for part in below:
+        if isinstance(part, Expr):
+            _check_value(kernel, part, known)
 
 
 def _check_rank(kernel: Kernel, access: Access) -> None:
