@@ -154,10 +154,11 @@ def _shape(relation: isl.Map) -> str:
     """The text of an access relation, without the constants that are added to its subscripts."""
     if not relation.is_single_valued():
         return str(relation)
-    pieces = relation.as_pw_multi_aff()
-    if pieces.n_piece() != 1:
+    pieces: list[isl.MultiAff] = []
+    relation.as_pw_multi_aff().foreach_piece(lambda _domain, subscripts: pieces.append(subscripts))
+    if len(pieces) != 1:
         return str(relation)
-    subscripts = pieces.as_multi_aff()
+    subscripts = pieces[0]
     for i in range(subscripts.dim(isl.dim_type.out)):
         subscripts = subscripts.set_at(i, subscripts.get_at(i).set_constant_val(isl.Val(0)))
     return f"{subscripts} {relation.domain()}"
