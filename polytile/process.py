@@ -85,7 +85,7 @@ def _collect(process: subprocess.Popen[bytes], deadline: float, most: int) -> tu
             process.wait(max(deadline - time.monotonic(), 0.1))
         except subprocess.TimeoutExpired:
             return None
-    output, errors = (bytes(found.get(s, b"")) for s in (process.stdout, process.stderr))  # type: ignore[arg-type, call-overload]
+    output, errors = (bytes(found.get(s, b"")) for s in (process.stdout, process.stderr))  # type: ignore[arg-type]
     return output, errors
 
 

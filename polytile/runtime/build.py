@@ -7,7 +7,6 @@ after:  one executable
 from __future__ import annotations
 
 import os
-import shlex
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from polytile.diagnostics import DeviceError, UsageError
 from polytile.runtime.compilers import c_compiler, check_command, nvcc
 from polytile.runtime.emulator import compile_object, host_compiler
 from polytile.runtime.emulator.build import LINK_LIBRARIES
+from polytile.runtime.emulator.process import words_of
 from polytile.runtime.output import make_folder
 
 PLACES = ("gpu", "emulator")
@@ -40,7 +40,7 @@ class Build:
         """Compile one C (or C++) file of the user's."""
         compiler = list(host_compiler().command) if source.suffix in _CPP_SUFFIXES else c_compiler()
         variable, default = ("CXXFLAGS", "-O2") if source.suffix in _CPP_SUFFIXES else ("CFLAGS", _C_FLAGS)
-        flags = shlex.split(os.environ.get(variable) or default)
+        flags = words_of(variable, default)
         exact = ["-ffp-contract=off"] if self.strict else []
         includes = [f"-I{d}" for d in self.include_dirs]
         defines = [f"-D{d}" for d in self.defines]

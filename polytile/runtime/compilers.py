@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 
 from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator.process import run_to_end
+from polytile.runtime.emulator.process import run_to_end, words_of
 
 COMPILE_TIMEOUT = 300.0
 QUOTED_LINES = 12
@@ -25,7 +25,7 @@ def check_command(command: Sequence[str], purpose: str, *, timeout: float = COMP
 
 def c_compiler() -> list[str]:
     """The host C compiler: $CC, else cc, gcc or clang; raises DeviceError when there is none."""
-    chosen = shlex.split(os.environ.get("CC", ""))
+    chosen = words_of("CC")
     if chosen:
         if shutil.which(chosen[0]) is None:
             raise DeviceError(f"the C compiler {chosen[0]!r} ($CC) was not found", hint="set CC to an installed one")

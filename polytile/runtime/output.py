@@ -35,7 +35,7 @@ def write_outputs(files: Mapping[Path, str]) -> None:
 
 def _is_special(path: Path) -> bool:
     """Whether `path` is a device or a pipe, which a file must not replace."""
-    return path.exists() and not path.is_file()
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def check_targets(paths: Sequence[Path], source: Path) -> None:
@@ -44,7 +44,7 @@ def check_targets(paths: Sequence[Path], source: Path) -> None:
     for path in paths:
         check_target(path)
         place = os.path.realpath(path)
-        if path.is_file() and source.is_file() and os.path.samefile(path, source) and not path.is_symlink():
+        if os.path.isfile(path) and not path.is_symlink() and source.is_file() and os.path.samefile(path, source):
             raise UserError(f"writing {path} would overwrite the input", hint="name another file or folder")
         if place in seen:
             raise UserError(f"two outputs are called {path}", hint="name another file or folder")

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator.process import run_to_end
+from polytile.runtime.emulator.process import run_to_end, words_of
 
 _HINT = "install g++ or clang++, or name a C++17 compiler in the environment variable CXX"
 _CXX_OF_CC = (("clang", "clang++"), ("gcc", "g++"), ("cc", "c++"))
@@ -46,7 +46,7 @@ def host_compiler() -> HostCompiler:
 @lru_cache(maxsize=16)
 def _find(cxx: str, cc: str, path: str) -> HostCompiler:
     if cxx.strip():
-        command = tuple(shlex.split(cxx))
+        command = tuple(words_of("CXX"))
         if shutil.which(command[0], path=path) is None:
             raise DeviceError(f"the C++ compiler {command[0]}, named by CXX, is not there", hint=_HINT)
         return _describe(command)
@@ -58,7 +58,7 @@ def _find(cxx: str, cc: str, path: str) -> HostCompiler:
 
 def _candidates(cc: str) -> Iterator[tuple[str, ...]]:
     """`/opt/bin/gcc-13` -> `/opt/bin/g++-13`, then the usual names."""
-    for word in shlex.split(cc):
+    for word in words_of("CC") if cc else []:
         directory, name = os.path.split(word)
         for c_name, cxx_name in _CXX_OF_CC:
             if re.search(rf"^[^-].*{c_name}(-[\d.]+)?$|^{c_name}(-[\d.]+)?$", name):

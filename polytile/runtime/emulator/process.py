@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +21,15 @@ class Finished:
 
     status: int
     output: str
+
+
+def words_of(variable: str, default: str = "") -> list[str]:
+    """The words of an environment variable such as CC, split as a shell splits them; no shell sees them."""
+    text = os.environ.get(variable) or default
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise DeviceError(f"{variable} cannot be read: {str(error).lower()}: {text}", hint="correct it") from None
 
 
 def run_to_end(
