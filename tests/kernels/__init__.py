@@ -1,0 +1,1 @@
+"""Kernels that are built in the kernel language by hand, and what they share."""

@@ -1,0 +1,277 @@
+"""A 2-D stencil, several steps at once, in registers alone: each warp sweeps down a strip of columns.
+
+Before, one kernel a step:
+
+    for each of T steps
+        for each cell at least r away from every side
+            B[i][j] = sum of coefficient[d][e] * A[i + d][j + e], -r <= d, e <= r; A and B change places
+
+After, one kernel for T steps. A warp owns `chunk` rows of a strip. Its lanes hold V neighbouring columns each; rows
+stream in, and every step keeps, for each column, the sums of the 2 r outputs that have begun and are not complete. When
+row p arrives at a step it completes the output of row p - r, which arrives at the next step at once. Neighbours in
+other lanes come by shuffles. Strips and chunks overlap by T r columns (rounded up to whole lanes) and rows on either
+side, in which everything is computed more than once; nothing is shared, and nobody waits.
+
+A sum has its terms in the order of rows, and of columns in a row: a product first, then one fused multiply-add for
+each. Cells within r of a side keep their values: where a warp can see such cells, selects keep them, and loads and
+stores are guarded; all other warps run a copy of the loop without either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import gcd
+
+from polytile.diagnostics import InternalError
+from polytile.ir.arith import add, both, compare, div, either, fma, least, lift, mod, most, mul, select, sub
+from polytile.ir.device import WARP, Advance, Load, Pointer, PrivateArray, Shuffle, Store
+from polytile.ir.expr import (
+    BOOL,
+    FLOAT,
+    INT,
+    LLONG,
+    Access,
+    Assign,
+    Binary,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Stmt,
+)
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch, ceil_div
+from polytile.ir.memory import Space, Storage
+from polytile.ir.scop import Array
+
+from .common import host_program
+
+ROWS, COLUMNS, PITCH, CHUNK, STRIPS = (Name(n) for n in ("rows", "columns", "pitch", "chunk", "strips"))
+STRIP, LANE, LEFT, FROM, UNTIL, ROW, STEP, V = (
+    Name(n) for n in ("strip", "lane", "left", "from", "until", "row", "s", "v")
+)
+OWN, EDGE = Name("own", BOOL), Name("edge", BOOL)
+VECTOR = 16  # bytes of the widest access
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What to build: coefficients by (row, column) offset, steps T, columns V of a lane.
+
+    `align` elements divide the pitch and the distance of the arrays from an address that 16 divides. Raises
+    InternalError where some row of the stencil has no term or the overlap leaves nothing of a strip.
+    """
+
+    name: str
+    element: CType
+    terms: Mapping[tuple[int, int], float]
+    steps: int
+    columns: int
+    align: int = 1
+    warps: int = 4
+    min_blocks: int = 0
+    unroll: int = 1  # rows of one turn of the loop without selects: several save moves, where the code stays short
+    radius: int = field(init=False)
+    halo: int = field(init=False)  # columns on either side of a strip, in whole lanes
+
+    def __post_init__(self) -> None:
+        radius = max(abs(offset) for offsets in self.terms for offset in offsets)
+        if {row for row, _ in self.terms} != set(range(-radius, radius + 1)):
+            raise InternalError(f"{self.name}: a stencil without a term in each of its rows")
+        object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "halo", ceil_div(self.steps * radius, self.columns) * self.columns)
+        if self.width <= 0:
+            raise InternalError(f"{self.name}: {self.steps} steps leave nothing of a strip of {WARP * self.columns}")
+
+    @property
+    def width(self) -> int:
+        """The distance of one strip from the next."""
+        return WARP * self.columns - 2 * self.halo
+
+    @property
+    def reach(self) -> int:
+        """How many rows the last step is behind the first."""
+        return self.steps * self.radius
+
+    @property
+    def vector(self) -> int:
+        """Elements of one access."""
+        return gcd(self.align, self.columns, VECTOR // self.element.size)
+
+    # Registers ---------------------------------------------------------------------------------------
+    def line(self, column: Expr | int, beside: int = 0) -> Access:
+        """The row that arrives at a step, `beside` a column of the lane: from -r to V - 1 + r."""
+        return Access("line", (add(column, self.radius + beside),), self.element)
+
+    def sums(self, slot: int) -> Access:
+        """The sum of the output `slot` rows behind the one that is completed next."""
+        return Access("sums", (lift(slot), STEP, V), self.element)
+
+    def register(self, array: str, index: Expr | int) -> Access:
+        return Access(array, (lift(index),), self.element)
+
+    def each(self, *body: Stmt) -> For:
+        """A statement for each column of the lane."""
+        return For("v", lift(0), compare("<", V, self.columns), 1, body, unroll=0)
+
+
+def sweep_program(sweep: Sweep) -> HostProgram:
+    """T steps from A to B, which have `rows` rows of `columns` cells, `pitch` apart; `chunk` rows a warp."""
+    rows, columns, pitch, chunk = (Name(n.name, LLONG) for n in (ROWS, COLUMNS, PITCH, CHUNK))
+    covered = add(sub(columns, 2 * sweep.halo), sweep.width - 1)  # the first and last strip own what is beside them
+    warps = mul(div(add(rows, sub(chunk, 1)), chunk), Name("strips", LLONG))
+    body = (
+        Declare("strips", LLONG, most(div(covered, sweep.width), 1)),
+        Launch(sweep.name, (div(add(warps, sweep.warps - 1), sweep.warps), lift(1), lift(1))),
+    )
+    arrays = tuple(Array(name, sweep.element, (rows, pitch)) for name in "AB")
+    return host_program(f"run_{sweep.name}", (warp_sweep(sweep),), (ROWS, COLUMNS, PITCH, CHUNK), arrays, body)
+
+
+def warp_sweep(sweep: Sweep) -> Kernel:
+    """The kernel. It takes the sizes, the rows of a chunk, the number of strips, A and B; warps share out the strips
+    of one chunk after another."""
+    integers = [KernelParameter(n.name, INT) for n in (ROWS, COLUMNS, PITCH, CHUNK, STRIPS)]
+    arrays = [KernelParameter("A", sweep.element, "A", const=True), KernelParameter("B", sweep.element, "B")]
+    return Kernel(
+        sweep.name,
+        (*integers, *arrays),
+        (WARP * sweep.warps, 1, 1),
+        (Coordinate("block", "blockIdx.x"), Coordinate("thread", "threadIdx.x")),
+        tuple(Storage(n, Space.GLOBAL, sweep.element, (ROWS, PITCH), n, read_only=n == "A") for n in "AB"),
+        tuple(_body(sweep)),
+        (f"{sweep.steps} steps of a stencil of radius {sweep.radius}, {sweep.columns} columns a lane",),
+        min_blocks=sweep.min_blocks,
+    )
+
+
+def _body(sweep: Sweep) -> Iterator[Stmt]:
+    warp, aside = Name("warp"), sweep.halo // sweep.columns
+    yield Declare("warp", INT, add(mul(Name("block"), sweep.warps), div(Name("thread"), WARP)))
+    yield Declare("lane", INT, mod(Name("thread"), WARP))
+    yield Declare("strip", INT, mod(warp, STRIPS))
+    yield Declare("from", INT, mul(div(warp, STRIPS), CHUNK))
+    first, last = compare("==", STRIP, 0), compare("==", STRIP, sub(STRIPS, 1))
+    left = both(either(first, compare(">=", LANE, aside)), either(last, compare("<", LANE, WARP - aside)))
+    above = compare("<", FROM, sweep.reach)
+    below = compare(">=", add(UNTIL, sweep.reach), ROWS)  # the row after the last one is loaded too
+    work = (
+        Declare("until", INT, least(add(FROM, CHUNK), ROWS)),
+        Declare("left", INT, add(mul(STRIP, sweep.width), mul(LANE, sweep.columns))),
+        Declare("own", BOOL, left),
+        Declare("edge", BOOL, either(first, last, above, below)),
+        If(EDGE, tuple(_Copy(sweep, edge=True).statements()), tuple(_Copy(sweep, edge=False).statements())),
+    )
+    yield If(compare("<", FROM, ROWS), work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """The loop over rows, with the selects and guards of the domain's sides or without."""
+
+    sweep: Sweep
+    edge: bool
+
+    def statements(self) -> Iterator[Stmt]:
+        sweep, start = self.sweep, sub(FROM, self.sweep.reach)
+        yield PrivateArray("sums", sweep.element, (2 * sweep.radius, sweep.steps, sweep.columns), Literal("0"))
+        yield PrivateArray("line", sweep.element, (sweep.columns + 2 * sweep.radius,))
+        yield PrivateArray("next", sweep.element, (sweep.columns,))
+        yield PrivateArray("output", sweep.element, (sweep.columns,))
+        if self.edge:
+            yield PrivateArray("side", BOOL, (sweep.columns,))
+            yield sweep.each(Assign(Access("side", (V,), BOOL), "", self.kept(add(LEFT, V), COLUMNS)))
+        yield Declare("begin", INT, most(start, 0) if self.edge else start)
+        begin = Name("begin")
+        yield Pointer("a", Access("A", (begin, LEFT), sweep.element), const=True)
+        yield Pointer("b", Access("B", (FROM, LEFT), sweep.element))
+        yield from self.loads(begin)
+        yield self.arrived()
+        rows = compare("<", ROW, add(UNTIL, sweep.reach))
+        yield For("row", begin, rows, 1, tuple(self.iteration()), unroll=1 if self.edge else sweep.unroll)
+
+    def iteration(self) -> Iterator[Stmt]:
+        """The next row is loaded, this one goes through all steps, and what comes out is stored."""
+        sweep = self.sweep
+        yield Advance("a", PITCH)
+        yield from self.loads(add(ROW, 1))
+        yield For("s", lift(0), compare("<", STEP, sweep.steps), 1, tuple(self.step()), unroll=0)
+        complete = compare(">=", sub(ROW, sweep.reach), FROM)
+        yield If(complete, (*self.stores(), Advance("b", PITCH)))
+        yield self.arrived()
+
+    def arrived(self) -> Stmt:
+        return self.sweep.each(Assign(self.sweep.line(V), "", self.sweep.register("next", V)))
+
+    # Memory ------------------------------------------------------------------------------------------
+    def loads(self, row: Expr) -> Iterator[Stmt]:
+        for k in range(0, self.sweep.columns, self.sweep.vector):
+            targets = tuple(self.sweep.register("next", k + i) for i in range(self.sweep.vector))
+            inside = both(compare("<", row, ROWS), compare("<", add(LEFT, k), COLUMNS))
+            yield Load(targets, self.sweep.register("a", k), guard=inside if self.edge else None)
+
+    def stores(self) -> Iterator[Stmt]:
+        """Of whole vectors; where the last one of a row is not whole, of elements."""
+        width = self.sweep.vector
+        for k in range(0, self.sweep.columns, width):
+            values = tuple(self.sweep.line(k + i) for i in range(width))
+            whole = compare("<=", add(LEFT, k + width), COLUMNS)
+            guard = both(OWN, whole) if self.edge else OWN
+            yield Store(self.sweep.register("b", k), values, guard=guard)
+            if self.edge and width > 1:
+                rest = tuple(self.single(k + i) for i in range(width - 1))
+                yield If(both(OWN, compare(">", add(LEFT, k + width), COLUMNS)), rest)
+
+    def single(self, k: int) -> Stmt:
+        return Store(self.sweep.register("b", k), (self.sweep.line(k),), guard=compare("<", add(LEFT, k), COLUMNS))
+
+    # One step ----------------------------------------------------------------------------------------
+    def step(self) -> Iterator[Stmt]:
+        sweep, radius = self.sweep, self.sweep.radius
+        yield from self.neighbours()
+        if self.edge:
+            for back in range(radius + 1):
+                row = sub(sub(ROW, mul(STEP, radius)), back)
+                yield Declare(f"kept{back}", BOOL, self.kept(row, ROWS))
+        yield sweep.each(*(stmt for slot in range(-1, 2 * radius) for stmt in self.terms(slot)))
+        yield sweep.each(Assign(sweep.line(V), "", sweep.register("output", V)))
+
+    def neighbours(self) -> Iterator[Stmt]:
+        """The columns of other lanes, as far as the stencil reaches."""
+        sweep = self.sweep
+        for d in range(1, max(-column for _, column in sweep.terms) + 1):
+            value = Shuffle("up", sweep.line(-d % sweep.columns), lift(ceil_div(d, sweep.columns)))
+            yield Assign(sweep.line(-d), "", value)
+        for d in range(1, max(column for _, column in sweep.terms) + 1):
+            value = Shuffle("down", sweep.line((d - 1) % sweep.columns), lift(ceil_div(d, sweep.columns)))
+            yield Assign(sweep.line(sweep.columns - 1 + d), "", value)
+
+    def terms(self, slot: int) -> Iterator[Stmt]:
+        """The arriving row's terms of one output: of the one it completes (slot -1), which goes to the next step, or of
+        one that moves up a slot; the last one begins."""
+        sweep, radius = self.sweep, self.sweep.radius
+        target = sweep.register("output", V) if slot < 0 else sweep.sums(slot)
+        before = sweep.sums(slot + 1)
+        offset = radius - 1 - slot  # of the arriving row from the output's
+        total: Expr | None = None if offset == -radius else before
+        for (row, column), coefficient in sorted(sweep.terms.items()):
+            if row == offset:
+                factor, value = self.constant(coefficient), sweep.line(V, column)
+                product = Binary("*", factor, value, sweep.element)
+                yield Assign(target, "", product if total is None else fma(factor, value, total))
+                total = target
+        if self.edge and offset >= 0:
+            kept = either(Name(f"kept{offset}", BOOL), Access("side", (V,), BOOL))
+            yield Assign(target, "", select(kept, sweep.line(V) if offset == 0 else before, target))
+
+    def kept(self, index: Expr, extent: Expr) -> Expr:
+        """Whether cells at this row or column are so near to a side that they keep their values."""
+        radius = self.sweep.radius
+        return either(compare("<", index, radius), compare(">=", index, sub(extent, radius)))
+
+    def constant(self, value: float) -> Literal:
+        return Literal(f"{value!r}f" if self.sweep.element == FLOAT else repr(value), self.sweep.element)
