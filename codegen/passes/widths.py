@@ -59,13 +59,13 @@ def widen(kernel: Kernel) -> Kernel:
 
 
 def widened(expr: Expr, known: Intervals) -> Expr:
-    """The expression in 64 bits, where it or a part of it may not fit in 32."""
+    """The expression with products in 64 bits that may not fit in 32, and sums of them."""
     match expr:
         case Binary(op="+" | "-" | "*" as op, left=left, right=right) if expr.type.kind == "int":
             left, right = widened(left, known), widened(right, known)
             if 8 in (left.type.size, right.type.size) or expr.type.size == 8:
                 return Binary(op, left, right, LLONG)
-            if known(expr).within(INT_LEAST, INT_MOST):
+            if op != "*" or known(expr).within(INT_LEAST, INT_MOST):
                 return Binary(op, left, right, expr.type)
             return Binary(op, Cast(LLONG, left), right, LLONG)
         case Unary(op="-", operand=operand):

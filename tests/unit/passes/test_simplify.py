@@ -207,7 +207,8 @@ def _taken(stmt: Stmt, i: int, j: int) -> Expr:
 # Widths -------------------------------------------------------------------------------------------
 def kernel_of(body: tuple[Stmt, ...], *ranges: Range) -> Kernel:
     storage = (Storage("A", Space.GLOBAL, DOUBLE, (None, M), "A"),)
-    parameters = (KernelParameter("n", N.type), KernelParameter("m", M.type), KernelParameter("A", DOUBLE, "A"))
+    parameters = (KernelParameter("n", N.type), KernelParameter("m", M.type))
+    parameters = (*parameters, KernelParameter("j", J.type), KernelParameter("A", DOUBLE, "A"))
     return Kernel("k", parameters, (1, 1, 1), (), storage, body, ranges=ranges)
 
 
