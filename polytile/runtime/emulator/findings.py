@@ -150,9 +150,8 @@ class _Described:
 
     def message(self) -> str:
         record = self.record
-        if record.text:
-            text: bytes = record.text
-            return f"{self._who()}: {text.decode(errors='replace')}"
+        if record.text and record.sides[1].kind < 0:
+            return f"{self._who()}: {self._text()}"
         check = CHECKS[record.check]
         if check == "race":
             return f"{self._who()} {self._does()} {self._element()}, which {self._other()}"
@@ -161,6 +160,10 @@ class _Described:
         if record.sides[0].kind < 0:
             return f"{self._element()} is copied to the host, and nothing has written it"
         return f"{self._who()} {self._does()} {self._element()}, which nothing has written"
+
+    def _text(self) -> str:
+        text: bytes = self.record.text
+        return text.decode(errors="replace")
 
     def _who(self) -> str:
         """`kernel k0: thread (3,0,0) of block (1,0,0)`."""
@@ -177,6 +180,8 @@ class _Described:
         first, second = self.record.sides
         location = self.location(self.sites.place(second.site))
         at = f" at {location.short}" if location else ""
+        if self.record.text:
+            return f"{self._text()}{at}"
         did = f"{_thread(second)} {_DOES[_KINDS[second.kind]]}{at}"
         if tuple(first.block) != tuple(second.block):
             return f"{did}: blocks of one launch are unordered"

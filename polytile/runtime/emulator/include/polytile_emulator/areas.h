@@ -209,6 +209,16 @@ class Areas {
 
 inline Areas areas;
 
+POLYTILE_EMULATOR_QUIET inline void describe(Finding &finding, const Area &area, uintptr_t address, unsigned width) {
+  finding.kernel = finding.kernel ? finding.kernel : area.kernel;
+  finding.parameter = area.parameter;
+  finding.offset = static_cast<long long>(address - area.base);
+  finding.size = area.size;
+  finding.width = width;
+  if (area.memory != Memory::global && area.memory != Memory::freed)
+    finding.variable = static_cast<unsigned>(area.base - reinterpret_cast<uintptr_t>(__ehdr_start));
+}
+
 }  // namespace polytile_emulator
 
 #pragma GCC visibility pop

@@ -3,11 +3,12 @@
 // Launches follow one another. Blocks of one launch are unordered. Within a block, __syncthreads orders all threads and
 // __syncwarp the lanes that take part; shuffles and votes order nothing. A segment is the time of one block between two
 // of its barriers, numbered from the first launch on. Within a segment each lane counts its __syncwarp's, and knows up to
-// which count of every other lane of its warp it comes later. Another kind of order (barriers of part of a block, or of
-// the grid) would be known to happens_before() alone; but race.h takes it that warps are unordered within a segment, and
-// blocks within a launch, when it chooses which accesses to keep.
+// which count of every other lane of its warp it comes later. A barrier of the grid orders everything: the time behind it is that of
+// another launch. In a block that has started a split barrier, threads know the counts of all others.
 #ifndef POLYTILE_EMULATOR_CLOCKS_H
 #define POLYTILE_EMULATOR_CLOCKS_H
+
+#include "polytile_emulator/vector_clocks.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -29,6 +30,7 @@ class Clocks {
 
   POLYTILE_EMULATOR_QUIET void enter_block() {
     block_first_ = ++segment_;
+    wide_ = false;
     if (blocks_ == room_) {
       const size_t room = room_ ? 2 * room_ : 1024;
       void *more = realloc(firsts_, room * sizeof *firsts_);
@@ -45,6 +47,7 @@ class Clocks {
   POLYTILE_EMULATOR_QUIET void meet(unsigned warp, unsigned lanes) {
     WarpClock &clock = warps_[warp];
     if (clock.segment != segment_) clock = {}, clock.segment = segment_;
+    if (wide_) return meet_widely(warp, lanes);
     unsigned joined[kWarp] = {};
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
       const unsigned lane = static_cast<unsigned>(__builtin_ctz(rest));
@@ -57,6 +60,31 @@ class Clocks {
     }
     for (unsigned rest = lanes; rest; rest &= rest - 1)
       memcpy(clock.known[__builtin_ctz(rest)], joined, sizeof joined);
+  }
+
+  // From now on threads may be ordered with threads of other warps.
+  POLYTILE_EMULATOR_QUIET void widen() {
+    if (wide_) return;
+    if (!known_) known_ = static_cast<Knowledge *>(reserve_pages(kMaxThreads * sizeof(Knowledge), PROT_READ | PROT_WRITE));
+    if (!known_) abort();
+    wide_ = true;
+    for (unsigned w = 0; w * kWarp < block.threads; ++w)
+      for (unsigned l = 0; l < kWarp && warps_[w].segment == segment_; ++l)
+        memcpy(knowledge(w * kWarp + l).of + w * kWarp, warps_[w].known[l], sizeof warps_[w].known[l]);
+  }
+  POLYTILE_EMULATOR_QUIET bool is_wide() const { return wide_; }
+
+  // What a thread knows now, when it is_wide().
+  POLYTILE_EMULATOR_QUIET Knowledge &knowledge(unsigned thread) const {
+    known_[thread].renew(segment_);
+    return known_[thread];
+  }
+
+  // The thread's time, after it has moved on.
+  POLYTILE_EMULATOR_QUIET unsigned advance(unsigned thread) {
+    WarpClock &clock = warps_[thread / kWarp];
+    if (clock.segment != segment_) clock = {}, clock.segment = segment_;
+    return ++clock.time[thread % kWarp];
   }
 
   POLYTILE_EMULATOR_QUIET unsigned long long segment() const { return segment_; }
@@ -78,6 +106,7 @@ class Clocks {
     if (is_past(earlier.segment)) return true;
     if (earlier.segment != segment_) return false;
     if (earlier.thread == self) return true;
+    if (wide_) return earlier.time < knowledge(self).of[earlier.thread];
     const unsigned warp = self / kWarp;
     if (earlier.thread / kWarp != warp || warps_[warp].segment != segment_) return false;
     return earlier.time < warps_[warp].known[self % kWarp][earlier.thread % kWarp];
@@ -103,6 +132,22 @@ class Clocks {
     unsigned known[kWarp][kWarp];  // known[a][b]: a comes after what b did while its time was less than this
   };
 
+  POLYTILE_EMULATOR_QUIET void meet_widely(unsigned warp, unsigned lanes) {
+    static Knowledge joined;
+    joined.segment = 0;
+    joined.renew(segment_);
+    for (unsigned rest = lanes; rest; rest &= rest - 1)
+      joined.join(knowledge(warp * kWarp + static_cast<unsigned>(__builtin_ctz(rest))), block.threads);
+    for (unsigned rest = lanes; rest; rest &= rest - 1) {
+      const unsigned thread = warp * kWarp + static_cast<unsigned>(__builtin_ctz(rest));
+      joined.of[thread] = advance(thread);
+    }
+    for (unsigned rest = lanes; rest; rest &= rest - 1)
+      known_[warp * kWarp + static_cast<unsigned>(__builtin_ctz(rest))] = joined;
+  }
+
+  bool wide_ = false;
+  Knowledge *known_ = nullptr;  // of each thread, when it is_wide()
   unsigned long long segment_ = 0, block_first_ = 0, launch_first_ = 0;
   unsigned long long *firsts_ = nullptr;  // the first segment of each block of the launch
   size_t blocks_ = 0, room_ = 0;

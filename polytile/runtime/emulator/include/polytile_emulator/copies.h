@@ -15,6 +15,7 @@ struct Copy {
   const char *from;
   unsigned bytes;
   unsigned thread;
+  uint3 block;
   unsigned long long group;
   bool read;  // else zeros arrive
   Site site;
@@ -55,8 +56,8 @@ POLYTILE_EMULATOR_QUIET inline void begin_copy(void *to, const void *from, unsig
   }
   CopyQueue &queue = copy_queues[block.current];
   Copy *const copy = copies.take();
-  *copy = {nullptr, static_cast<char *>(to), static_cast<const char *>(from), bytes, block.current, queue.group, read,
-           site};
+  *copy = {nullptr, static_cast<char *>(to), static_cast<const char *>(from), bytes, block.current, blockIdx, queue.group,
+           read, site};
   (queue.first ? queue.last->next : queue.first) = copy;
   queue.last = copy;
   observer::copy_begins(*copy);

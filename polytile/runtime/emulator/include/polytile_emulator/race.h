@@ -4,7 +4,8 @@
 // tell apart only few: one of an earlier block conflicts with every write of a later one; of the running segment two in
 // different warps conflict, one or the other, with every write; within one warp the lanes must be known. Reads that all
 // later accesses come after are dropped. So a group stays small and loses nothing. Atomics are kept in the same way:
-// they conflict with plain accesses, and not with one another.
+// they conflict with plain accesses, and not with one another. Where split barriers order threads of several warps one by
+// one, the reads of all warps are kept, the last of each thread.
 #ifndef POLYTILE_EMULATOR_RACE_H
 #define POLYTILE_EMULATOR_RACE_H
 
@@ -103,7 +104,7 @@ POLYTILE_EMULATOR_QUIET inline void forget(Group &first) {
   first.where = 0;
 }
 
-constexpr unsigned kMostGroups = 2 * kWarp + 2;
+constexpr unsigned kMostGroups = kMaxThreads + 2;
 
 // What a later access may still conflict with; the groups of the running warp come first, without `lane`.
 POLYTILE_EMULATOR_QUIET inline unsigned live_groups(const Group &first, unsigned long long where, unsigned lane,
@@ -141,7 +142,7 @@ POLYTILE_EMULATOR_QUIET inline void store_groups(Group &first, const Group *grou
 }
 
 POLYTILE_EMULATOR_QUIET inline void remember_slowly(Group &first, const Group &own, unsigned lane) {
-  Group live[kMostGroups];
+  static Group live[kMostGroups];
   unsigned other_warps = 0;
   unsigned count = live_groups(first, own.where, lane, live, &other_warps);
   unsigned same = 0;
@@ -149,7 +150,7 @@ POLYTILE_EMULATOR_QUIET inline void remember_slowly(Group &first, const Group &o
     ++same;
   if (same < count) {
     live[same].lanes |= own.lanes;
-  } else if (other_warps < 2 && count < kMostGroups) {
+  } else if ((other_warps < 2 || clocks.is_wide()) && count < kMostGroups) {
     live[count] = own;
     same = count++;
   } else {

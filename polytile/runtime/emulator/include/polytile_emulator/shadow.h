@@ -9,20 +9,11 @@
 #include "polytile_emulator/race.h"
 #include "polytile_emulator/areas.h"
 #include "polytile_emulator/misused.h"
+#include "polytile_emulator/in_flight.h"
 
 #pragma GCC visibility push(hidden)
 
 namespace polytile_emulator {
-
-POLYTILE_EMULATOR_QUIET inline void describe(Finding &finding, const Area &area, uintptr_t address, unsigned width) {
-  finding.kernel = finding.kernel ? finding.kernel : area.kernel;
-  finding.parameter = area.parameter;
-  finding.offset = static_cast<long long>(address - area.base);
-  finding.size = area.size;
-  finding.width = width;
-  if (area.memory != Memory::global && area.memory != Memory::freed)
-    finding.variable = static_cast<unsigned>(area.base - reinterpret_cast<uintptr_t>(__ehdr_start));
-}
 
 // What is at an address where nothing may be accessed.
 POLYTILE_EMULATOR_QUIET inline Area area_of_stray(uintptr_t address) {
@@ -73,6 +64,7 @@ namespace observer {
 
 POLYTILE_EMULATOR_QUIET inline void launch_begins() {
   clocks.launch();
+  flights.clear();
   const Body &body = block.body;
   for (unsigned p = body.parameters; p-- > 0;) {
     Area *const area = body.pointers[p] ? areas.find(reinterpret_cast<uintptr_t>(body.pointers[p])) : nullptr;
@@ -111,6 +103,7 @@ POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, Acc
   if (!area) stray(area_of_stray(address), address, size, kind, site);
   if (size > area->size - (address - area->base)) stray(*area, address, size, kind, site);
   if (area->memory == Memory::variable) return;
+  if (kRaces && disturbs(*area, address, size, kind, site)) return;
   const size_t offset = address - area->base;
   if (kUnwritten) {
     if (kind != AccessKind::write && area->first_unwritten(offset, size) != size)
@@ -129,17 +122,10 @@ POLYTILE_EMULATOR_QUIET inline void access(uintptr_t address, unsigned size, Acc
 
 POLYTILE_EMULATOR_QUIET inline void block_parts(Parts &parts) { areas.add_shared(parts); }
 POLYTILE_EMULATOR_QUIET inline void grid_opens() { clocks.launch(); }
-POLYTILE_EMULATOR_QUIET inline void block_resumes() { clocks.enter_block(); }
-
-POLYTILE_EMULATOR_QUIET inline void copy_begins(const Copy &copy) {
-  if (copy.read) access(reinterpret_cast<uintptr_t>(copy.from), copy.bytes, AccessKind::read, copy.site.where);
-  access(reinterpret_cast<uintptr_t>(copy.to), copy.bytes, AccessKind::write, copy.site.where);
+POLYTILE_EMULATOR_QUIET inline void block_resumes() {
+  clocks.enter_block();
+  if (block.splits) clocks.widen();
 }
-POLYTILE_EMULATOR_QUIET inline void copy_arrives(const Copy &) {}
-POLYTILE_EMULATOR_QUIET inline void split_starts(const SplitBarrier &, const Site &) {}
-POLYTILE_EMULATOR_QUIET inline void split_arrives(const SplitBarrier &, const Site &) {}
-POLYTILE_EMULATOR_QUIET inline void split_ends(const SplitBarrier &) {}
-POLYTILE_EMULATOR_QUIET inline void split_passed(const SplitBarrier &, unsigned) {}
 
 // Memory that the host may write at any time counts as written.
 POLYTILE_EMULATOR_QUIET inline void allocated(const void *memory, size_t size) {
@@ -178,6 +164,7 @@ POLYTILE_EMULATOR_QUIET inline void copied(const void *to, const void *from, siz
 
 #pragma GCC visibility pop
 
+#include "polytile_emulator/split_order.h"
 #include "polytile_emulator/undefined.h"
 
 #endif

@@ -6,6 +6,10 @@
 #ifndef POLYTILE_EMULATOR_SPLIT_BARRIER_H
 #define POLYTILE_EMULATOR_SPLIT_BARRIER_H
 
+#if defined(POLYTILE_EMULATOR_CHECK)
+#include "polytile_emulator/vector_clocks.h"
+#endif
+
 #pragma GCC visibility push(hidden)
 
 // In shared memory; what is known of it is a SplitBarrier.
@@ -29,6 +33,9 @@ struct SplitBarrier {
   unsigned starter;  // thread
   unsigned barriers, syncs;  // of the block, and of the starter's warp, before it was started
   Use uses[kMaxThreads];
+#if defined(POLYTILE_EMULATOR_CHECK)
+  Knowledge arriving, ended;  // of those who have arrived in this phase, and of those of the one before
+#endif
 };
 
 inline Reserve<SplitBarrier> split_barriers;
@@ -36,10 +43,11 @@ inline Reserve<SplitBarrier> split_barriers;
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_CHECK)
-// The running thread starts a split barrier; arrives; was, or has to, wait. A phase ends: threads that waited go on.
-POLYTILE_EMULATOR_QUIET inline void split_starts(const SplitBarrier &split, const Site &site);
-POLYTILE_EMULATOR_QUIET inline void split_arrives(const SplitBarrier &split, const Site &site);
-POLYTILE_EMULATOR_QUIET inline void split_ends(const SplitBarrier &split);
+// The running thread starts a split barrier; arrives. A phase ends. A thread goes on that has waited for that. In
+// split_order.h.
+POLYTILE_EMULATOR_QUIET inline void split_starts(SplitBarrier &split, const Site &site);
+POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split, const Site &site);
+POLYTILE_EMULATOR_QUIET inline void split_ends(SplitBarrier &split);
 POLYTILE_EMULATOR_QUIET inline void split_passed(const SplitBarrier &split, unsigned thread);
 #else
 inline void split_starts(const SplitBarrier &, const Site &) {}
@@ -56,7 +64,7 @@ POLYTILE_EMULATOR_QUIET inline SplitBarrier *find_split(const polytile_barrier *
   return split;
 }
 
-// Whether what one thread did while so many barriers of the block and of its warp were behind it is known to another.
+// Whether a barrier lets the running thread see that it was started.
 POLYTILE_EMULATOR_QUIET inline bool is_seen(const SplitBarrier &split) {
   const unsigned self = block.current, warp = self / kWarp;
   return self == split.starter || block.barrier.opened != split.barriers ||
