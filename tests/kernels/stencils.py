@@ -14,7 +14,7 @@ from polytile.runtime.emulator import compile_shared
 
 from .common import Numbers
 
-Terms = Mapping[tuple[int, ...], float]
+Terms = Mapping[tuple[int, int], float]  # coefficients by offset of row and column
 
 SOURCE = """
 #include <cmath>
@@ -65,6 +65,11 @@ def _coefficients(offsets: list[tuple[int, int]]) -> Terms:
     return {at: round(float(c), 4) for at, c in zip(offsets, spread / spread.sum(), strict=True)}
 
 
+def reach_of(terms: Terms) -> int:
+    """The radius: how far away, in rows or columns, the farthest cell is."""
+    return max(abs(offset) for at in terms for offset in at)
+
+
 class Reference:
     """The C program, compiled once."""
 
@@ -73,7 +78,7 @@ class Reference:
 
     def __call__(self, terms: Terms, element: CType, steps: int, columns: int, start: Numbers) -> Numbers:
         """`steps` steps from `start`, whose rows are as far apart as they are long."""
-        radius = max(abs(offset) for at in terms for offset in at)
+        radius = reach_of(terms)
         at = np.array(sorted(terms), np.int32)
         factors = np.array([terms[key] for key in sorted(terms)], start.dtype)
         step: Any = self.library["stencil_double" if element == DOUBLE else "stencil_float"]

@@ -19,104 +19,23 @@ stores are guarded; all other warps run a copy of the loop without either.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from math import gcd
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, div, either, fma, least, lift, mod, most, mul, select, sub
 from polytile.ir.device import WARP, Advance, Load, Pointer, PrivateArray, Shuffle, Store
-from polytile.ir.expr import (
-    BOOL,
-    FLOAT,
-    INT,
-    LLONG,
-    Access,
-    Assign,
-    Binary,
-    CType,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Stmt,
-)
+from polytile.ir.expr import BOOL, INT, LLONG, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch, ceil_div
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array
 
 from .common import host_program
+from .sweep import STEP, Sweep, V
 
 ROWS, COLUMNS, PITCH, CHUNK, STRIPS = (Name(n) for n in ("rows", "columns", "pitch", "chunk", "strips"))
-STRIP, LANE, LEFT, FROM, UNTIL, ROW, STEP, V = (
-    Name(n) for n in ("strip", "lane", "left", "from", "until", "row", "s", "v")
-)
+STRIP, LANE, LEFT, FROM, UNTIL, ROW = (Name(n) for n in ("strip", "lane", "left", "from", "until", "row"))
 OWN, EDGE = Name("own", BOOL), Name("edge", BOOL)
-VECTOR = 16  # bytes of the widest access
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """What to build: coefficients by (row, column) offset, steps T, columns V of a lane.
-
-    `align` elements divide the pitch and the distance of the arrays from an address that 16 divides. Raises
-    InternalError where some row of the stencil has no term or the overlap leaves nothing of a strip.
-    """
-
-    name: str
-    element: CType
-    terms: Mapping[tuple[int, int], float]
-    steps: int
-    columns: int
-    align: int = 1
-    warps: int = 4
-    min_blocks: int = 0
-    unroll: int = 1  # rows of one turn of the loop without selects: several save moves, where the code stays short
-    radius: int = field(init=False)
-    halo: int = field(init=False)  # columns on either side of a strip, in whole lanes
-
-    def __post_init__(self) -> None:
-        radius = max(abs(offset) for offsets in self.terms for offset in offsets)
-        if {row for row, _ in self.terms} != set(range(-radius, radius + 1)):
-            raise InternalError(f"{self.name}: a stencil without a term in each of its rows")
-        object.__setattr__(self, "radius", radius)
-        object.__setattr__(self, "halo", ceil_div(self.steps * radius, self.columns) * self.columns)
-        if self.width <= 0:
-            raise InternalError(f"{self.name}: {self.steps} steps leave nothing of a strip of {WARP * self.columns}")
-
-    @property
-    def width(self) -> int:
-        """The distance of one strip from the next."""
-        return WARP * self.columns - 2 * self.halo
-
-    @property
-    def reach(self) -> int:
-        """How many rows the last step is behind the first."""
-        return self.steps * self.radius
-
-    @property
-    def vector(self) -> int:
-        """Elements of one access."""
-        return gcd(self.align, self.columns, VECTOR // self.element.size)
-
-    # Registers ---------------------------------------------------------------------------------------
-    def line(self, column: Expr | int, beside: int = 0) -> Access:
-        """The row that arrives at a step, `beside` a column of the lane: from -r to V - 1 + r."""
-        return Access("line", (add(column, self.radius + beside),), self.element)
-
-    def sums(self, slot: int) -> Access:
-        """The sum of the output `slot` rows behind the one that is completed next."""
-        return Access("sums", (lift(slot), STEP, V), self.element)
-
-    def register(self, array: str, index: Expr | int) -> Access:
-        return Access(array, (lift(index),), self.element)
-
-    def each(self, *body: Stmt) -> For:
-        """A statement for each column of the lane."""
-        return For("v", lift(0), compare("<", V, self.columns), 1, body, unroll=0)
 
 
 def sweep_program(sweep: Sweep) -> HostProgram:
@@ -260,7 +179,7 @@ class _Copy:
         total: Expr | None = None if offset == -radius else before
         for (row, column), coefficient in sorted(sweep.terms.items()):
             if row == offset:
-                factor, value = self.constant(coefficient), sweep.line(V, column)
+                factor, value = sweep.constant(coefficient), sweep.line(V, column)
                 product = Binary("*", factor, value, sweep.element)
                 yield Assign(target, "", product if total is None else fma(factor, value, total))
                 total = target
@@ -272,6 +191,3 @@ class _Copy:
         """Whether cells at this row or column are so near to a side that they keep their values."""
         radius = self.sweep.radius
         return either(compare("<", index, radius), compare(">=", index, sub(extent, radius)))
-
-    def constant(self, value: float) -> Literal:
-        return Literal(f"{value!r}f" if self.sweep.element == FLOAT else repr(value), self.sweep.element)
