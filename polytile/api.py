@@ -29,7 +29,7 @@ from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import Compilation, sequential_text
 from polytile.pipeline import compile_scop as run_pipeline
-from polytile.progress import piece
+from polytile.progress import deep_recursion, piece
 from polytile.runtime.binding import Call, bind, signature
 from polytile.runtime.build import build_program
 from polytile.runtime.checked import Unit, checked_engine, checks_named
@@ -93,7 +93,8 @@ class CompiledScop:
     def cuda(self) -> str:
         """The .cu of this SCoP alone; empty when it stays sequential."""
         program = self.program
-        return print_unit([program], header=f"{self.name}_kernel.h", title=_title(self.name)) if program else ""
+        with deep_recursion():
+            return print_unit([program], header=f"{self.name}_kernel.h", title=_title(self.name)) if program else ""
 
     @property
     def header(self) -> str:
@@ -237,7 +238,8 @@ class Program:
     @property
     def cuda(self) -> str:
         """The text of `NAME_kernel.cu`."""
-        return print_unit(self.programs, header=f"{self.stem}_kernel.h", title=_title(self.path))
+        with deep_recursion():
+            return print_unit(self.programs, header=f"{self.stem}_kernel.h", title=_title(self.path))
 
     @property
     def unit(self) -> Unit:
