@@ -69,7 +69,7 @@ def _lines(stmt: Node) -> Iterator[str]:
 
 
 def _is_default(field: Field[object], value: object) -> bool:
-    return value == () or (field.default is not MISSING and value == field.default)
+    return value in ((), None) or (field.default is not MISSING and value == field.default)
 
 
 def _value(value: object) -> str:

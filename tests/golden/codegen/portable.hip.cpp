@@ -1,0 +1,142 @@
+#include <hip/hip_runtime.h>
+
+#ifndef POLYTILE_EMULATOR
+// Copies 4, 8 or 16 bytes at once; zeros unless `read`.
+template <int BYTES> __device__ __forceinline__ void polytile_copy_async(void *to, const void *from, bool read)
+{
+    if (read) __builtin_memcpy(to, from, BYTES);
+    else __builtin_memset(to, 0, BYTES);
+}
+
+__device__ __forceinline__ void polytile_commit_copies() {}
+template <int PENDING> __device__ __forceinline__ void polytile_wait_copies() {}
+
+#endif
+
+// The same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T polytile_warp_sum(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value + other;
+    }
+    return value;
+}
+
+// The same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T polytile_warp_product(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value * other;
+    }
+    return value;
+}
+
+// The same in all lanes of the warp, lane 0's where NaNs and signed zeros make a difference.
+template <typename T> __device__ __forceinline__ T polytile_warp_min(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = other < value ? other : value;
+    }
+    return __shfl(value, 0, 32);
+}
+
+// The same in all lanes of the warp, lane 0's where NaNs and signed zeros make a difference.
+template <typename T> __device__ __forceinline__ T polytile_warp_max(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = other > value ? other : value;
+    }
+    return __shfl(value, 0, 32);
+}
+
+// The same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T polytile_warp_and(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value & other;
+    }
+    return value;
+}
+
+// The same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T polytile_warp_or(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value | other;
+    }
+    return value;
+}
+
+// The same in all lanes of the warp.
+template <typename T> __device__ __forceinline__ T polytile_warp_xor(T value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value ^ other;
+    }
+    return value;
+}
+
+extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const double *__restrict__ A,
+        double *__restrict__ B, const float *__restrict__ F, int *__restrict__ C, long long *__restrict__ L)
+{
+    const int t = threadIdx.x;
+    __shared__ __align__(16) double s[2][512];
+
+    // names
+    bool own = (t < n) & (t - 1 >= 0);
+    double x[2][2] = {};
+    double ones[4] = {1.0, 1.0, 1.0, 1.0};
+    double grid[2][2] = {{2.0, 2.0}, {2.0, 2.0}};
+    double d[4] = {};
+    float f[4];
+    double sum;
+    int count;
+    const double *__restrict__ p = &A[(long long)(t * 4) * m];
+    double *q = &B[t];
+    double *r = &q[16];
+    // copies
+    polytile_copy_async<16>(&s[0][t * 2], &p[0], own);
+    polytile_copy_async<8>(&s[1][t], &p[8], true);
+    polytile_commit_copies();
+    polytile_wait_copies<0>();  // the rows of A have come
+    __syncthreads();  // the rows of A, for all threads
+    #pragma unroll 1
+    for (int i = 0; i < 8; ++i) {
+        // memory
+        const double2 v0 = own ? *(const double2 *)&p[i * 2] : make_double2(0.0, 0.0);
+        x[0][0] = v0.x; x[0][1] = v0.y;
+        const double2 v1 = *(const double2 *)&p[i * 2];
+        x[1][0] = v1.x; x[1][1] = v1.y;
+        x[1][0] = own ? p[i] : 0.0;
+        sum = p[i];
+        const float4 v2 = *(const float4 *)&F[0];
+        f[0] = v2.x; f[1] = v2.y; f[2] = v2.z; f[3] = v2.w;
+        p -= 5;
+        p += m;
+        if (own) *(double2 *)&q[8] = make_double2(x[0][0], x[0][1]);
+        q[10] = d[0];
+        *(double2 *)&r[12] = make_double2(d[0], sum);
+        if (own | (i == 3)) q[14] = d[0] + grid[1][1];
+        atomicAdd(&B[3], (double)f[3]);
+        count = atomicMax(&C[3], i);
+        atomicAdd((unsigned long long *)&L[3], (unsigned long long)count);
+        // lanes
+        x[0][0] += __shfl_up(x[1][1], 1, 32);
+        x[0][1] -= __shfl_down(x[1][1], 1, 16) + __shfl_xor(x[0][0], 3, 32);
+        sum = __shfl(polytile_warp_max(sum), t + 1, 8);
+        sum += polytile_warp_sum(sum);
+        sum += polytile_warp_product(sum);
+        sum += polytile_warp_min(sum);
+        count += polytile_warp_and(count);
+        count += polytile_warp_or(count);
+        count += polytile_warp_xor(count);
+        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");  // the lanes' rows
+    }
+}
