@@ -14,7 +14,7 @@ import numpy.typing as npt
 from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.ir.arith import lift, mul
-from polytile.ir.expr import LLONG, Cast, Expr, Name, Stmt
+from polytile.ir.expr import Expr, Name, Stmt
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Parameter
@@ -36,7 +36,7 @@ def host_program(
 
 
 def _elements(array: Array) -> Expr:
-    total: Expr = Cast(LLONG, lift(1))
+    total = lift(1)
     for extent in array.extents:
         assert extent is not None
         total = mul(total, extent)
@@ -50,17 +50,25 @@ class Built:
     library: EmulatorLibrary
     reader: Reader | None
 
-    def __call__(self, program: str, *values: int | Numbers) -> tuple[Finding, ...]:
-        """Run a program on sizes and arrays (contiguous, in place); raises AssertionError where it fails unchecked."""
+    def __call__(self, program: str, *values: int | np.floating[Any] | Numbers) -> tuple[Finding, ...]:
+        """Run a program on sizes, scalars and arrays (contiguous, in place); raises AssertionError where it fails
+        unchecked."""
         if self.reader is not None:
             self.reader.clear()
-        passed = [v.ctypes.data_as(ctypes.c_void_p) if isinstance(v, np.ndarray) else ctypes.c_int(v) for v in values]
+        passed = [_passed(v) for v in values]
         status = self.library.function(program)(*passed)
         found = self.reader.read() if self.reader is not None else ()
         message = self.library.message()
         self.library.reset_errors()
         assert status == 0 or found, f"{program} failed: {message or status}"
         return found
+
+
+def _passed(value: int | np.floating[Any] | Numbers) -> Any:
+    """The value as ctypes takes it."""
+    if isinstance(value, np.ndarray):
+        return value.ctypes.data_as(ctypes.c_void_p)
+    return ctypes.c_int(value) if isinstance(value, int) else np.ctypeslib.as_ctypes_type(value.dtype)(value)
 
 
 def build(programs: Sequence[HostProgram], folder: Path, *, checks: Sequence[str] = ()) -> Built:

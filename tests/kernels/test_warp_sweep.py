@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from polytile.codegen.cuda import print_kernel, print_kernels
+from polytile.codegen.passes.simplify import simplify
 from polytile.codegen.passes.unroll import unroll
+from polytile.codegen.passes.widths import widen
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare
 from polytile.ir.check_kernel import check_kernel
@@ -40,7 +42,7 @@ ALL = [
 ]
 MATRIX = {
     **{shape: (terms, ALL) for shape, terms in {**STARS, "box1": box(1), "box2": box(2)}.items()},
-    "box3": (box(3), [(2, 4, FLOAT, 4)]),
+    "box3": (box(3), [(2, 4, FLOAT, 4), (1, 8, FLOAT, 4)]),
     "box4": (box(4), [(1, 2, DOUBLE, 2), (2, 4, DOUBLE, 2)]),
 }
 
@@ -98,6 +100,20 @@ def test_launches_after_one_another(reference: Reference, tmp_path: Path) -> Non
     half, _ = run(built, sweep, start, 150, 16)
     result, _ = run(built, sweep, half, 150, 9)
     np.testing.assert_array_equal(result, reference(terms, DOUBLE, 6, 150, start))
+
+
+def test_passes_keep_the_results(reference: Reference, tmp_path: Path) -> None:
+    terms = star(3)
+    sweep = sweep_of(terms, 2, 4, FLOAT, 2)
+    program = sweep_program(sweep)
+    kernels = tuple(widen(unroll(simplify(k))) for k in program.kernels)
+    assert kernels != program.kernels
+    built = build_checked([replace(program, kernels=kernels)], tmp_path)
+    for rows, columns in [*SIZES, inner_size(sweep)]:
+        start = field(rows, columns, sweep)
+        result, found = run(built, sweep, start, columns, 7)
+        assert found == ()
+        np.testing.assert_array_equal(result, reference(terms, FLOAT, 2, columns, start))
 
 
 def test_the_reference_is_the_stencil(reference: Reference) -> None:
@@ -160,6 +176,7 @@ PLANTED: dict[str, tuple[Change, str]] = {
     "sides are computed": (lambda n: n.otherwise if isinstance(n, Ternary) else n, ""),
     "no neighbours": (lambda n: n.value if isinstance(n, Shuffle) else n, ""),
     "absent lanes": (absent, ""),
+    "idle warps inside": (lambda n: replace(n, otherwise=()) if isinstance(n, If) and n.otherwise else n, ""),
 }
 
 
