@@ -158,11 +158,9 @@ POLYTILE_EMULATOR_QUIET inline void wait_for_grid(const Site &site) {
   const uint3 index = threadIdx;
   return_to_launcher();
   threadIdx = index;
-  for (unsigned t = 0; t < block.threads; ++t) {
-    ++block.thread[t].waits;
+  for (unsigned t = 0; t < block.threads; ++t)
     if (t != self) release(t);
-  }
-  block.thread[self].state = State::runnable;
+  end_wait(self);
 }
 
 }  // namespace polytile_emulator

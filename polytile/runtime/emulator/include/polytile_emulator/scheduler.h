@@ -43,10 +43,10 @@ struct Thread {
   unsigned char operation;  // of a warp, while state is warp
   unsigned char source;     // the lane whose value is wanted
   unsigned mask;
-  unsigned waits;  // how often it has waited, for threads or for a moment
   Site site;
   unsigned long long value;
   unsigned long long result;
+  unsigned long long waited;  // the moment at which its last wait ended
 };
 
 // First in, first out; a thread is in it at most once.
@@ -110,6 +110,7 @@ struct Block {
   Fiber *fiber;      // and its fiber
   bool failed;
   unsigned long long idle_yields;
+  unsigned long long moment;  // counts what threads may have waited for
   bool cooperative;      // as all blocks of the launch
   unsigned at_grid;      // threads that wait at the barrier of the grid
   SplitBarrier *splits;  // those that were started
@@ -175,7 +176,6 @@ POLYTILE_EMULATOR_QUIET inline void park() {
   const unsigned self = block.current;
   Fiber *fiber = block.fiber;
   block.thread[self].fiber = fiber;
-  ++block.thread[self].waits;
   Fiber *next = next_fiber();
   if (!next) fail_stuck();
   if (next != fiber) transfer(fiber, next);
@@ -184,8 +184,14 @@ POLYTILE_EMULATOR_QUIET inline void park() {
   block.thread[self].state = State::runnable;
 }
 
-POLYTILE_EMULATOR_QUIET inline void release(unsigned thread) {
+// What a thread waited for has come.
+POLYTILE_EMULATOR_QUIET inline void end_wait(unsigned thread) {
   block.thread[thread].state = State::runnable;
+  block.thread[thread].waited = ++block.moment;
+}
+
+POLYTILE_EMULATOR_QUIET inline void release(unsigned thread) {
+  end_wait(thread);
   block.idle_yields = 0;
   block.ready.push(thread);
 }
@@ -197,6 +203,7 @@ POLYTILE_EMULATOR_QUIET inline void yield_thread(const Site &site) {
   self.site = site;
   block.yielded.push(block.current);
   park();
+  end_wait(block.current);
 }
 
 // Opens the barrier: everyone who has not exited is there. The running thread is not released, as it runs.
@@ -228,8 +235,7 @@ POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, co
   self.site = site;
   if (++barrier.waiting + block.exited == block.threads) {
     open_barrier(block.current);
-    self.state = State::runnable;
-    ++self.waits;
+    end_wait(block.current);
   } else {
     park();
   }
@@ -239,7 +245,7 @@ POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, co
 POLYTILE_EMULATOR_QUIET inline void start_thread() {
   block.current = block.started++;
   block.thread[block.current].state = State::runnable;
-  block.thread[block.current].waits = 0;
+  block.thread[block.current].waited = 0;
   threadIdx = block.next_index;
   observer::thread_begins();
   if (++block.next_index.x < blockDim.x) return;
@@ -287,7 +293,7 @@ POLYTILE_EMULATOR_QUIET inline void reset_block(unsigned threads) {
   block.next_index = {0, 0, 0};
   block.idle_yields = 0;
   block.barrier.waiting = block.barrier.opened = 0;
-  block.at_grid = 0;
+  block.moment = block.at_grid = 0;
   block.ready.head = block.ready.tail = block.yielded.head = block.yielded.tail = 0;
   const unsigned warps = (threads + kWarp - 1) / kWarp;
   for (unsigned w = 0; w < warps; ++w) block.warps[w].exited = block.warps[w].open = block.warps[w].syncs = 0;

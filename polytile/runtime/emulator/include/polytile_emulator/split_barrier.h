@@ -20,16 +20,17 @@ struct polytile_barrier {
 namespace polytile_emulator {
 
 struct SplitBarrier {
-  // What a thread did here last.
+  // The last phase that a thread awaited, and in which it arrived; -1: none.
   struct Use {
-    long long awaited, arrived;  // the phase; -1: none
-    unsigned waits;              // how often it had waited for anything, when it arrived
+    long long awaited, arrived;
   };
 
   SplitBarrier *next;
   const polytile_barrier *address;
   unsigned arrivals, missing;
-  long long phase;   // that runs
+  long long phase;           // that runs
+  unsigned long long began;  // the moment at which it did
+  unsigned last;             // who ended the one before
   unsigned starter;  // thread
   unsigned barriers, syncs;  // of the block, and of the starter's warp, before it was started
   Use uses[kMaxThreads];
@@ -43,15 +44,17 @@ inline Reserve<SplitBarrier> split_barriers;
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_CHECK)
-// The running thread starts a split barrier; arrives. A phase ends. A thread goes on that has waited for that. In
+// The running thread starts a split barrier; may it arrive?; arrives. A phase ends. A thread goes on that has waited for that. In
 // split_order.h.
 POLYTILE_EMULATOR_QUIET inline void split_starts(SplitBarrier &split, const Site &site);
-POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split, const Site &site);
+POLYTILE_EMULATOR_QUIET inline void split_checks(const SplitBarrier &split, const Site &site);
+POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split);
 POLYTILE_EMULATOR_QUIET inline void split_ends(SplitBarrier &split);
 POLYTILE_EMULATOR_QUIET inline void split_passed(const SplitBarrier &split, unsigned thread);
 #else
 inline void split_starts(const SplitBarrier &, const Site &) {}
-inline void split_arrives(const SplitBarrier &, const Site &) {}
+inline void split_checks(const SplitBarrier &, const Site &) {}
+inline void split_arrives(const SplitBarrier &) {}
 inline void split_ends(const SplitBarrier &) {}
 inline void split_passed(const SplitBarrier &, unsigned) {}
 #endif
@@ -93,10 +96,11 @@ POLYTILE_EMULATOR_QUIET inline void start_split(polytile_barrier *address, unsig
   split->address = address;
   split->arrivals = split->missing = arrivals;
   split->phase = 0;
-  split->starter = block.current;
+  split->began = 0;
+  split->last = split->starter = block.current;
   split->barriers = block.barrier.opened;
   split->syncs = block.warps[block.current / kWarp].syncs;
-  for (unsigned t = 0; t < block.threads; ++t) split->uses[t] = {-1, -1, 0};
+  for (unsigned t = 0; t < block.threads; ++t) split->uses[t] = {-1, -1};
   observer::split_starts(*split, site);
 }
 
@@ -105,6 +109,8 @@ POLYTILE_EMULATOR_QUIET inline void end_phase(SplitBarrier &split) {
   observer::split_ends(split);
   split.missing = split.arrivals;
   ++split.phase;
+  split.began = ++block.moment;
+  split.last = block.current;
   for (unsigned t = 0; t < block.threads; ++t) {
     Thread &thread = block.thread[t];
     if (t == block.current || t >= block.started || thread.state != State::split) continue;
@@ -118,22 +124,23 @@ POLYTILE_EMULATOR_QUIET inline void end_phase(SplitBarrier &split) {
 POLYTILE_EMULATOR_QUIET inline void arrive(polytile_barrier *address, const Site &site) {
   SplitBarrier &split = used_split(address, "arrives at", site);
   SplitBarrier::Use &use = split.uses[block.current];
-  const unsigned waits = block.thread[block.current].waits;
-  const bool again = split.arrivals > 1 && use.arrived >= 0 && use.waits == waits && split.phase <= use.arrived + 1;
-  if (again) misuse(Misuse::use, site, "arrives at a split barrier twice and waits for nothing in between");
-  observer::split_arrives(split, site);
+  if (use.arrived == split.phase) misuse(Misuse::use, site, "arrives at a split barrier twice in phase %lld", split.phase);
+  if (block.current != split.last && block.thread[block.current].waited < split.began)
+    misuse(Misuse::use, site, "arrives in phase %lld of a split barrier and has waited for nothing since phase %lld",
+           split.phase, split.phase - 1);
+  else
+    observer::split_checks(split, site);
+  observer::split_arrives(split);
   use.arrived = split.phase;
-  use.waits = waits;
   if (--split.missing == 0) end_phase(split);
 }
 
 POLYTILE_EMULATOR_QUIET inline void await(polytile_barrier *address, unsigned parity, const Site &site) {
   SplitBarrier &split = used_split(address, "awaits a phase of", site);
   SplitBarrier::Use &use = split.uses[block.current];
-  Thread &self = block.thread[block.current];
-  ++self.waits;
   if (parity > 1) fatal_misuse(site, "awaits parity %u of a split barrier", parity);
   if (static_cast<unsigned>(split.phase & 1) == parity) {
+    Thread &self = block.thread[block.current];
     self.state = State::split;
     self.value = reinterpret_cast<uintptr_t>(&split);
     self.site = site;
@@ -144,6 +151,7 @@ POLYTILE_EMULATOR_QUIET inline void await(polytile_barrier *address, unsigned pa
     misuse(Misuse::use, site, "awaits parity %u of a split barrier: phase %lld is yet to come, and it goes on at once",
            parity, meant);
   use.awaited = split.phase - 1;
+  end_wait(block.current);
   observer::split_passed(split, block.current);
 }
 

@@ -15,13 +15,17 @@ POLYTILE_EMULATOR_QUIET inline void split_starts(SplitBarrier &split, const Site
 }
 
 // An arrival that nothing orders behind the end of the phase before may count for that one.
-POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split, const Site &site) {
+POLYTILE_EMULATOR_QUIET inline void split_checks(const SplitBarrier &split, const Site &site) {
+  if (!kRaces || split.ended.segment != clocks.segment()) return;
+  if (split.ended.within(clocks.knowledge(block.current), block.threads, block.current)) return;
+  misuse(Misuse::order, site, "arrives in phase %lld of a split barrier, but nothing orders that behind phase %lld",
+         split.phase, split.phase - 1);
+}
+
+POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split) {
   if (!kRaces) return;
   const unsigned self = block.current;
   const Knowledge &known = clocks.knowledge(self);
-  if (split.ended.segment == clocks.segment() && !split.ended.within(known, block.threads, self))
-    misuse(Misuse::order, site, "arrives at a split barrier for phase %lld, but nothing orders that behind phase %lld",
-           split.phase, split.phase - 1);
   split.arriving.renew(clocks.segment());
   split.arriving.join(known, block.threads);
   split.arriving.of[self] = clocks.advance(self);

@@ -84,8 +84,7 @@ POLYTILE_EMULATOR_QUIET inline unsigned long long meet(Operation operation, unsi
   if (i == warp.open) warp.meetings[warp.open++] = {operation, mask, 0};
   warp.meetings[i].arrived |= 1u << lane;
   if (try_conclude(w, i, self)) {
-    me.state = State::runnable;
-    ++me.waits;
+    end_wait(self);
   } else {
     park();
   }
