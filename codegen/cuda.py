@@ -61,6 +61,7 @@ def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence
         helpers=_helpers(programs),
         functions=functions(k for p in programs for k in p.kernels),
         dialect=CUDA,
+        cooperative=any(k.cooperative for p in programs for k in p.kernels),
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
     )
@@ -116,7 +117,7 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
     )
     body = [
         *(f"const {kernel.index_type} {c.name} = {c.source};" for c in kernel.coordinates if c.name in used),
-        *shared_declarations(kernel),
+        *shared_declarations(kernel, dialect),
         *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
     ]
     lines = printer.lines(kernel.body)

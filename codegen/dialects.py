@@ -24,6 +24,7 @@ class Dialect:
     header: str  # that kernels alone include, or ""
     grid_header: str  # that kernels with barriers of the grid include
     shuffle: str  # before the kind of a shuffle, after it, and before the arguments
+    align: str  # an attribute, for an alignment in bytes
     barriers: Mapping[str, str]
     loads: Mapping[str, str] = field(default_factory=dict)
     stores: Mapping[str, str] = field(default_factory=dict)
@@ -63,6 +64,7 @@ CUDA = Dialect(
     header="",
     grid_header="cooperative_groups.h",
     shuffle="__shfl{}_sync(0xffffffffu, ",
+    align="__align__({})",
     barriers={
         "block": "__syncthreads();",
         "warp": "__syncwarp();",
@@ -78,9 +80,10 @@ HIP = Dialect(
     header="hip/hip_runtime.h",
     grid_header="hip/hip_cooperative_groups.h",
     shuffle="__shfl{}(",
+    align="__attribute__((aligned({})))",
     barriers={
         "block": "__syncthreads();",
-        "warp": '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");',
+        "warp": '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();',
         "grid": "cooperative_groups::this_grid().sync();",
     },
     asynchronous=False,

@@ -183,7 +183,8 @@ def _body_printer(program: HostProgram, names: _Names) -> StatementPrinter:
             identifier(p.name) if p.buffer is None else f"{names.buffers[p.buffer]}.base()" for p in kernel.parameters
         ]
         parts = [f'"{kernel.name}"', kernel.name, grid, block, str(dynamic_shared_bytes(kernel)), *passed]
-        return wrapped(f"{names.run}.launch(", parts, ");")
+        together = ".cooperative()" if kernel.cooperative else ""
+        return wrapped(f"{names.run}{together}.launch(", parts, ");")
 
     return StatementPrinter(printer, HOST_INTEGER, launch)
 

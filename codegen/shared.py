@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polytile.codegen.dialects import CUDA, Dialect
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
 from polytile.ir.device import AsyncCopy, Load, Store
@@ -29,7 +30,7 @@ def dynamic_shared_bytes(kernel: Kernel) -> int:
     return size if size > STATIC_LIMIT else 0
 
 
-def shared_declarations(kernel: Kernel) -> list[str]:
+def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
     """The declarations at the top of the kernel.
 
     static:   __shared__ double s_A[32][33];    (with __align__(16) where the kernel has wide accesses)
@@ -37,9 +38,9 @@ def shared_declarations(kernel: Kernel) -> list[str]:
               double (&s_A)[32][33] = *(double (*)[32][33])(polytile_shared + 0);
     """
     if not dynamic_shared_bytes(kernel):
-        align = f"__align__({ALIGNMENT}) " if kernel.shared and _wide(kernel) else ""
+        align = f"{dialect.align.format(ALIGNMENT)} " if kernel.shared and _wide(kernel) else ""
         return [f"__shared__ {align}{type_name(s.element)} {identifier(s.name)}{brackets(s)};" for s in kernel.shared]
-    lines = [f"extern __shared__ __align__({ALIGNMENT}) unsigned char {BLOCK}[];"]
+    lines = [f"extern __shared__ {dialect.align.format(ALIGNMENT)} unsigned char {BLOCK}[];"]
     offset = 0
     for s in kernel.shared:
         lines.append(_carved(s, offset))

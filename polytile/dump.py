@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.codegen.expressions import Printer
+from polytile.ir.dump_kernel import node_text
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel, Launch
@@ -103,11 +104,11 @@ def _leaf(stmt: Stmt) -> str:
             return f"barrier: {reason}"
         case Comment(text=text):
             return f"# {text}"
-    return type(stmt).__name__
+    return node_text(stmt)
 
 
 def _text(expr: Expr) -> str:
-    return Printer(_element, cpp=False)(expr)
+    return Printer(_element, cpp=False, device=lambda inner, _: node_text(inner))(expr)
 
 
 def _element(access: Access, printer: Printer) -> str:

@@ -11,6 +11,7 @@ from math import inf
 
 import islpy as isl
 
+from polytile.codegen.device_functions import require_machine
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
 from polytile.diagnostics import Diagnostic, InternalError, UserError
@@ -226,6 +227,8 @@ def generate_program(state: Compilation) -> Compilation:
         storage=state.homes,
     )
     program = lower(state.scop, state.schedule, given)
+    for kernel in program.kernels:
+        require_machine(kernel, state.gpu)
     kernels = len(program.kernels)
     return replace(state, program=program).with_remark(
         f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"

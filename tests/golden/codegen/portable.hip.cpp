@@ -87,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const d
         double *__restrict__ B, const float *__restrict__ F, int *__restrict__ C, long long *__restrict__ L)
 {
     const int t = threadIdx.x;
-    __shared__ __align__(16) double s[2][512];
+    __shared__ __attribute__((aligned(16))) double s[2][512];
 
     // names
     bool own = (t < n) & (t - 1 >= 0);
@@ -137,6 +137,6 @@ extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const d
         count += polytile_warp_and(count);
         count += polytile_warp_or(count);
         count += polytile_warp_xor(count);
-        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");  // the lanes' rows
+        __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();  // the lanes' rows
     }
 }

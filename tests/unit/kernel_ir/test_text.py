@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from polytile.codegen.cuda import print_kernel, print_kernels
+from polytile.codegen.cuda import print_kernel, print_kernels, print_unit
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
@@ -17,7 +17,7 @@ from polytile.ir.arith import add, compare, lift
 from polytile.ir.device import Atomic, Load, Pointer, PrivateArray, Shuffle, Store, WarpReduce
 from polytile.ir.dump_kernel import dump_kernel
 from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Literal, Stmt, children
-from polytile.ir.kernel import Kernel, KernelParameter
+from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 
 from .build import ROUND, SUM, M, T, copies, everything, kernel, loop, names, portable, program, ref, row, tensor
@@ -206,3 +206,19 @@ def test_machines_that_lack_what_a_kernel_uses(built: Kernel, arch: str, least: 
 def test_floats_have_their_zero() -> None:
     load = Load(row("f", 2, ctype=FLOAT), ref("F", 0, ctype=FLOAT), guard=compare("<", T, M))
     assert "t < m ? *(const float2 *)&F[0] : make_float2(0.0f, 0.0f);" in body_text(load)
+
+
+def test_cooperative_launches(compiles: Callable[..., str]) -> None:
+    whole = kernel(Store(ref("B", T), (Literal("1.0", DOUBLE),)), name="whole", cooperative=True)
+    part = replace(whole, name="part", cooperative=False)
+
+    def text(*kernels: Kernel) -> str:
+        one = (lift(1), lift(1), lift(1))
+        launches = tuple(Launch(k.name, one) for k in kernels)
+        plain = tuple(replace(k, parameters=(), storage=(), body=(), coordinates=()) for k in kernels)
+        return print_unit([replace(program(*plain), body=launches)], header="cmath", title=[])
+
+    both = text(whole, part).replace('"cmath"', "<cmath>")
+    assert 'run.cooperative().launch("whole", whole,' in both and 'run.launch("part", part,' in both
+    assert compiles(both) == ""
+    assert "cooperative" not in text(part)
