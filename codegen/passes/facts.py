@@ -6,7 +6,7 @@ after:  it holds: n - i - 1 is the second fact
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -59,7 +59,7 @@ class Facts:
 
     def where(self, condition: Expr, holds: bool = True) -> Facts:
         """Behind a condition that holds, or that does not."""
-        return self._and(_forms(condition, holds))
+        return self._and(implied(condition, holds))
 
     def without(self, name: str) -> Facts:
         """After the name has got another meaning."""
@@ -108,10 +108,29 @@ class Facts:
             return form.get("", 0) > -scale
         if depth == 0:
             return False
-        newest = max(names, key=lambda n: self.order.index(n) if n in self.order else -1)
-        factor = form[newest]
-        bounds = (f for f in self.known if f.get(newest, 0) * factor > 0)
-        return any(self.not_negative(*_less(form, bound, newest, scale, depth)) for bound in bounds)
+        newest = self._newest(names)
+        return any(self.not_negative(*_less(form, bound, newest, scale, depth)) for bound in self._bounds(form, newest))
+
+    def least(self, form: Linear, varying: Collection[str], depth: int = DEPTH) -> Linear | None:
+        """A form without `varying` names such that this one is at least 0 where it is."""
+        names = [name for name in form if name in varying]
+        if not names:
+            return form
+        if depth == 0:
+            return None
+        newest = self._newest(names)
+        for bound in self._bounds(form, newest):
+            found = self.least(_less(form, bound, newest, 1, depth)[0], varying, depth - 1)
+            if found is not None:
+                return found
+        return None
+
+    def _newest(self, names: Iterable[str]) -> str:
+        return max(names, key=lambda n: self.order.index(n) if n in self.order else -1)
+
+    def _bounds(self, form: Linear, name: str) -> Iterator[Linear]:
+        """The facts that bound `name` on the side that makes the form small."""
+        return (f for f in self.known if f.get(name, 0) * form[name] > 0)
 
 
 def of_launch(ranges: Iterable[Range], coordinates: Iterable[Coordinate], block: tuple[int, int, int]) -> list[Range]:
@@ -184,17 +203,17 @@ def _both_forms(condition: Binary, holds: bool) -> list[list[Linear]]:
     return [[f for f in forms if f is not None] for forms in found if None not in forms]
 
 
-def _forms(condition: Expr, holds: bool) -> Iterator[Linear]:
-    """What follows from a condition that holds (or not)."""
+def implied(condition: Expr, holds: bool) -> Iterator[Linear]:
+    """The linear forms that are not negative where a condition holds (or does not)."""
     match condition:
         case Binary(op="&&" | "&", left=left, right=right) if holds:
-            yield from _forms(left, True)
-            yield from _forms(right, True)
+            yield from implied(left, True)
+            yield from implied(right, True)
         case Binary(op="||" | "|", left=left, right=right) if not holds:
-            yield from _forms(left, False)
-            yield from _forms(right, False)
+            yield from implied(left, False)
+            yield from implied(right, False)
         case Unary(op="!", operand=operand):
-            yield from _forms(operand, not holds)
+            yield from implied(operand, not holds)
         case Binary(op=op) if op in _NEGATED and _exact(condition):
             alternatives = _both_forms(condition, holds)
             yield from alternatives[0] if len(alternatives) == 1 else ()

@@ -13,11 +13,11 @@ from typing import Any
 from polytile.codegen.linear import linear
 from polytile.codegen.passes.constants import Body, assigned_names, block, fold_node, settled, substituted_expr
 from polytile.codegen.passes.facts import Facts, of_launch
-from polytile.codegen.passes.trips import trips
+from polytile.codegen.passes.flow import after, start, within
 from polytile.ir import arith
 from polytile.ir.arith import known
-from polytile.ir.device import AsyncCopy, Leave, Load, PrivateArray, Store
-from polytile.ir.expr import BOOL, Binary, Call, CType, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite
+from polytile.ir.device import AsyncCopy, Load, Store
+from polytile.ir.expr import BOOL, Binary, Call, Expr, For, If, Literal, Scope, Stmt, rewrite
 from polytile.ir.kernel import Kernel
 from polytile.ir.ranges import Range
 
@@ -32,16 +32,8 @@ def simplify(kernel: Kernel) -> Kernel:
 
 def simplified(body: Body, ranges: Iterable[Range] = ()) -> Body:
     """The same for statements, within `ranges`."""
-    facts = Facts(changing=frozenset(name for stmt in body for name in assigned_names(stmt)))
-    for r in ranges:
-        facts = facts.with_range(r.name, r.least, r.most) if r.name not in facts.order else _again(facts, r)
-    return _Simplifier().block(body, facts)
-
-
-def _again(facts: Facts, r: Range) -> Facts:
-    """A second range of a name holds as well as the first."""
-    beside = Facts(order=facts.order, changing=facts.changing).with_range(r.name, r.least, r.most)
-    return replace(facts, known=(*facts.known, *beside.known))
+    changing = frozenset(name for stmt in body for name in assigned_names(stmt))
+    return _Simplifier().block(body, start(ranges, changing))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +42,8 @@ class _Simplifier:
         out: list[Stmt] = []
         for stmt in body:
             out += self._statement(stmt, facts)
-            facts = self._after(stmt, facts)
+            facts = after(stmt, facts)
         return tuple(out)
-
-    def _after(self, stmt: Stmt, facts: Facts) -> Facts:
-        """What is known behind a statement."""
-        match stmt:
-            case Declare(name=name, value=value) if value is not None and name not in facts.changing:
-                return facts.with_value(name, value) if _holds_exactly(stmt.type, value) else facts.without(name)
-            case Declare(name=name) | PrivateArray(name=name):
-                return facts.without(name)
-            case If(condition=condition, then=(*_, Leave()), otherwise=()):
-                return facts.where(condition, holds=False)
-        return facts
 
     def _statement(self, stmt: Stmt, facts: Facts) -> Body:
         match stmt:
@@ -92,18 +73,8 @@ class _Simplifier:
         condition = simplified_expr(stmt.condition, outside)
         if facts.value(substituted_expr(condition, {stmt.iterator: lower})) is False:
             return ()
-        run = trips(stmt) if stmt.type.signed else None
-        inside = outside
-        if run is not None and run.step > 0:
-            inside = facts.with_range(stmt.iterator, lower, None).where(run.condition_of(1))
-        elif run is not None:
-            inside = facts.with_range(stmt.iterator, None, lower).where(run.condition_of(1))
-        return (replace(stmt, lower=lower, condition=condition, body=self.block(stmt.body, inside)),)
-
-
-def _holds_exactly(ctype: CType, value: Expr) -> bool:
-    """Whether a variable of this type has the value that it starts with."""
-    return ctype.kind == value.type.kind == "int" and ctype.signed and ctype.size >= max(4, value.type.size)
+        body = self.block(stmt.body, within(replace(stmt, lower=lower), facts))
+        return (replace(stmt, lower=lower, condition=condition, body=body),)
 
 
 def simplified_expr(expr: Expr, facts: Facts) -> Expr:

@@ -19,7 +19,7 @@ def check_uniform(kernel: Kernel) -> None:
     Values from memory, from other lanes and from `threadIdx` may differ; so may what is computed from them.
     """
     if prod(kernel.block) > 1 and any(_meets(n) for s in kernel.body for n in walk(s)):
-        _check(kernel, kernel.body, _differing(kernel), False)
+        _check(kernel, kernel.body, differing_names(kernel), False)
 
 
 def _meets(node: object) -> bool:
@@ -45,13 +45,14 @@ def _splits(kernel: Kernel, stmt: If | For, differing: frozenset[str]) -> bool:
     """Whether threads of a block may go different ways at a statement."""
     match stmt:
         case If(condition=condition):
-            return _differs(kernel, condition, differing)
+            return differs(kernel, condition, differing)
         case For(lower=lower, condition=condition, step=step):
             steps = [step] if isinstance(step, Name) else []
-            return any(_differs(kernel, e, differing) for e in (lower, condition, *steps))
+            return any(differs(kernel, e, differing) for e in (lower, condition, *steps))
 
 
-def _differs(kernel: Kernel, value: Expr, differing: frozenset[str]) -> bool:
+def differs(kernel: Kernel, value: Expr, differing: frozenset[str]) -> bool:
+    """Whether a value may differ between the threads of a block, given the names that may."""
     for node in walk(value):
         match node:
             case Name(name=name) if name in differing or "threadIdx" in name:
@@ -63,7 +64,7 @@ def _differs(kernel: Kernel, value: Expr, differing: frozenset[str]) -> bool:
     return False
 
 
-def _differing(kernel: Kernel) -> frozenset[str]:
+def differing_names(kernel: Kernel) -> frozenset[str]:
     """The names that may have different values in the threads of a block."""
     found: set[str] = set()
     for c in kernel.coordinates:
@@ -80,9 +81,9 @@ def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool)
     for stmt in body:
         now = frozenset(found)
         match stmt:
-            case Declare(name=name, value=Expr() as value) if _differs(kernel, value, now):
+            case Declare(name=name, value=Expr() as value) if differs(kernel, value, now):
                 found.add(name)
-            case Assign(target=Name(name=name), value=value) if apart or _differs(kernel, value, now):
+            case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now):
                 found.add(name)
             case Atomic(old=Name(name=name)):
                 found.add(name)
