@@ -40,13 +40,15 @@ class _Mapper:
         if not _has_parallelism(node):
             return self._serial_kernel(node)
         if node.get_type() == BAND and any(m.coincident for m in members_of(node)):
-            return self._kernel(node)
+            return node if node.get_domain().is_empty() else self._kernel(node)
         return transform_node(_with_serial_runs(node), self.visit)
 
     def _serial_kernel(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """A part without parallelism runs in one thread, so that its data can stay on the device."""
         if node.get_type() in (isl.schedule_node_type.filter, isl.schedule_node_type.domain):
             return transform_node(node, self._serial_kernel)
+        if node.get_domain().is_empty():  # what runs of pieces of one statement leave behind
+            return node
         self.kernels += 1
         names = ", ".join(sorted({s.get_tuple_name() for s in _sets(node.get_domain())}))
         self.notes.append(f"{names}: no parallel loop, runs in one GPU thread")

@@ -122,7 +122,8 @@ def _check(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread:
         "start from a file that --save-schedule wrote",
     )
     if kind == isl.schedule_node_type.leaf:
-        _require(kernel is not None, "a statement is outside every kernel", "put it below a `kernel` mark")
+        empty = kernel is None and node.get_domain().is_empty()
+        _require(kernel is not None or empty, "a statement is outside every kernel", "put it below a `kernel` mark")
     elif name == KERNEL:
         _require(kernel is None, "a kernel mark stands inside another kernel", "one kernel mark above each statement")
         kernel = []

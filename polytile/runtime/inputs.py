@@ -11,12 +11,15 @@ import islpy as isl
 import numpy as np
 
 from polytile.diagnostics import UsageError
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
 from polytile.runtime.compare import leaves, raw_bits
 from polytile.runtime.interpret import integer_range
 from polytile.runtime.layout import Layout, point
 
 Array = np.ndarray[Any, Any]
+OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
+MOST_REGIONS = 20  # of parameters for which statements run, that are kept
 SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides a tile or another size
 POISON_FLOAT = 0xFF  # every byte of what the program must not read: a NaN in each floating type,
 POISON_OTHER = 0xA5  # and a value that no input has in the others
@@ -60,15 +63,25 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
             location=scop.location,
             hint="change --param, or the assumption in the source",
         )
-    for statement in scop.statements:
-        busy = allowed.intersect(statement.domain.params())
-        allowed = busy if not busy.is_empty() else allowed
+    allowed = _busy(scop, allowed)
     free = [p.name for p in scop.parameters if p.name not in values]
     for number, name in enumerate(free):
         value = _choice(allowed, name, number)
         values[name] = value
         allowed = allowed.intersect_params(point({name: value}))
     return {p.name: values[p.name] for p in scop.parameters}
+
+
+def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
+    """Those of the allowed values for which statements run, as many of them as can be found without much work."""
+    for statement in scop.statements:
+        try:
+            with budget(OPERATIONS):
+                busy = allowed.intersect(statement.domain.params()).coalesce()
+                allowed = busy if not busy.is_empty() and busy.n_basic_set() <= MOST_REGIONS else allowed
+        except OverBudgetError:
+            continue
+    return allowed
 
 
 def _bounded(scop: Scop) -> isl.Set:
