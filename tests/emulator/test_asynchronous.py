@@ -1,4 +1,4 @@
-"""Asynchronous copies and split barriers: right uses give the right result in every kind of build, wrong ones are found."""
+"""Asynchronous copies and split barriers: every kind of build runs right uses, and finds wrong ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RACES = {
     ("copies", "no_barrier"): ("with no barrier between them", WRONG_RESULT),
     ("copies", "no_commit"): ("reads element 0 of s, which an asynchronous copy", WRONG_RESULT),
     ("copies", "no_wait"): ("copy of thread (0,0,0) may still write", WRONG_RESULT),
-    ("copies", "source_written"): ("writes element 0 of to, which an asynchronous copy of thread (0,0,0) may still read", 0),
+    ("copies", "source_written"): ("element 0 of to, which an asynchronous copy of thread (0,0,0) may still read", 0),
     ("copies", "target_written"): ("writes element 0 of s, which an asynchronous copy", 0),
     ("copies", "too_few_slots"): ("writes element 0 of slots, which thread (63,0,0)", WRONG_RESULT),
     ("copies", "wait_for_too_few"): ("reads element 64 of s, which an asynchronous copy", WRONG_RESULT),
