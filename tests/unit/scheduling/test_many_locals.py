@@ -114,3 +114,11 @@ def test_many_locals_that_stay_apart_are_analysed_exactly_and_quickly(scop: Call
     found = analyse(apart, 500_000)
     assert process_time() - start < 10
     assert all(d.exact for d in found.by_array)
+
+
+def test_a_variable_that_is_rewritten_many_times(compiled: Callable[..., Any]) -> None:
+    """Its dependences in the source take more than an array's share of the operations, and nothing of it is left."""
+    steps = " ".join(f"double u{k} = t0 * {k}.5; t0 = u{k};" for k in range(100))
+    body = f"for (int i = 0; i < n; i++) {{ double t0 = B[i]; {steps} A[i] = t0; }}"
+    found = compiled("int n, double *restrict A, double *restrict B", body)
+    assert found.compilation.proof.proven
