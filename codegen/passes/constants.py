@@ -253,7 +253,7 @@ def _combined(op: str, left: Expr, right: Expr) -> Expr | None:
         case "+" | "-" if y is not None:
             return _plus(left, y if op == "+" else -y)
         case "+" if x is not None:
-            return _plus(right, x) if x == 0 or _offset(right) is not None else None
+            return _plus(right, x)
         case "*" if x is not None or y is not None:
             return _times(left, right)
         case "/" | "%" if y == 1:

@@ -91,8 +91,8 @@ def degree(a: Polynomial) -> int:
 
 
 def size(a: Polynomial) -> int:
-    """How much it takes to write it."""
-    return sum(abs(factor) * (1 + len(key)) for key, factor in a.items())
+    """How much it takes to compute it: constants are part of an instruction."""
+    return sum(2 * abs(factor) * len(key) if key else 1 for key, factor in a.items())
 
 
 def expression(a: Polynomial, types: Mapping[str, CType]) -> Expr:

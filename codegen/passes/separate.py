@@ -73,7 +73,7 @@ class _Separator:
         forms: list[Linear] = []
         for form, known in _guards(tile, facts):
             least = known.least(form, varying)
-            if least is not None and least not in forms and not facts.not_negative(least):
+            if least is not None and set(least) - {""} and least not in forms and not facts.not_negative(least):
                 forms.append(least)
         if not forms:
             return tile
