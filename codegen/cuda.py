@@ -7,6 +7,7 @@ after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from polytile.codegen.device_functions import features, functions
@@ -106,7 +107,7 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
     device = DeviceText.of(kernel, dialect)
     used = frozenset(_mentioned(kernel))
     read = frozenset(name for stmt in kernel.body for name in reads(stmt))
-    declared = frozenset(n.name for s in kernel.body for n in walk(s) if isinstance(n, Declare))
+    declared = frozenset(n.name for n in kernel.nodes if isinstance(n, Declare))
     fits = intervals(kernel) if kernel.ranges else None
     printer = StatementPrinter(
         Printer(lambda access, printer: element(kernel.home(access.array), access, printer, fits), device=device.value),
@@ -135,13 +136,11 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
 
 def _mentioned(kernel: Kernel) -> Iterator[str]:
     """Every name that occurs in the body, written or read, or in the layout of an array."""
-    extents = [e for s in kernel.storage for e in s.extents if e is not None]
-    roots: list[Node] = [*kernel.body, *extents]
-    for root in roots:
-        for node in walk(root):
-            match node:
-                case Access(array=name) | Name(name=name):
-                    yield name
+    extents = (n for s in kernel.storage for e in s.extents if e is not None for n in walk(e))
+    for node in chain(kernel.nodes, extents):
+        match node:
+            case Access(array=name) | Name(name=name):
+                yield name
 
 
 def parameter(p: KernelParameter) -> str:

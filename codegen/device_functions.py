@@ -20,7 +20,7 @@ from polytile.ir.device import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.expr import Node, walk
+from polytile.ir.expr import Node
 from polytile.ir.kernel import Barrier, Kernel
 
 REDUCTION_NAMES = {"+": "sum", "*": "product", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
@@ -37,7 +37,7 @@ _WHAT = {
 
 def features(kernel: Kernel) -> frozenset[str]:
     """What a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
-    found = {f for stmt in kernel.body for node in walk(stmt) if (f := _feature(node)) is not None}
+    found = {f for node in kernel.nodes if (f := _feature(node)) is not None}
     if any(s.element == BARRIER_TYPE for s in kernel.storage):
         found.add("barriers")
     return frozenset(found | ({"cluster"} if kernel.cluster > 1 else set()))

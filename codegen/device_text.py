@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -31,7 +32,7 @@ from polytile.ir.device import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Declare, Expr, For, Literal, Name, Stmt, walk
+from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Declare, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
 
@@ -223,13 +224,12 @@ def _names(kernel: Kernel) -> Iterable[str]:
     yield from (p.name for p in kernel.parameters)
     yield from (c.name for c in kernel.coordinates)
     yield from (s.name for s in kernel.storage)
-    for stmt in kernel.body:
-        for node in walk(stmt):
-            match node:
-                case Name(name=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
-                    yield name
-                case For(iterator=name):
-                    yield name
+    for node in kernel.nodes:
+        match node:
+            case Name(name=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+                yield name
+            case For(iterator=name):
+                yield name
 
 
 def unaliased(kernel: Kernel) -> frozenset[str]:
@@ -239,8 +239,8 @@ def unaliased(kernel: Kernel) -> frozenset[str]:
     """
     free = {p.buffer for p in kernel.parameters if p.restrict}
     constant = {p.buffer for p in kernel.parameters if p.const}
-    pointers = {n.name for s in kernel.body for n in walk(s) if isinstance(n, Pointer)}
-    uses = {name: kernel.root(name).array for s in kernel.body for name in _used(s)} if pointers else {}
+    pointers = {n.name for n in kernel.nodes if isinstance(n, Pointer)}
+    uses = {name: kernel.root(name).array for name in _used(kernel)} if pointers else {}
     alone = set()
     for name in pointers:
         root = kernel.root(name)
@@ -250,7 +250,7 @@ def unaliased(kernel: Kernel) -> frozenset[str]:
     return frozenset(alone)
 
 
-def _used(stmt: Stmt) -> Iterable[str]:
+def _used(kernel: Kernel) -> set[str]:
     """The arrays that are read or written, without those that a pointer only points to."""
-    aimed = {id(n.target) for n in walk(stmt) if isinstance(n, Pointer)}
-    return [n.array for n in walk(stmt) if isinstance(n, Access) and id(n) not in aimed]
+    uses = Counter(n.array for n in kernel.nodes if isinstance(n, Access))
+    return set(uses - Counter(n.target.array for n in kernel.nodes if isinstance(n, Pointer)))

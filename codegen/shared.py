@@ -6,7 +6,6 @@ from polytile.codegen.dialects import CUDA, Dialect
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
 from polytile.ir.device import AsyncCopy, Load, Store
-from polytile.ir.expr import walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import ALIGNMENT, Storage, constant_extents, shared_size
 
@@ -50,12 +49,11 @@ def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
 
 def _wide(kernel: Kernel) -> bool:
     """Whether some access is wider than an element, so that arrays start where it may."""
-    nodes = (n for s in kernel.body for n in walk(s))
     return any(
         (isinstance(n, Load) and len(n.targets) > 1)
         or (isinstance(n, Store) and len(n.values) > 1)
         or (isinstance(n, AsyncCopy) and n.elements > 1)
-        for n in nodes
+        for n in kernel.nodes
     )
 
 

@@ -6,11 +6,12 @@ says where each of them lives in this kernel. The block and thread coordinates a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
 from polytile.ir.device import Pointer, PrivateArray
-from polytile.ir.expr import Access, CType, Expr, Literal, Stmt, walk
+from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
 
@@ -75,19 +76,25 @@ class Kernel:
     cooperative: bool = False
     cluster: int = 1
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
+    _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers
 
     def __post_init__(self) -> None:
         if any(b < 1 for b in self.block):
             raise InternalError(f"kernel {self.name} has an empty block: {self.block}")
-        nodes = [n for s in self.body for n in walk(s) if isinstance(n, PrivateArray | Pointer)]
-        local = [_local_home(n) for n in nodes]
-        self._aims.update({n.name: n.target.array for n in nodes if isinstance(n, Pointer)})
+        self._nodes.extend(n for s in self.body for n in walk(s))
+        local = [_local_home(n) for n in self._nodes if isinstance(n, PrivateArray | Pointer)]
+        self._aims.update({n.name: n.target.array for n in self._nodes if isinstance(n, Pointer)})
         homes = {s.array: s for s in (*self.storage, *local)}
         if len(homes) != len(self.storage) + len({s.array for s in local}):
             raise InternalError(f"kernel {self.name} stores an array twice")
         self._homes.update(homes)
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """All of the body, in the order of the text."""
+        return self._nodes
 
     def home(self, array: str) -> Storage:
         """Where `array` lives in this kernel."""
@@ -116,7 +123,7 @@ class Kernel:
     @property
     def barriers(self) -> int:
         """Barriers in the text (not how often they run)."""
-        return sum(isinstance(n, Barrier) for s in self.body for n in walk(s))
+        return sum(isinstance(n, Barrier) for n in self.nodes)
 
 
 def _local_home(node: PrivateArray | Pointer) -> Storage:

@@ -15,7 +15,7 @@ from polytile.ir.memory import Space
 def check_spaces(kernel: Kernel) -> None:
     """Raise InternalError for asynchronous copies between other memories, and read-only loads of what is written."""
     written: set[str] | None = None
-    for node in _nodes(kernel):
+    for node in kernel.nodes:
         match node:
             case AsyncCopy(target=target, source=source):
                 found = kernel.root(target.array).space
@@ -34,7 +34,7 @@ def check_spaces(kernel: Kernel) -> None:
 
 
 def _written(kernel: Kernel) -> set[str]:
-    targets = (n.target for n in _nodes(kernel) if isinstance(n, Assign | Store | Atomic))
+    targets = (n.target for n in kernel.nodes if isinstance(n, Assign | Store | Atomic))
     return {kernel.root(t.array).array for t in targets if isinstance(t, Access)}
 
 
@@ -43,13 +43,13 @@ def check_alignment(kernel: Kernel) -> None:
 
     Arrays begin where any access may.
     """
-    aims = {n.name: n.target for n in _nodes(kernel) if isinstance(n, Pointer)}
+    aims = {n.name: n.target for n in kernel.nodes if isinstance(n, Pointer)}
     steps: dict[str, list[Expr]] = {}
-    for node in _nodes(kernel):
+    for node in kernel.nodes:
         if isinstance(node, Advance):
             steps.setdefault(node.pointer, []).append(node.by)
     places = _Places(kernel, aims, steps)
-    for node in _nodes(kernel):
+    for node in kernel.nodes:
         for access, count in _wide(node):
             past = places.residue(access, count)
             ensure(past in (None, 0), kernel, node, f"{count} elements at once, {past} past where they are aligned")
@@ -142,7 +142,3 @@ def _check_subscripts(kernel: Kernel, value: Node, constants: frozenset[str]) ->
             names = {n.name for n in parts if isinstance(n, Name)}
             loads = any(isinstance(n, Access) for n in parts)
             ensure(names <= constants and not loads, kernel, node, "registers at a place that is not constant")
-
-
-def _nodes(kernel: Kernel) -> list[Node]:
-    return [n for s in kernel.body for n in walk(s)]

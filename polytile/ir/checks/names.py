@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.device import Advance, Pointer, PrivateArray, Rotate
-from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, children, walk
+from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, children
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 
@@ -16,7 +16,7 @@ _BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 def check_names(kernel: Kernel) -> None:
     """Raise InternalError where the body uses what is not defined there, or a rotation is left."""
     names = {p.name for p in kernel.parameters if p.buffer is None} | {c.name for c in kernel.coordinates}
-    used = {n.array for s in kernel.body for n in walk(s) if isinstance(n, Access)}
+    used = {n.array for n in kernel.nodes if isinstance(n, Access)}
     for storage in kernel.storage:
         for extent in storage.extents[1:] if storage.array in used else ():  # the outermost addresses nothing
             if extent is not None:

@@ -25,10 +25,9 @@ class _Copies:
 
 def check_copies(kernel: Kernel) -> None:
     """Raise InternalError where a barrier of the block follows a copy without a commit and a wait between them."""
-    nodes = [n for s in kernel.body for n in walk(s)]
-    copies = [n for n in nodes if isinstance(n, AsyncCopy)]
+    copies = [n for n in kernel.nodes if isinstance(n, AsyncCopy)]
     if copies:
-        waits = any(isinstance(n, WaitCopies) for n in nodes)
+        waits = any(isinstance(n, WaitCopies) for n in kernel.nodes)
         ensure(waits, kernel, copies[0], "nobody waits for this copy")
         _after(kernel, kernel.body, _Copies())
 
@@ -59,7 +58,7 @@ def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
 def check_split_barriers(kernel: Kernel) -> None:
     """Raise InternalError for a split barrier that is used before it is ready, or that only one side uses in a loop."""
     ready: dict[str, bool] = {}  # by array, once initialised: whether a barrier of the block followed
-    for stmt in (n for s in kernel.body for n in walk(s)):
+    for stmt in kernel.nodes:
         match stmt:
             case InitBarrier(barrier=barrier):
                 ready[barrier.array] = False
@@ -68,7 +67,8 @@ def check_split_barriers(kernel: Kernel) -> None:
             case Arrive(barrier=barrier) | Await(barrier=barrier):
                 ensure(barrier.array in ready, kernel, stmt, f"{barrier.array} is not initialised")
                 ensure(ready[barrier.array], kernel, stmt, f"no barrier follows the initialisation of {barrier.array}")
-    _check_pairs(kernel, kernel.body)
+    if ready:
+        _check_pairs(kernel, kernel.body)
 
 
 def _check_pairs(kernel: Kernel, body: tuple[Stmt, ...]) -> None:

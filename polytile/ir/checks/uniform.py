@@ -18,7 +18,7 @@ def check_uniform(kernel: Kernel) -> None:
 
     Values from memory, from other lanes and from `threadIdx` may differ; so may what is computed from them.
     """
-    if prod(kernel.block) > 1 and any(_meets(n) for s in kernel.body for n in walk(s)):
+    if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
         _check(kernel, kernel.body, differing_names(kernel), False)
 
 

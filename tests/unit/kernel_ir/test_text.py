@@ -222,3 +222,9 @@ def test_cooperative_launches(compiles: Callable[..., str]) -> None:
     assert 'run.cooperative().launch("whole", whole,' in both and 'run.launch("part", part,' in both
     assert compiles(both) == ""
     assert "cooperative" not in text(part)
+
+
+def test_one_node_in_two_places_is_two_accesses() -> None:
+    target = ref("B", T)
+    both = kernel(Pointer("q", target), Store(ref("q", 1), (ref("q", 2),)), Store(target, (ref("q", 0),)))
+    assert "double *q = &B[t];" in print_kernel(both)
