@@ -14,9 +14,9 @@ from polytile.codegen.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
 from polytile.gpu import gpu
 from polytile.ir.arith import add, compare, lift
-from polytile.ir.device import Atomic, Load, Pointer, PrivateArray, Shuffle, Store, WarpReduce
+from polytile.ir.device import Atomic, Load, MultiplyAccumulate, Pointer, PrivateArray, Shuffle, Store, WarpReduce
 from polytile.ir.dump_kernel import dump_kernel
-from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Literal, Stmt, children
+from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Literal, Node, Stmt, children, rewrite
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 
@@ -228,3 +228,12 @@ def test_one_node_in_two_places_is_two_accesses() -> None:
     target = ref("B", T)
     both = kernel(Pointer("q", target), Store(ref("q", 1), (ref("q", 2),)), Store(target, (ref("q", 0),)))
     assert "double *q = &B[t];" in print_kernel(both)
+
+
+def test_copies_and_split_barriers_on_ampere(compiles: Callable[..., str]) -> None:
+    def plainly(node: Node) -> Node:
+        return Assign(node.d[0], "+", node.a[0]) if isinstance(node, MultiplyAccumulate) else node
+
+    built = everything()
+    text = print_kernels(program(replace(built, body=tuple(rewrite(s, plainly) for s in built.body))))
+    assert "mma" not in text and compiles(text, "sm_80") == ""
