@@ -11,6 +11,7 @@ import pytest
 
 from polytile.codegen.passes.alignment import Alignment
 from polytile.codegen.passes.barriers import insert_barriers, remove_barriers
+from polytile.codegen.passes.hoist import hoist
 from polytile.codegen.passes.pipeline import pipeline
 from polytile.codegen.passes.pointers import point
 from polytile.codegen.passes.separate import separate
@@ -128,6 +129,17 @@ def quads() -> Kernel:
     return kernel(QUAD, loop(I, N, body))
 
 
+def flat() -> Kernel:
+    """Addresses within one row are written out, behind guards."""
+    place = add(mul(add(mul(B, 2), 0), 16), mul(T, 1))
+    far = sub(add(mul(place, 1), mul(B, 3)), mul(B, 3))
+    body = [
+        If(compare("<", J, M), (Assign(at("B", I, far), "", at("A", I, far)),)),
+        If(compare("<", add(J, 1), M), (Assign(at("B", I, far), "+", at("A", I, add(far, 1))),)),
+    ]
+    return kernel(COLUMN, loop(I, N, *body))
+
+
 def tiled() -> Kernel:
     """Each thread adds up, over rows, what two threads of the block have copied to shared memory."""
     total = Name("total", DOUBLE)
@@ -181,6 +193,7 @@ PAIRS: dict[str, tuple[Kernel, Change]] = {
     "rows_separate": (smoothing(), lambda k: separate(k, "i")),
     "simplify": (smoothing(), simplify),
     "all": (smoothing(), lambda k: widen(point(separate(k)))),
+    "hoist": (flat(), hoist),
     "vectors": (quads(), lambda k: vectorise(k, ALIGNED)),
     "vectors_through_pointers": (quads(), lambda k: vectorise(point(k), ALIGNED)),
     **{f"stages_{s}": (tiled(), lambda k, s=s: pipeline(k, "k", s)) for s in (2, 3, 4)},  # type: ignore[misc]
@@ -248,3 +261,23 @@ def test_without_its_barriers_the_exchange_is_a_race(compiler: None, tmp_path: P
     built = build_checked([program("racing", exchanging())], tmp_path)
     start = np.random.default_rng(1).standard_normal((4, 40))
     assert "race" in {f.check for f in built("run_racing", 4, 40, start, np.zeros_like(start))}
+
+
+def _late(node: object) -> object:
+    return replace(node, pending=node.pending + 1) if isinstance(node, WaitCopies) and node.pending else node
+
+
+def _unsynchronised(node: object) -> object:
+    return replace(node, scope="warp") if isinstance(node, Barrier) else node
+
+
+@pytest.mark.parametrize("fault", [_late, _unsynchronised])
+def test_a_pipeline_that_waits_too_little_is_caught(
+    compiler: None, tmp_path: Path, fault: Callable[[object], object]
+) -> None:
+    """With 64 threads, so that a barrier of a warp is not enough."""
+    made = pipeline(tiled(), "k", 3)
+    broken = replace(made, block=(THREADS, 2, 1), body=tuple(rewrite(s, fault) for s in made.body))
+    built = build_checked([program("broken", broken)], tmp_path)
+    start = np.random.default_rng(1).standard_normal((5, 40))
+    assert built("run_broken", 5, 40, start, np.zeros_like(start))
