@@ -38,7 +38,7 @@ Run = Callable[[str, str, str], Outcome]
 
 RIGHT = {
     "copies": ("aligned", "groups", "pipeline", "widths", "written"),
-    "split_barriers": ("copied", "elected", "mixed", "ring", "rounds", "within_a_warp"),
+    "split_barriers": ("all_readers", "copied", "elected", "mixed", "ring", "rounds", "within_a_warp"),
 }
 
 # What is wrong about the order of accesses: name -> what the race check says, and what comes out without it.
@@ -55,6 +55,10 @@ RACES = {
     ("split_barriers", "elected_too_early"): ("of row, which thread", WRONG_RESULT),
     ("split_barriers", "in_used_memory"): ("thread (50,0,0) of block (0,0,0) writes element 0 of row", 0),
     ("split_barriers", "no_await"): ("with no barrier between them", WRONG_RESULT),
+    ("split_barriers", "third_reader"): (
+        "(0,0,0) writes element 0 of s, which thread (64,0,0) of block (0,0,0) reads",
+        0,
+    ),
     ("split_barriers", "unfilled"): ("of slots, which thread", WRONG_RESULT),
     ("split_barriers", "unordered_arrival"): ("phase 1 of a split barrier, but nothing orders that behind phase 0", 0),
 }

@@ -353,3 +353,28 @@ __global__ void in_used_memory(int *out, int n) {
 RUN(in_used_memory) {
   return run(in_used_memory, 50, [](int) { return 0; });
 }
+
+// Threads of three warps read, and one writes behind two of them; behind all three if thread 64 arrives, not its neighbour.
+__global__ void third_reader(int *out, int n) {
+  __shared__ polytile_barrier b, c;
+  __shared__ int s;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    s = 0;
+    polytile_barrier_init(&b, 1);
+    polytile_barrier_init(&c, 1);
+  }
+  __syncthreads();
+  if (t % 32 == 0) out[t] = s;  // third_reader
+  if (t == 32) polytile_await(&c, 0);
+  if (t == 32) polytile_arrive(&b);
+  if (t == n) polytile_arrive(&c);
+  if (t == 0) polytile_await(&b, 0);
+  if (t == 0) s = 1;  // third_reader
+}
+RUN(third_reader) {
+  return run(third_reader, 65, [](int) { return 0; });
+}
+RUN(all_readers) {
+  return run(third_reader, 64, [](int) { return 0; });
+}
