@@ -82,7 +82,7 @@ class _Pointing:
     def _loop(self, loop: For) -> Body:
         """The loop behind the pointers that it moves."""
         inside = frozenset(name for stmt in loop.body for name in written_names(stmt))
-        if loop.iterator in inside or loop.unroll == 0:
+        if loop.iterator in inside or loop.unroll == 0 or isinstance(loop.step, Name):
             return (loop,)
         before: list[Stmt] = []
         behind: list[Stmt] = []
@@ -99,8 +99,7 @@ class _Pointing:
     def _stride(self, loop: For, at: Polynomial) -> Expr | None:
         """How far the pointer moves in an iteration; None where it does not, or not evenly."""
         by = slope(at, loop.iterator)
-        step: Polynomial = {(loop.step.name,): 1} if isinstance(loop.step, Name) else {(): loop.step}
-        stride = times(by, step)
+        stride = None if isinstance(loop.step, Name) else times(by, {(): loop.step})
         return expression(stride, self.types) if stride else None
 
     def _pointer(self, loop: For, group: _Group, inside: frozenset[str]) -> Pointer:

@@ -72,7 +72,7 @@ class _Separator:
         varying = self.differing.union(*(written_names(stmt) for stmt in tile))
         forms: list[Linear] = []
         for form, known in _guards(tile, facts):
-            least = known.least(form, varying)
+            least = known.least(form, varying) if varying.intersection(form) else None
             if least is not None and set(least) - {""} and least not in forms and not facts.not_negative(least):
                 forms.append(least)
         if not forms:
