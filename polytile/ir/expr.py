@@ -232,9 +232,10 @@ def children(node: Node) -> tuple[Node, ...]:
 
 def walk(node: Node) -> Iterator[Node]:
     """The node and all below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    waiting = [node]
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += reversed(children(node))
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
