@@ -7,9 +7,10 @@ computes in the same order.
 Kernels run in the calling process: one that writes out of bounds may end it, unless the library was built to be checked
 (`instrument.checked`), when that and more becomes a `findings.Finding`. A kernel whose threads can never all go on
 (a divergent barrier, a shuffle whose lanes do not come) is reported on standard error and by `EmulatorLibrary.message`,
-and its launch fails. Blocks run one after another, so kernels whose blocks wait for each other are refused at launch
-when they say so (cooperative launches, clusters). Environment: POLYTILE_EMULATOR_MEMORY_BYTES limits the device memory,
-POLYTILE_EMULATOR_STACK_KIB (256) is the stack of one thread.
+and its launch fails; so is a copy or a split barrier that is used wrongly. Blocks run one after another, so kernels
+whose blocks wait for each other must say so (cooperative launches); clusters of several blocks are refused.
+Environment: POLYTILE_EMULATOR_MEMORY_BYTES limits the device memory, POLYTILE_EMULATOR_STACK_KIB (256) is the stack of
+one thread.
 """
 
 from polytile.runtime.emulator.build import (

@@ -1,5 +1,5 @@
-// Asynchronous copies, used rightly and wrongly. Each run_NAME returns what the launch returned, or 1000 when the result
-// is wrong. Lines that a finding is about end with `// NAME`.
+// Asynchronous copies, used rightly and wrongly. Each run_NAME returns what the launch returned, or 1000 when the
+// result is wrong. Lines that a finding is about end with `// NAME`.
 #include "checked.h"
 
 constexpr int kThreads = 64;

@@ -1,5 +1,5 @@
-// Cooperative launches, used rightly and wrongly. Each run_NAME returns what the launch returned, or 1000 when the result
-// is wrong. Lines that a finding is about end with `// NAME`.
+// Cooperative launches, used rightly and wrongly. Each run_NAME returns what the launch returned, or 1000 when the
+// result is wrong. Lines that a finding is about end with `// NAME`.
 #include "checked.h"
 
 #include <cooperative_groups.h>
@@ -132,6 +132,6 @@ RUN(ranks) {
 
 __global__ void nothing() {}
 extern "C" int launch_together(unsigned blocks, unsigned threads, unsigned shared) {
-  if (const int error = cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10)) return error;
+  if (cudaFuncSetAttribute(nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 200 << 10) != cudaSuccess) return -1;
   return together(blocks, threads, shared, nothing);
 }

@@ -60,8 +60,8 @@ __global__ void two_shapes(double *d) {
 RUN(two_shapes) { return launch(1, 32, 0, two_shapes, Device<double>(32)); }
 
 // What several elements are moved by at once: requests are as wide.
-__global__ void __launch_bounds__(64, 4) __cluster_dims__(1, 1, 1) wide(const double *from, const float *small, double *to,
-                                                                       float *few, int n) {
+__global__ void __launch_bounds__(64, 4) __cluster_dims__(1, 1, 1)
+    wide(const double *from, const float *small, double *to, float *few, int n) {
   __shared__ __align__(16) double s[128];
   const int t = threadIdx.x;
   const double2 v = *(const double2 *)&from[2 * t];                                            // load of pairs

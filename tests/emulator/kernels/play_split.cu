@@ -35,5 +35,6 @@ extern "C" int run(const Step *steps, const int *arrivals, int threads, int coun
   Device<int> on_device_arrivals(kBarriers), words(kWords), sinks(threads);
   (void)cudaMemcpy(on_device_steps.data, steps, size_t(threads) * count * sizeof(Step), cudaMemcpyHostToDevice);
   (void)cudaMemcpy(on_device_arrivals.data, arrivals, kBarriers * sizeof(int), cudaMemcpyHostToDevice);
-  return launch(1, threads, 0, play, on_device_steps.data, on_device_arrivals.data, count, shared, words.data, sinks.data);
+  return launch(1, threads, 0, play, on_device_steps.data, on_device_arrivals.data, count, shared, words.data,
+                sinks.data);
 }

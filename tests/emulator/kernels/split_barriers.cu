@@ -9,9 +9,9 @@ template <class Expected>
 static int run(void (*kernel)(int *, int), int n, Expected expected, int blocks = 1, int threads = kThreads) {
   Device<int> out(blocks * threads);
   const int status = launch(blocks, threads, 0, kernel, out.data, n);
+  if (status != 0) return status;
   int values[4 * kThreads];
-  if (status != 0 || cudaMemcpy(values, out.data, blocks * threads * sizeof(int), cudaMemcpyDeviceToHost) != cudaSuccess)
-    return status;
+  (void)cudaMemcpy(values, out.data, blocks * threads * sizeof(int), cudaMemcpyDeviceToHost);
   for (int i = 0; i < blocks * threads; ++i)
     if (values[i] != expected(i)) return 1000;
   return 0;
@@ -354,7 +354,8 @@ RUN(in_used_memory) {
   return run(in_used_memory, 50, [](int) { return 0; });
 }
 
-// Threads of three warps read, and one writes behind two of them; behind all three if thread 64 arrives, not its neighbour.
+// Threads of three warps read, and one writes behind two of them; behind all three if thread 64 arrives, not its
+// neighbour.
 __global__ void third_reader(int *out, int n) {
   __shared__ polytile_barrier b, c;
   __shared__ int s;

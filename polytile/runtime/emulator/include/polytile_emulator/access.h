@@ -4,12 +4,12 @@
 // compiles the same .cu with -fsanitize=thread, so that the compiler calls a function before each access to memory, and
 // does not link libtsan: instrument.h defines those functions, which end in on_access() below.
 //
-// An observer is one header, included at the end of cuda_runtime.h in its own kind of build: shadow.h (races, addresses,
-// initialisation) or count.h. It defines every function of namespace `observer` below, all QUIET; what it has no use for
-// is left empty. What it may ask: block.current (the running thread, by its linear index), threadIdx, blockIdx, blockDim,
-// gridDim, block.body (the kernel, and its pointer arguments in order), block.dynamic_shared (bytes), and ranges (device
-// memory). A site is the return address of the compiler's call; offset_of(site) is where that is in the library, which
-// sites.py turns into a line of the .cu, and further into one of the C file.
+// An observer is one header, included at the end of cuda_runtime.h in its own kind of build: shadow.h (races,
+// addresses, initialisation) or count.h. It defines every function of namespace `observer` below, all QUIET; what it
+// has no use for is left empty. What it may ask: block.current (the running thread, by its linear index), threadIdx,
+// blockIdx, blockDim, gridDim, block.body (the kernel, and its pointer arguments in order), block.dynamic_shared
+// (bytes), and ranges (device memory). A site is the return address of the compiler's call; offset_of(site) is where
+// that is in the library, which sites.py turns into a line of the .cu, and further into one of the C file.
 //
 // All calls come from the one host thread that runs the launch; those between launch_begins() and launch_ends() of one
 // block are in the order in which the emulated threads ran. A site may be met by the lanes of a warp one after another;
@@ -56,7 +56,8 @@ namespace observer {
 // A launch that was accepted, and its end (also when it failed). block.body, gridDim and blockDim are set.
 POLYTILE_EMULATOR_QUIET inline void launch_begins() POLYTILE_EMULATOR_HOOK_BODY
 POLYTILE_EMULATOR_QUIET inline void launch_ends() POLYTILE_EMULATOR_HOOK_BODY
-// A block; blocks run one after another. block_ends() does not come when the block failed.
+// A block; blocks run one after another, or take turns at barriers of the grid (grid.h has more functions for that, as
+// have copies.h and split_barrier.h for theirs). block_ends() does not come when the block failed.
 POLYTILE_EMULATOR_QUIET inline void block_begins() POLYTILE_EMULATOR_HOOK_BODY
 POLYTILE_EMULATOR_QUIET inline void block_ends() POLYTILE_EMULATOR_HOOK_BODY
 // block.current starts, or has run to its end.

@@ -1,6 +1,6 @@
-// The memory that a kernel may access, with what is known of it: device allocations, shared memory, and the library's own
-// variables (__device__ and __constant__ ones), which are only known to be there. Shared arrays of function templates are
-// taken for such variables, because gcc puts them among them.
+// The memory that a kernel may access, with what is known of it: device allocations, shared memory, and the library's
+// own variables (__device__ and __constant__ ones), which are only known to be there. Shared arrays of function
+// templates are taken for such variables, because gcc puts them among them.
 #ifndef POLYTILE_EMULATOR_AREAS_H
 #define POLYTILE_EMULATOR_AREAS_H
 

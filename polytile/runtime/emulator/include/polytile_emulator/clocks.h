@@ -2,9 +2,10 @@
 //
 // Launches follow one another. Blocks of one launch are unordered. Within a block, __syncthreads orders all threads and
 // __syncwarp the lanes that take part; shuffles and votes order nothing. A segment is the time of one block between two
-// of its barriers, numbered from the first launch on. Within a segment each lane counts its __syncwarp's, and knows up to
-// which count of every other lane of its warp it comes later. A barrier of the grid orders everything: the time behind it is that of
-// another launch. In a block that has started a split barrier, threads know the counts of all others.
+// of its barriers, numbered from the first launch on. Within a segment each lane counts its __syncwarp's, and knows up
+// to which count of every other lane of its warp it comes later. A barrier of the grid orders everything: the time
+// behind it is that of another launch. In a block that has started a split barrier, threads know the counts of all
+// others.
 #ifndef POLYTILE_EMULATOR_CLOCKS_H
 #define POLYTILE_EMULATOR_CLOCKS_H
 
@@ -65,8 +66,8 @@ class Clocks {
   // From now on threads may be ordered with threads of other warps.
   POLYTILE_EMULATOR_QUIET void widen() {
     if (wide_) return;
-    if (!known_) known_ = static_cast<Knowledge *>(reserve_pages(kMaxThreads * sizeof(Knowledge), PROT_READ | PROT_WRITE));
-    if (!known_) abort();
+    const size_t size = kMaxThreads * sizeof(Knowledge);
+    if (!known_ && !(known_ = static_cast<Knowledge *>(reserve_pages(size, PROT_READ | PROT_WRITE)))) abort();
     wide_ = true;
     for (unsigned w = 0; w * kWarp < block.threads; ++w)
       for (unsigned l = 0; l < kWarp && warps_[w].segment == segment_; ++l)

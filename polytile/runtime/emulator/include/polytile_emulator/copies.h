@@ -1,7 +1,8 @@
 // Asynchronous copies from global to shared memory (cp.async).
 //
-// A copy is queued when it is issued and done by the wait that covers it: data arrive as late as they may. Until then its
-// target holds NaNs, for those who read too early. A checked build sees the copy as accesses of its thread (in_flight.h).
+// A copy is queued when it is issued and done by the wait that covers it: data arrive as late as they may. Until then
+// its target holds NaNs, for those who read too early. A checked build sees the copy as accesses of its thread
+// (in_flight.h).
 #ifndef POLYTILE_EMULATOR_COPIES_H
 #define POLYTILE_EMULATOR_COPIES_H
 
@@ -56,8 +57,9 @@ POLYTILE_EMULATOR_QUIET inline void begin_copy(void *to, const void *from, unsig
   }
   CopyQueue &queue = copy_queues[block.current];
   Copy *const copy = copies.take();
-  *copy = {nullptr, static_cast<char *>(to), static_cast<const char *>(from), bytes, block.current, blockIdx, queue.group,
-           read, site};
+  *copy = {nullptr,       static_cast<char *>(to), static_cast<const char *>(from), bytes,
+           block.current, blockIdx,                queue.group,                     read,
+           site};
   (queue.first ? queue.last->next : queue.first) = copy;
   queue.last = copy;
   observer::copy_begins(*copy);

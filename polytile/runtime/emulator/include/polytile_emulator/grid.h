@@ -1,7 +1,7 @@
 // Cooperative launches: all blocks are under way at once, and may wait for one another at a barrier of the grid.
 //
-// Blocks still run one after another, each until all of its threads wait for the grid. Then it is put aside: its threads
-// stay on their fibers, and what there is once in this process, but for each block on a GPU (shared memory, the
+// Blocks still run one after another, each until all of its threads wait for the grid. Then it is put aside: its
+// threads stay on their fibers, and what there is once in this process, but for each block on a GPU (shared memory, the
 // scheduler's own variables), is saved. When every block waits, each is brought back in turn.
 #ifndef POLYTILE_EMULATOR_GRID_H
 #define POLYTILE_EMULATOR_GRID_H
@@ -48,7 +48,8 @@ class Parts {
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_OBSERVED)
-// What an observer knows of the running block. All blocks wait for one another. A block goes on. In shadow.h and count.h.
+// What an observer knows of the running block. All blocks wait for one another. A block goes on. In shadow.h and
+// count.h.
 POLYTILE_EMULATOR_QUIET inline void block_parts(Parts &parts);
 POLYTILE_EMULATOR_QUIET inline void grid_opens();
 POLYTILE_EMULATOR_QUIET inline void block_resumes();

@@ -1,5 +1,5 @@
-// Asynchronous copies as a checked build sees them. Each is a read and a write of its thread, when it is issued and again
-// when it arrives; in between, nobody may touch its target, nor write its source.
+// Asynchronous copies as a checked build sees them. Each is a read and a write of its thread, when it is issued and
+// again when it arrives; in between, nobody may touch its target, nor write its source.
 #ifndef POLYTILE_EMULATOR_IN_FLIGHT_H
 #define POLYTILE_EMULATOR_IN_FLIGHT_H
 

@@ -212,7 +212,8 @@ inline cudaError_t cudaLaunchCooperativeKernel(void (*kernel)(Parameters...), di
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
   const cudaLaunchConfig_t config = {grid, threads, shared, stream, &cooperative, 1};
-  return polytile_emulator::launch_from(&config, kernel, arguments, polytile_emulator::Indices<sizeof...(Parameters)>());
+  using Each = polytile_emulator::Indices<sizeof...(Parameters)>;
+  return polytile_emulator::launch_from(&config, kernel, arguments, Each());
 }
 
 template <class T>

@@ -1,9 +1,9 @@
 // Matrix products of doubles on tensor cores (mma): a whole warp multiplies, each lane holding some of the elements.
 //
-// Lane 4 g + t holds of the 16 x 8 matrix d rows g, g, g + 8, g + 8 at columns 2 t, 2 t + 1, 2 t, 2 t + 1; of the 16 x k
-// matrix a rows g and g + 8 at column t, then (k = 8) the same at column t + 4; of the k x 8 matrix b rows t and t + 4 at
-// column g (PTX ISA, "Matrix Fragments for mma.m16n8k8"). Products are added to d by fused multiply-adds, from the first k
-// to the last; hardware may round otherwise.
+// Lane 4 g + t holds of the 16 x 8 matrix d rows g, g, g + 8, g + 8 at columns 2 t, 2 t + 1, 2 t, 2 t + 1; of the 16 x
+// k matrix a rows g and g + 8 at column t, then (k = 8) the same at column t + 4; of the k x 8 matrix b rows t and t +
+// 4 at column g (PTX ISA, "Matrix Fragments for mma.m16n8k8"). Products are added to d by fused multiply-adds, from the
+// first k to the last; hardware may round otherwise.
 #ifndef POLYTILE_EMULATOR_MATRIX_H
 #define POLYTILE_EMULATOR_MATRIX_H
 

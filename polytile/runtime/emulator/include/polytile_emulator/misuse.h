@@ -47,6 +47,8 @@ template <class... Arguments>
 
 // Where a function that is never inlined in observed builds was called.
 #define POLYTILE_EMULATOR_CALLER \
-  polytile_emulator::Site { site_file, site_function, site_line, reinterpret_cast<uintptr_t>(__builtin_return_address(0)) }
+  polytile_emulator::Site {                                                                           \
+    site_file, site_function, site_line, reinterpret_cast<uintptr_t>(__builtin_return_address(0)) \
+  }
 
 #endif

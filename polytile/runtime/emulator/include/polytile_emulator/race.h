@@ -4,8 +4,8 @@
 // tell apart only few: one of an earlier block conflicts with every write of a later one; of the running segment two in
 // different warps conflict, one or the other, with every write; within one warp the lanes must be known. Reads that all
 // later accesses come after are dropped. So a group stays small and loses nothing. Atomics are kept in the same way:
-// they conflict with plain accesses, and not with one another. Where split barriers order threads of several warps one by
-// one, the reads of all warps are kept, the last of each thread.
+// they conflict with plain accesses, and not with one another. Where split barriers order threads of several warps one
+// by one, the reads of all warps are kept, the last of each thread.
 #ifndef POLYTILE_EMULATOR_RACE_H
 #define POLYTILE_EMULATOR_RACE_H
 

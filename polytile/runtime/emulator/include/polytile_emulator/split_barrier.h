@@ -1,8 +1,8 @@
 // Split barriers (mbarrier): threads arrive, and wait for the others later.
 //
-// A phase ends with the last of its arrivals; phases are numbered from 0. A wait names the parity of its phase alone, and
-// hardware cannot tell which phase is meant. Here every thread waits for the phases in their order, the first of them 0:
-// a wait that returns at once because hardware takes its phase for the one before the last is a misuse.
+// A phase ends with the last of its arrivals; phases are numbered from 0. A wait names the parity of its phase alone,
+// and hardware cannot tell which phase is meant. Here every thread waits for the phases in their order, the first of
+// them 0: a wait that returns at once because hardware takes its phase for the one before the last is a misuse.
 #ifndef POLYTILE_EMULATOR_SPLIT_BARRIER_H
 #define POLYTILE_EMULATOR_SPLIT_BARRIER_H
 
@@ -44,8 +44,8 @@ inline Reserve<SplitBarrier> split_barriers;
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_CHECK)
-// The running thread starts a split barrier; may it arrive?; arrives. A phase ends. A thread goes on that has waited for that. In
-// split_order.h.
+// The running thread starts a split barrier; may it arrive?; arrives. A phase ends. A thread goes on that has waited
+// for that. In split_order.h.
 POLYTILE_EMULATOR_QUIET inline void split_starts(SplitBarrier &split, const Site &site);
 POLYTILE_EMULATOR_QUIET inline void split_checks(const SplitBarrier &split, const Site &site);
 POLYTILE_EMULATOR_QUIET inline void split_arrives(SplitBarrier &split);
@@ -124,7 +124,8 @@ POLYTILE_EMULATOR_QUIET inline void end_phase(SplitBarrier &split) {
 POLYTILE_EMULATOR_QUIET inline void arrive(polytile_barrier *address, const Site &site) {
   SplitBarrier &split = used_split(address, "arrives at", site);
   SplitBarrier::Use &use = split.uses[block.current];
-  if (use.arrived == split.phase) misuse(Misuse::use, site, "arrives at a split barrier twice in phase %lld", split.phase);
+  if (use.arrived == split.phase)
+    misuse(Misuse::use, site, "arrives at a split barrier twice in phase %lld", split.phase);
   if (block.current != split.last && block.thread[block.current].waited < split.began)
     misuse(Misuse::use, site, "arrives in phase %lld of a split barrier and has waited for nothing since phase %lld",
            split.phase, split.phase - 1);

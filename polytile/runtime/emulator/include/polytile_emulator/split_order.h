@@ -1,5 +1,5 @@
-// The order that split barriers make: whatever those who arrived in a phase had done or known comes before whatever those
-// do who have waited for it.
+// The order that split barriers make: whatever those who arrived in a phase had done or known comes before whatever
+// those do who have waited for it.
 #ifndef POLYTILE_EMULATOR_SPLIT_ORDER_H
 #define POLYTILE_EMULATOR_SPLIT_ORDER_H
 
