@@ -14,7 +14,7 @@ import pytest
 import polytile.fuzz.campaign
 from polytile.cli import main
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
-from polytile.fuzz.case import Case
+from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
 from polytile.fuzz.outcome import AGREED, REFUSED, Outcome, outcome_of
 from polytile.runtime.emulator import host_compiler
@@ -69,13 +69,16 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("plant")
 def test_failures_are_lines_files_and_a_status(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["fuzz", "--programs", "10", "--seed", "7", "--out", str(tmp_path / "new"), "--shrink-time", "5"]
-    assert main([*words, "--stop-after", "2"]) == EXIT_VALIDATION
-    *failures, summary, refusals = capsys.readouterr().out.splitlines()
-    assert len(failures) == 2 and all("crash: planted" in line for line in failures)
-    assert "2 crash" in summary and "refused: planted refusal" in refusals
+    failing = [index for index in range(40) if case_of(7, index).choices.tile]
+    words = ["fuzz", "--programs", "40", "--seed", "7", "--out", str(tmp_path / "new"), "--shrink-time", "1"]
+    assert main([*words, "--stop-after", "3"]) == EXIT_VALIDATION
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[0] for line in lines[:3]] == [f"{i}: crash: planted" for i in failing[:3]]
+    assert "3 crash" in lines[3]
+    refused = failing[2] + 1 - 3
+    assert lines[4:] == ([f"  {refused} refused: planted refusal"] if refused else [])
     files = sorted((tmp_path / "new").glob("*.c"))
-    assert len(files) == 2
+    assert len(files) == 3
     index = files[0].stem.split("-")[1]
     text = files[0].read_text()
     assert f"found by: polytile fuzz --seed 7 --only {index}" in text
