@@ -157,6 +157,8 @@ class _Pipeliner:
                     kept.append(stmt)
                 case AsyncCopy() | Advance():
                     copies += substituted((stmt,), constants)
+                    if sum(isinstance(n, Access) for n in walk(copies[-1])) > 2:
+                        raise InternalError(f"where the loop over {loop.iterator} copies from depends on memory")
                 case CommitCopies() | WaitCopies():
                     pass
                 case _:

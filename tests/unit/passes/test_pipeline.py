@@ -9,7 +9,7 @@ from polytile.codegen.passes.pipeline import pipeline
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift, mul, sub
 from polytile.ir.device import Advance, AsyncCopy, CommitCopies, Pointer, WaitCopies
-from polytile.ir.expr import DOUBLE, Access, Assign, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.expr import DOUBLE, Access, Assign, Cast, Declare, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 
@@ -106,6 +106,11 @@ def test_constants_that_the_steps_use_stay() -> None:
     [
         (kernel(*BODY), 1, "no loop over k"),
         (kernel(*COPIES, *STEPS), 2, "no barrier between"),
+        (
+            kernel(Declare("from", T.type, Cast(T.type, at("A", K))), *BODY[1:]),
+            2,
+            "depends on memory",
+        ),
         (kernel(STEPS[0], *BODY), 2, "begins with more than copies"),
         (kernel(*BODY, before=(Assign(at("s", T), "", Literal("0.0", DOUBLE)),)), 2, "used outside it"),
     ],
