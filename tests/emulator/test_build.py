@@ -159,6 +159,47 @@ def test_libraries_that_are_not_ours(tmp_path: Path) -> None:
         EmulatorLibrary.open(tmp_path / "text.so")
 
 
+BOTH_KINDS = """#include <cuda_runtime.h>
+__global__ void fixed(int *out)
+{
+    __shared__ int words[32];
+    words[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = words[31 - threadIdx.x];
+}
+__global__ void both(int *out)
+{
+    __shared__ int words[32];
+    extern __shared__ unsigned char polytile_shared[];
+    words[threadIdx.x] = threadIdx.x;
+    ((int *)polytile_shared)[threadIdx.x] = 1000;
+    __syncthreads();
+    out[threadIdx.x] = words[31 - threadIdx.x] + ((int *)polytile_shared)[threadIdx.x];
+}
+extern "C" int run(int *out)
+{
+    int *device;
+    cudaMalloc(&device, 128);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(1, 1, 1);
+    config.blockDim = dim3(32, 1, 1);
+    cudaLaunchKernelEx(&config, fixed, device);
+    config.dynamicSmemBytes = 128;
+    cudaLaunchKernelEx(&config, both, device);
+    cudaMemcpy(out, device, 128, cudaMemcpyDeviceToHost);
+    return cudaFree(device);
+}
+"""
+
+
+@pytest.mark.usefixtures("compiler")
+def test_static_and_dynamic_shared_memory_are_apart(tmp_path: Path) -> None:
+    library = EmulatorLibrary.open(compile_shared(BOTH_KINDS, tmp_path / "both.so"))
+    out = (ctypes.c_int * 32)()
+    assert library.function("run")(out) == 0
+    assert list(out) == [1000 + 31 - t for t in range(32)]
+
+
 def test_extern_shared_declarations_are_found() -> None:
     text = """// extern __shared__ int no[];
 __shared__ float a[32];

@@ -6,8 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-extern "C" char __start_polytile_shared[] __attribute__((weak));
-extern "C" char __stop_polytile_shared[] __attribute__((weak));
+extern "C" char __start_polytile_fixed[] __attribute__((weak));
+extern "C" char __stop_polytile_fixed[] __attribute__((weak));
 extern "C" char _end[];
 
 namespace polytile_emulator {

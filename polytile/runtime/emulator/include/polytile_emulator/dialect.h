@@ -30,8 +30,9 @@
 #define POLYTILE_EMULATOR_SECOND(...) POLYTILE_EMULATOR_SECOND_(__VA_ARGS__)
 #define __shared__ \
   POLYTILE_EMULATOR_SECOND(POLYTILE_EMULATOR_PASTE(POLYTILE_EMULATOR_EXTERN_AT_, __LINE__), POLYTILE_EMULATOR_FIXED, )
-// Shared memory must be told from other variables by observers, and where blocks take turns (grid.h).
-#define POLYTILE_EMULATOR_FIXED static __attribute__((section("polytile_shared")))
+// Shared memory must be told from other variables by observers, and where blocks take turns (grid.h). No variable may
+// have the name of the section: an alias of dynamic shared memory with that name would be the section.
+#define POLYTILE_EMULATOR_FIXED static __attribute__((section("polytile_fixed")))
 
 #if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
 #define POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED (227 * 1024)

@@ -8,8 +8,8 @@
 
 #pragma GCC visibility push(hidden)
 
-extern "C" char __start_polytile_shared[] __attribute__((weak));
-extern "C" char __stop_polytile_shared[] __attribute__((weak));
+extern "C" char __start_polytile_fixed[] __attribute__((weak));
+extern "C" char __stop_polytile_fixed[] __attribute__((weak));
 
 namespace polytile_emulator {
 
@@ -66,7 +66,7 @@ POLYTILE_EMULATOR_QUIET inline Parts parts_of_block() {
   parts.add(&block, offsetof(Block, thread));
   parts.add(block.thread, block.threads * sizeof(Thread));
   parts.add(copy_queues, block.threads * sizeof(CopyQueue));
-  parts.add(__start_polytile_shared, static_cast<size_t>(__stop_polytile_shared - __start_polytile_shared));
+  parts.add(__start_polytile_fixed, static_cast<size_t>(__stop_polytile_fixed - __start_polytile_fixed));
 #if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
   parts.add(polytile_emulator_dynamic_shared_memory, block.dynamic_shared);
 #endif

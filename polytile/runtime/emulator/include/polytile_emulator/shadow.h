@@ -72,8 +72,8 @@ POLYTILE_EMULATOR_QUIET inline void launch_begins() {
     area->kernel = offset_of(reinterpret_cast<uintptr_t>(body.kernel) + 1);
     area->parameter = static_cast<int>(p);
   }
-  const size_t fixed = static_cast<size_t>(__stop_polytile_shared - __start_polytile_shared);
-  if (!areas.fixed_shared.size && fixed) areas.fixed_shared = Area::at(__start_polytile_shared, fixed, Memory::shared);
+  const size_t fixed = static_cast<size_t>(__stop_polytile_fixed - __start_polytile_fixed);
+  if (!areas.fixed_shared.size && fixed) areas.fixed_shared = Area::at(__start_polytile_fixed, fixed, Memory::shared);
 #if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
   areas.dynamic_shared.drop();
   areas.dynamic_shared = Area::at(polytile_emulator_dynamic_shared_memory, block.dynamic_shared, Memory::shared);
