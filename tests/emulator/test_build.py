@@ -10,7 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, FileSystemLoader
 
+from polytile.codegen import templating
+from polytile.codegen.dialects import CUDA
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator import (
     INCLUDE_DIRECTORY,
@@ -24,7 +27,15 @@ from polytile.runtime.emulator import (
 from polytile.runtime.emulator.build import LINK_LIBRARIES
 
 KERNELS = Path(__file__).parent / "kernels"
+TEMPLATES = Path(templating.__file__).parent / "templates"
 ANSWER = '#include <cuda_runtime.h>\nextern "C" int answer() {{ return {}; }}\n'
+
+
+def device_functions() -> str:
+    """What generated files have of the functions that the emulator's headers define."""
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), trim_blocks=True, lstrip_blocks=True)
+    template = environment.get_template("device.cu.j2").make_module()
+    return str(template.device_functions(["copies", "barriers", "m16n8k8", "m16n8k4"], CUDA))  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("kernel", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.stem)
@@ -32,7 +43,10 @@ def test_kernels_are_cuda(kernel: Path, tmp_path: Path) -> None:
     nvcc = shutil.which("nvcc")
     if nvcc is None:
         pytest.skip("requires nvcc")
-    command = [nvcc, "-std=c++17", "-arch=sm_90", "-cubin", "-o", str(tmp_path / "out.cubin"), str(kernel)]
+    header = tmp_path / "device_functions.h"
+    header.write_text(device_functions())
+    command = [nvcc, "-std=c++17", "-arch=sm_90", "-cubin", "-include", str(header)]
+    command += ["-o", str(tmp_path / "out.cubin"), str(kernel)]
     finished = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert finished.returncode == 0, finished.stderr
 
