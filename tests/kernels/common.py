@@ -55,8 +55,7 @@ class Built:
         unchecked."""
         if self.reader is not None:
             self.reader.clear()
-        passed = [_passed(v) for v in values]
-        status = self.library.function(program)(*passed)
+        status = self.library.function(program)(*(passed(v) for v in values))
         found = self.reader.read() if self.reader is not None else ()
         message = self.library.message()
         self.library.reset_errors()
@@ -64,7 +63,7 @@ class Built:
         return found
 
 
-def _passed(value: int | np.floating[Any] | Numbers) -> Any:
+def passed(value: int | np.floating[Any] | Numbers) -> Any:
     """The value as ctypes takes it."""
     if isinstance(value, np.ndarray):
         return value.ctypes.data_as(ctypes.c_void_p)
