@@ -226,7 +226,10 @@ class InitBarrier(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Arrive(Stmt):
-    """What the thread did before is done for whoever waits for this phase; the thread goes on."""
+    """What the thread did before is done for whoever waits for this phase; the thread goes on.
+
+    A thread arrives at most once in a phase, and in the next one only when something has told it that this one is over.
+    """
 
     barrier: Access
     reason: str
