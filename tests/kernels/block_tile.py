@@ -1,17 +1,21 @@
-"""What a 3-D block sweep is made of, and its host program: which tiles there are, and which kernel takes which sizes."""
+"""What a 3-D block sweep is made of, and where its tiles and their cells are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import gcd
 
 from polytile.diagnostics import InternalError
+from polytile.ir.arith import add, both, compare, div, either, lift, most, mul, select, sub
 from polytile.ir.device import WARP
-from polytile.ir.expr import CType
+from polytile.ir.expr import BOOL, INT, LLONG, Cast, CType, Declare, Expr, Literal, Name, Stmt
 from polytile.ir.kernel import ceil_div
 
 VECTOR = 16  # bytes of the widest access
+NZ, NY, NX, ROWS, PITCH, SPAN = SIZES = tuple(Name(n) for n in ("nz", "ny", "nx", "rows", "pitch", "span"))
+ACROSS, DOWN = TILES = Name("across"), Name("down")
+LANE, GROUP, LEFT, TOP = (Name(n) for n in ("lane", "group", "left", "top"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,14 @@ class BlockSweep:
         object.__setattr__(self, "radius", radius)
         for holds, what in (
             (set(self.terms) == star and radius > 0, "not a star with all its terms"),
-            (self.width > 2 * self.halo and self.height > 2 * self.reach, f"{self.steps} steps leave nothing of a tile"),
-            (WARP % self.lanes == 0 and threads % WARP == 0, f"{self.lanes} x {self.groups} threads are no whole warps"),
+            (
+                self.width > 2 * self.halo and self.height > 2 * self.reach,
+                f"{self.steps} steps leave nothing of a tile",
+            ),
+            (
+                WARP % self.lanes == 0 and threads % WARP == 0,
+                f"{self.lanes} x {self.groups} threads are no whole warps",
+            ),
             (self.columns % self.vector == 0, f"{self.columns} columns are no vectors of {self.vector}"),
             (self.rows * self.vectors < 32, f"more than 31 vectors of {self.vector} in a thread"),
         ):
@@ -110,5 +120,91 @@ class BlockSweep:
         return planes, rows, {at[2]: c for at, c in sorted(self.terms.items()) if not (at[0] or at[1])}
 
     def for_all_sizes(self) -> BlockSweep:
-        """The same for sizes that this one does not take."""
-        return replace(self, name=f"{self.name}_anywhere", vector=1, anywhere=True)
+        """One for sizes that this one does not take."""
+        return replace(self, name=f"{self.name}_anywhere", vector=1, rotate=False, split=False, anywhere=True)
+
+    @property
+    def axes(self) -> tuple[Axis, Axis]:
+        """Along the rows, along the columns."""
+        r, reach, anywhere = self.radius, self.reach, self.anywhere
+        return (
+            Axis("x", NX, ACROSS, LEFT, self.columns, LANE, self.lanes, self.halo, self.vector, r, anywhere),
+            Axis("y", NY, DOWN, TOP, self.rows, GROUP, self.groups, reach, 1, r, anywhere),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """`tiles` tiles over `extent` cells, each of `threads` threads of `cells` cells, which begin at `start`. A tile
+    begins at a multiple of `align`, and leaves the `halo` cells at either end to its neighbours."""
+
+    name: str
+    extent: Expr
+    tiles: Expr
+    start: Name
+    cells: int
+    thread: Name
+    threads: int
+    halo: int
+    align: int
+    radius: int
+    anywhere: bool
+
+    @property
+    def size(self) -> int:
+        return self.threads * self.cells
+
+    @property
+    def index(self) -> Name:
+        return Name(f"t{self.name}")
+
+    @property
+    def owned(self) -> tuple[Name, Name]:
+        """The first cell that the tile stores, and the first that it does not any more."""
+        return Name(f"first_{self.name}"), Name(f"last_{self.name}")
+
+    def count(self, extent: Expr) -> Expr:
+        """How many tiles it takes."""
+        inner = self.size - 2 * self.halo
+        return most(div(add(sub(extent, 2 * self.halo), inner - 1), inner), 1)
+
+    def begin(self, index: Expr) -> Expr:
+        """The first cell of a tile: of the first tile 0; the last tile ends with the extent."""
+        place = div(mul(Cast(LLONG, index), sub(self.extent, self.size)), most(sub(self.tiles, 1), 1))
+        return Cast(INT, mul(div(place, self.align), self.align))
+
+    def place(self) -> Iterator[Stmt]:
+        """Where the tile and the thread's cells are."""
+        first, last = self.owned
+        tile = Name(f"{self.name}0")
+        after = add(self.begin(add(self.index, 1)), self.halo)
+        yield Declare(tile.name, INT, self.begin(self.index))
+        yield Declare(first.name, INT, select(self.is_first, lift(0), add(tile, self.halo)))
+        yield Declare(last.name, INT, select(self.is_last, self.extent, after))
+        yield Declare(self.start.name, INT, add(tile, mul(self.thread, self.cells)))
+
+    @property
+    def is_first(self) -> Expr:
+        return compare("==", self.index, 0)
+
+    @property
+    def is_last(self) -> Expr:
+        return compare("==", self.index, sub(self.tiles, 1))
+
+    def owns(self, cell: Expr) -> Expr:
+        """Whether this tile stores the cell of the thread."""
+        at = add(self.start, cell)
+        return both(compare(">=", at, self.owned[0]), compare("<", at, self.owned[1]))
+
+    def keeps(self, cell: int) -> Expr:
+        """Whether the cell is near a side, and keeps its value. Where tiles fit, only the outermost threads' cells are."""
+        at, r = add(self.start, cell), self.radius
+        if self.anywhere:
+            return either(compare("<", at, r), compare(">=", at, sub(self.extent, r)))
+        low, high = ceil_div(r - cell, self.cells), ceil_div(r - (self.cells - 1 - cell), self.cells)
+        near = both(self.is_first, compare("<", self.thread, low)) if low > 0 else NEVER
+        far = both(self.is_last, compare(">=", self.thread, self.threads - high)) if high > 0 else NEVER
+        return either(near, far)
+
+
+NEVER = Literal("0", BOOL)
