@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytile.codegen.passes.hoist import hoist
+from polytile.codegen.passes.simplify import simplify
+from polytile.codegen.passes.unroll import unroll
+from polytile.codegen.passes.widths import widen
 from polytile.diagnostics import InternalError
 from polytile.ir.check_kernel import check_kernel
 from polytile.ir.device import AsyncCopy, Leave, WaitCopies
@@ -122,6 +126,19 @@ def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
         operands = Operands.integers(case.spec, 260, 132, 36, pad=4)
         result, _ = operands.run(built, case)
         np.testing.assert_array_equal(result, operands.expected(case.spec), case.spec.name)
+
+
+def test_passes_keep_what_is_computed(compiler: None, tmp_path: Path) -> None:
+    def passed_on(case: Case) -> Case:
+        return replace(case, build=lambda spec: hoist(widen(simplify(unroll(case.build(spec))))))
+
+    cases = [passed_on(c) for c in (tensor("doubles", "tt", triangle="lower"), fma("floats", "nt", stages=3))]
+    built = build([case.program for case in cases], tmp_path)
+    for case in cases:
+        for size in ODD:
+            operands = Operands.integers(case.spec, *size)
+            result, _ = operands.run(built, case)
+            np.testing.assert_array_equal(result, operands.expected(case.spec), f"{case.spec.name} of {size}")
 
 
 # Checks -------------------------------------------------------------------------------------------
