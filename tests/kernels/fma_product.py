@@ -36,11 +36,12 @@ BYTES = 16  # of a vector
 
 
 def fma_contraction(spec: Contraction, lanes: int = 4) -> Kernel:
-    """The kernel, with `lanes` lanes of a warp along i. Raises InternalError for warps that lanes do not share out."""
+    """The kernel, with `lanes` lanes of a warp along i. Raises InternalError for warps that lanes do not share out, and
+    for an odd number of steps: registers for two steps take turns."""
     vector = BYTES // spec.element.size
-    if spec.warp[0] % (lanes * vector) or spec.warp[1] % (WARP // lanes * vector):
-        raise InternalError(f"{spec.name}: warps of {spec.warp} for {lanes} lanes of vectors of {vector}")
-    i, j, _ = spec.tile
+    i, j, k = spec.tile
+    if spec.warp[0] % (lanes * vector) or spec.warp[1] % (WARP // lanes * vector) or k % 2:
+        raise InternalError(f"{spec.name}: warps of {spec.warp} x {k} for {lanes} lanes of vectors of {vector}")
     # Eight threads along k times four along x store into a transposed tile: 4 apart, they reach all banks.
     pitches = (i + 4 * spec.a_along_k, j + 4 * spec.b_along_k)
     staged = operands(spec, pitches, transposed=(spec.a_along_k, spec.b_along_k))

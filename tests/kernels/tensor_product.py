@@ -2,8 +2,8 @@
 
 Shared memory has A and B as global memory has them. Lane 4 g + t reads elements at (g, t) of a fragment, one after the
 other: where rows are 4 elements more than a multiple of 16 apart, the 16 lanes that are served together reach different
-banks, whichever of the two indices is contiguous. A step is one strip of 16 rows of A by 8 of k with all
-columns of the warp; the fragments of B for the next 8 of k are loaded over the steps of these.
+banks, whichever of the two indices is contiguous. A step is one strip of 16 rows of A by 8 of k with all columns of the
+warp; the fragments of B for the next 8 of k are loaded over the steps of these.
 """
 
 from __future__ import annotations

@@ -244,6 +244,7 @@ def test_a_dropped_wait_is_refused() -> None:
         ({"tile": (32, 32, 16), "warp": (32, 16), "element": FLOAT}, tensor_contraction),
         ({"tile": (32, 32, 16), "warp": (16, 16), "element": FLOAT}, fma_contraction),
         ({"tile": (32, 32, 16), "warp": (16, 32), "vectors": (2, 1, 1)}, fma_contraction),  # it is transposed
+        ({"tile": (32, 32, 15), "warp": (16, 32), "element": FLOAT}, fma_contraction),
         ({"tile": (40, 32, 16), "warp": (32, 16)}, tensor_contraction),
         ({"tile": (32, 32, 16), "warp": (32, 16), "stages": 2}, tensor_contraction),
     ],
