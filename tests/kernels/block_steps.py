@@ -66,13 +66,13 @@ class Steps:
         """x arrives; afterwards it is what the step completes."""
         sweep, r = self.sweep, self.sweep.radius
         done = sub(PLANE, mul(add(S, 1), r))
-        kept = either(Access("kept_row", (U,), BOOL), Access("kept_column", (V,), BOOL))
+        kept: list[Expr] = [Access("kept_row", (U,), BOOL), Access("kept_column", (V,), BOOL)]
         if not inside:
             at_end = either(compare("<", done, r), compare(">=", done, sub(NZ, r)))
             yield Declare("at_end", BOOL, at_end)
-            kept = either(Name("at_end", BOOL), Access("kept_row", (U,), BOOL), Access("kept_column", (V,), BOOL))
+            kept.insert(0, Name("at_end", BOOL))
         update = self.rotated if sweep.rotate else self.moved
-        yield loop(U, sweep.rows, loop(V, sweep.columns, *self.complete(kept), *update(), self.set("x", "y")))
+        yield loop(U, sweep.rows, loop(V, sweep.columns, *self.complete(either(*kept)), *update(), self.set("x", "y")))
         if sweep.steps > 1:
             shown = tuple(stmt for row in sweep.shown for stmt in self.show(row))
             yield If(compare("<", S, sweep.steps - 1), shown)

@@ -197,7 +197,7 @@ class Axis:
         return both(compare(">=", at, self.owned[0]), compare("<", at, self.owned[1]))
 
     def keeps(self, cell: int) -> Expr:
-        """Whether the cell is near a side, and keeps its value. Where tiles fit, only the outermost threads' cells are."""
+        """Whether the cell is near a side and keeps its value; where tiles fit, some of the outermost threads' are."""
         at, r = add(self.start, cell), self.radius
         if self.anywhere:
             return either(compare("<", at, r), compare(">=", at, sub(self.extent, r)))
