@@ -13,6 +13,7 @@ import islpy as isl
 
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
+from polytile.codegen.resources.estimate import estimate as estimate_resources
 from polytile.codegen.sequential import print_sequential
 from polytile.diagnostics import Diagnostic, InternalError, UserError
 from polytile.gpu import Gpu, gpu
@@ -70,11 +71,13 @@ class Compilation:
         return self.gpu.static_shared_per_block if asked is None else asked
 
     def explain(self) -> str:
-        """The proof, the schedule and what was decided, for a person."""
+        """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
         lines = [f"{self.scop.name}"]
         if self.proof:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
+        if self.program:
+            lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.schedule_text().splitlines())]
         return "\n".join(lines)

@@ -52,6 +52,12 @@ def _parser() -> argparse.ArgumentParser:
     imported.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
     imported.set_defaults(command=_import)
     _counts_parser(commands.add_parser("counts", help="sectors per request: the emulator's, and those of a GPU by ncu"))
+    taken = commands.add_parser("resources", help="registers and code of kernels: estimated, and by ptxas (needs nvcc)")
+    _selection(taken, "the programs (all)")
+    taken.add_argument("--dataset", choices=DATASETS, default="large", help="the size (large)")
+    taken.add_argument("--dtype", choices=tuple(SIZES), default="double", help="the element type (double)")
+    taken.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
+    taken.set_defaults(command=_resources)
     report = commands.add_parser("report", help="a table, and a plot, of results")
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     report.add_argument("--plot", type=Path, metavar="FILE", help="draw FILE.png or FILE.svg (needs matplotlib)")
@@ -176,6 +182,12 @@ def _counts(chosen: argparse.Namespace) -> int:
 
     chosen.selection = chosen.selection or list(FIVE)
     return counts(chosen, [] if chosen.read else _entries(chosen))
+
+
+def _resources(chosen: argparse.Namespace) -> int:
+    from polybench.runner.resources import resources
+
+    return resources(chosen, _entries(chosen))
 
 
 def _report(chosen: argparse.Namespace) -> int:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.codegen.shared import shared_bytes
+from polytile.gpu import gpu
 from polytile.ir.host import HostProgram
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.emulator.process import run_to_end
 from polytile.runtime.interpret import evaluate, execute
 from polytile.runtime.layout import element_dtype
+from polytile.runtime.ptxas import compiled_resources
 
 LAUNCH_LIMIT = 500_000  # counting stops here: the host program runs in Python
 ARCH = "sm_90"
-_SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
-_REGISTERS = re.compile(r"Used (\d+) registers")
 _RELEASE = re.compile(r"release (\d+\.\d+)")
 
 
@@ -83,27 +83,17 @@ def values_of(scop: CompiledScop, sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def ptxas(program: Program, folder: Path) -> Row:
-    """Registers and spills of the largest kernel; nothing without nvcc, or without kernels."""
+    """Registers of the largest kernel, spilled bytes of all; nothing without nvcc, or without kernels."""
     compiler = nvcc()
     if compiler is None or not program.programs:
         return {}
     _, unit, _ = program.write(folder)
-    options = ["-std=c++17", "-O3", f"-arch={ARCH}", "-Xptxas", "-v", "-cubin"]
-    finished = run_to_end([compiler, *options, str(unit), "-o", str(folder / "unit.cubin")], timeout=600)
-    if finished.status != 0:
-        said = finished.output.strip().splitlines()
-        raise RunnerError(f"nvcc failed: {said[0] if said else f'status {finished.status}'}")
-    return {**parse_ptxas(finished.output), "nvcc_release": nvcc_release(compiler)}
-
-
-def parse_ptxas(output: str) -> Row:
-    """The figures in what `ptxas -v` says: the most registers of a kernel, the spilled bytes of all of them."""
-    spills = sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(output))
-    return {"registers": _most(_REGISTERS.findall(output)), "spill_bytes": spills}
-
-
-def _most(numbers: Sequence[str]) -> int:
-    return max((int(n) for n in numbers), default=0)
+    found = compiled_resources(unit, [k for p in program.programs for k in p.kernels], gpu(ARCH))
+    row: Row = {
+        "registers": max((r.registers for r in found), default=0),
+        "spill_bytes": sum(r.spill_bytes for r in found),
+    }
+    return {**row, "nvcc_release": nvcc_release(compiler)}
 
 
 def nvcc_release(compiler: str) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_ELF64_LITTLE = b"\x7fELF\x02\x01"
-_COMPRESSED = 0x800
+from polytile.runtime.elf import section
+
 _VERSION = 4
 
 
@@ -43,26 +43,12 @@ def columns(library: Path, offsets: Iterable[int]) -> dict[int, tuple[int, int]]
 
 
 def _rows(elf: bytes) -> Iterator[Row]:
-    table = _section(elf, b".debug_line")
+    table = section(elf, b".debug_line")
     at = 0
     while at + 4 <= len(table):
         (length,) = struct.unpack_from("<I", table, at)
         yield from _Program(table[at + 4 : at + 4 + length]).rows()
         at += 4 + length
-
-
-def _section(elf: bytes, wanted: bytes) -> bytes:
-    """The contents of a section; empty when there is none."""
-    if not elf.startswith(_ELF64_LITTLE):
-        return b""
-    (table,) = struct.unpack_from("<Q", elf, 0x28)
-    size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", elf, table + size * i) for i in range(count)]
-    strings = headers[names][4]
-    for name, _, flags, _, offset, length in headers:
-        if elf[strings + name : elf.index(b"\0", strings + name)] == wanted and not flags & _COMPRESSED:
-            return elf[offset : offset + length]
-    return b""
 
 
 class _Program:

@@ -12,6 +12,7 @@ import pytest
 from polybench.runner import cli
 from polybench.runner.pool import Pool
 from polybench.runner.rows import append, head, read
+from polytile.runtime.compilers import nvcc
 
 needs_cc = pytest.mark.skipif(not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler")
 
@@ -140,3 +141,17 @@ def test_a_file_that_cannot_be_written(tmp_path: Path, capsys: pytest.CaptureFix
     append(rows, [head("tiny/scale", "double", "classic", "mini", "gpu") | {"error": "no"}])
     status, said = refused(capsys, "report", rows, "--markdown", tmp_path / "none" / "table.md")
     assert status == 2 and "No such file" in said
+
+
+@pytest.mark.skipif(nvcc() is None, reason="requires nvcc")
+def test_resources_beside_those_of_ptxas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "table.md"
+    assert cli.main(["resources", "scale", "--markdown", str(table)]) == 0
+    assert "| kernel | threads | registers | ptxas |" in table.read_text()
+    assert "\n| tiny/scale k0 | " in table.read_text() and table.read_text() in capsys.readouterr().out
+
+
+def test_resources_need_nvcc(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NVCC", "no such compiler")
+    status, said = refused(capsys, "resources", "scale")
+    assert status == 2 and "nvcc was not found" in said

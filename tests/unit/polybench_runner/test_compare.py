@@ -11,7 +11,7 @@ import pytest
 import polytile
 from polybench.runner.compare import BOUNDS, compare
 from polybench.runner.errors import RunnerError
-from polybench.runner.figures import count_launches, figures, parse_ptxas
+from polybench.runner.figures import count_launches, figures
 from polybench.runner.rows import Row, head
 from polytile.ir.expr import Binary, Literal
 from polytile.ir.kernel import Barrier
@@ -119,18 +119,6 @@ def test_counting_launches_stops(program: Any) -> None:
     assert count_launches(host, SIZES, 0) == (0, False)
     count, complete = count_launches(host, SIZES)
     assert complete and count_launches(host, SIZES, count) == (count, True)
-
-
-def test_what_ptxas_says() -> None:
-    said = """ptxas info    : Compiling entry function 'k0' for 'sm_90'
-ptxas info    : Function properties for k0
-    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads
-ptxas info    : Used 40 registers, used 1 barriers, 400 bytes cmem[0]
-    0 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 32 registers, used 0 barriers, 400 bytes cmem[0]
-"""
-    assert parse_ptxas(said) == {"registers": 40, "spill_bytes": 24}
-    assert parse_ptxas("") == {"registers": 0, "spill_bytes": 0}
 
 
 def test_the_baseline_is_of_this_format() -> None:

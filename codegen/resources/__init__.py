@@ -1,0 +1,1 @@
+"""What kernels take of a multiprocessor: registers, shared memory, occupancy, code."""

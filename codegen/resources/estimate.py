@@ -1,0 +1,50 @@
+"""What a kernel takes, estimated without a compiler.
+
+ptxas loads early, so that memory has time to answer, but only as far as all warps still fit on a multiprocessor: the
+registers are what values need at once when every load comes as late as it can, more where that keeps the occupancy.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from polytile.codegen.passes.unroll import unroll
+from polytile.codegen.resources.code import code_of
+from polytile.codegen.resources.figures import KernelResources, resident_blocks, resources
+from polytile.codegen.resources.live import pressure
+from polytile.codegen.shared import shared_bytes
+from polytile.gpu import Gpu
+from polytile.ir.kernel import Kernel, ceil_div
+from polytile.progress import deep_recursion
+
+MOST_REGISTERS = 255
+RESERVED = 8  # registers for the stack, addresses in the making, and what the order of instructions costs
+INSTRUCTION = 16  # bytes
+FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
+
+
+def estimate(kernel: Kernel, machine: Gpu) -> KernelResources:
+    """The estimated resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
+    with deep_recursion():
+        code = code_of(unroll(kernel))
+    own = max(RESERVED, code.helpers)
+    least = pressure(code.values, code.loops, eager=False) + own
+    most = pressure(code.values, code.loops, eager=True) + own
+    registers = max(least, min(most, _free_registers(kernel, machine)))
+    limit = _limit(kernel, machine)
+    spilled = 4 * max(0, least - limit - limit // 8)
+    size = INSTRUCTION * (code.instructions + FRAME)
+    return resources(kernel, machine, "estimate", min(registers, limit), size, spilled)
+
+
+def _free_registers(kernel: Kernel, machine: Gpu) -> int:
+    """The registers of a thread with which as many warps fit as could at all."""
+    threads = prod(kernel.block)
+    warps = resident_blocks(machine, threads, 1, shared_bytes(kernel)) * ceil_div(threads, machine.warp)
+    return machine.registers_per_sm // (max(1, warps) * machine.warp) // 8 * 8
+
+
+def _limit(kernel: Kernel, machine: Gpu) -> int:
+    """What a thread may use at most."""
+    asked = machine.registers_per_sm // (max(1, kernel.min_blocks) * prod(kernel.block)) // 8 * 8
+    return min(MOST_REGISTERS, kernel.max_registers or MOST_REGISTERS, asked)
