@@ -11,11 +11,15 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, transform_node
+from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, maps, transform_node
 from polytile.ir.scop import Scop
 from polytile.scheduling.bands import Member, insert_band, members_of
+from polytile.scheduling.bounded import in_bounded_time
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.index_sets import split_schedule
+
+SECONDS = 6  # of processor time, for one schedule
+FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +55,12 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
     found: list[Candidate] = []
     for fusion in ("fused", "distributed"):
         try:
-            with budget(max_operations):
-                found.append(Candidate(fusion, _band_schedule(scop, dependences, distribute=fusion == "distributed")))
+            distribute = fusion == "distributed"
+            tree = _bounded_schedule(scop, dependences, max_operations, distribute=distribute)
+            found.append(Candidate(fusion, _with_epilogue(scop, dependences, tree)))
         except OverBudgetError:
-            note = f"isl's scheduler gave up after {max_operations} operations; the original loop order is used"
+            limits = f"{max_operations} operations or {SECONDS} s"
+            note = f"isl's scheduler gave up after {limits}; the original loop order is used"
             return [Candidate("original order", original_order(scop, dependences), (note,))]
     found.append(Candidate("original order", original_order(scop, dependences)))
     try:
@@ -68,8 +74,23 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
     return found
 
 
+def _bounded_schedule(
+    scop: Scop, dependences: Dependences, max_operations: int, *, distribute: bool
+) -> isl.Schedule:
+    """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
+    if sum(m.n_basic_map() for m in maps(dependences.all)) <= FEW_RELATIONS:
+        with budget(max_operations):
+            return _band_schedule(scop, dependences, distribute=distribute)
+
+    def compute() -> str:
+        with budget(max_operations):
+            return str(_band_schedule(scop, dependences, distribute=distribute))
+
+    return isl.Schedule(in_bounded_time(compute, SECONDS))
+
+
 def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) -> isl.Schedule:
-    """isl's schedule of everything but the epilogue, with the epilogue behind it."""
+    """isl's schedule of everything but the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
     for statement in scop.statements:
         if statement.name not in scop.epilogue:
@@ -83,8 +104,7 @@ def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) ->
         .set_proximity(dependences.flow.intersect_domain(main).intersect_range(main))
     )
     with _scheduler_options(distribute=distribute):
-        tree = constraints.compute_schedule()
-    return _with_epilogue(scop, dependences, tree)
+        return constraints.compute_schedule()
 
 
 def _with_epilogue(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
