@@ -24,7 +24,7 @@ from polytile.codegen.statements import StatementPrinter, comment, reads
 from polytile.codegen.templating import render
 from polytile.ir.check_kernel import check_kernel
 from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
-from polytile.ir.host import HostProgram
+from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Intervals
@@ -63,6 +63,9 @@ def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence
         functions=functions(k for p in programs for k in p.kernels),
         dialect=CUDA,
         cooperative=any(k.cooperative for p in programs for k in p.kernels),
+        fewest=FEWEST_LAUNCHES,
+        most=MOST_LAUNCHES,
+        graphs=any(p.graphs for p in programs),
         support=f"{programs[0].name}_support" if programs else "",
         programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
     )

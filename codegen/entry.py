@@ -82,6 +82,7 @@ class _Names:
     run: str
     buffers: dict[str, str]
     raw: dict[str, str]  # parameters and structs as they arrive, before conversion
+    graph: str
 
     @staticmethod
     def of(program: HostProgram) -> _Names:
@@ -94,7 +95,8 @@ class _Names:
         taken.update(buffers.values())
         converted = [p.name for p in program.parameters]
         converted += [a.array.name for a in arguments(program) if a.value and a.opaque]
-        return _Names(run, buffers, {name: fresh(f"{name}_argument", taken) for name in converted})
+        raw = {name: fresh(f"{name}_argument", taken) for name in converted}
+        return _Names(run, buffers, raw, fresh("graph", taken | set(raw.values())))
 
 
 def print_entry(program: HostProgram) -> str:
@@ -102,13 +104,14 @@ def print_entry(program: HostProgram) -> str:
     names = _Names.of(program)
     start, parts = _signature(program, names)
     setup = [*_conversions(program, names), f'PolytileRun {names.run}("{program.name}");', *_buffers(program, names)]
+    launches = _body_printer(program, names).lines(program.body)
     body = [
         *setup,
         *_alias_checks(program, names),
         *_movements(program, names),
         "",
         f"{names.run}.start();",
-        *_body_printer(program, names).lines(program.body),
+        *(_unless_replayed(program, names, launches) if program.graphs else launches),
         f"{names.run}.finish();",
         "",
         *(f"{names.buffers[b.array.name]}.copy_out();" for b in program.buffers if b.copy_out and not b.temporary),
@@ -170,6 +173,18 @@ def _movements(program: HostProgram, names: _Names) -> list[str]:
         if b.copy_in and not b.temporary:
             lines.append(f"{name}.copy_in();")
     return lines
+
+
+def _unless_replayed(program: HostProgram, names: _Names, launches: list[str]) -> list[str]:
+    """The launches, where no earlier run on the same values and memory left a graph of them."""
+    values = [identifier(name) for name in (*(p.name for p in program.parameters), *sorted(program.by_value))]
+    memory = [f"{names.buffers[b.array.name]}.base()" for b in program.buffers]
+    return [
+        f"static thread_local PolytileGraph {names.graph};",
+        *wrapped(f"if ({names.run}.must_launch(", [names.graph, *values, *memory], ")) {"),
+        *indented(launches),
+        "}",
+    ]
 
 
 def _body_printer(program: HostProgram, names: _Names) -> StatementPrinter:

@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     max_shared_memory: int | None
     parameters: dict[str, int]
     strict: bool
+    graphs: bool
     arch: str
     load_schedule: str | None
     max_operations: int

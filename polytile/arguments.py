@@ -38,6 +38,7 @@ class Request:
     max_operations: int | None
     max_seconds: int | None
     strict: bool
+    graphs: bool
     validate: bool
     sanitize: tuple[str, ...]
     count: bool
@@ -102,6 +103,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--target", choices=("cuda",), default="cuda", help="the language to write (cuda)")
     add("--arch", metavar="sm_90", default="sm_90", help="the GPU architecture (sm_90)")
+    add("--graphs", action="store_true", help="repeat equal runs as CUDA graphs")
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
@@ -147,6 +149,7 @@ def parse(arguments: Sequence[str]) -> Request:
         max_operations=_optional("--max-operations", found.max_operations),
         max_seconds=_optional("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
+        graphs=found.graphs,
         validate=found.validate,
         sanitize=_checks(found.sanitize),
         count=found.count,

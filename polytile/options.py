@@ -21,7 +21,8 @@ class Options:
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
     entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
     block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and
-    contraction. `max_shared_memory` bounds the shared memory of a block, in bytes.
+    contraction. `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the shared memory of a block,
+    in bytes.
     """
 
     schedule: str = "auto"
@@ -30,6 +31,7 @@ class Options:
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
     strict: bool = False
+    graphs: bool = False
     arch: str = "sm_90"
     max_shared_memory: int | None = None  # None: what needs no opting in
     load_schedule: str | None = None  # the text of a schedule file

@@ -229,7 +229,7 @@ def generate_program(state: Compilation) -> Compilation:
         barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
         storage=state.homes,
     )
-    program = lower(state.scop, state.schedule, given)
+    program = replace(lower(state.scop, state.schedule, given), graphs=state.options.graphs)
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
     kernels = len(program.kernels)

@@ -14,6 +14,8 @@ from polytile.ir.expr import CType, Expr, Stmt
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Origin, Parameter
 
+FEWEST_LAUNCHES, MOST_LAUNCHES = 8, 100_000  # of a run for which a CUDA graph is made: more take much memory
+
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
@@ -51,7 +53,7 @@ class HostProgram:
     """All that runs for one SCoP. The entry point takes `parameters`, then `arguments` (see Scop.external_arrays).
 
     `by_value` names the arguments that are read-only scalars; `body` uses For, If, Declare, Comment and Launch, with
-    64-bit integers.
+    64-bit integers. With `graphs`, runs on the same values and memory replay what an earlier one launched.
     """
 
     name: str
@@ -64,6 +66,7 @@ class HostProgram:
     definitions: str = ""
     summary: tuple[str, ...] = ()
     location: str = ""  # `gemm.c:41`
+    graphs: bool = False
 
     def kernel(self, name: str) -> Kernel:
         for kernel in self.kernels:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -18,6 +18,7 @@ from polytile.gpu import gpu
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.options import Options
+from polytile.runtime.graphs import Replays
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.interpret import evaluate, execute
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
@@ -85,7 +86,16 @@ class Bound:
 
     def launch_all(self) -> None:
         """Run the loops and launches of the host program; kernels run asynchronously."""
+        if self.engine.program.graphs:
+            self.engine.replays.run(require_cupy(), self._key(), self.record)
+            return
         execute(self.engine.program.body, self.values, lambda *launch: self._launch(*launch)())
+
+    def _key(self) -> Hashable:
+        """All that the launches depend on."""
+        scalars = tuple((name, np.asarray(value).tobytes()) for name, value in self.scalars.items())
+        device = int(require_cupy().cuda.Device().id)
+        return device, tuple(self.values.items()), tuple(self.pointers.items()), scalars
 
     def record(self) -> list[Callable[[], None]]:
         """The launches of one run, to be repeated without the cost of finding them."""
@@ -100,6 +110,9 @@ class Bound:
         clamped = (grid[0], min(grid[1], GRID_LIMIT[1]), min(grid[2], GRID_LIMIT[2]))
         shared = dynamic_shared_bytes(kernel)
         function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
+        if kernel.cooperative:
+            together = function.kernel
+            return lambda: together(clamped, kernel.block, arguments, shared_mem=shared, enable_cooperative_groups=True)
         return lambda: function(clamped, kernel.block, arguments, shared_mem=shared)
 
     def _arguments(self, kernel: Kernel, scope: Mapping[str, int]) -> tuple[Any, ...]:
@@ -121,6 +134,7 @@ class CupyEngine:
     program: HostProgram
     functions: Mapping[str, Any]
     label: str = "the GPU through CuPy"
+    replays: Replays = field(default_factory=Replays, compare=False)
 
     def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
         """Run on `memory`: NumPy arrays are copied to the device and back, CuPy arrays are used in place."""

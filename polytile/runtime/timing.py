@@ -11,6 +11,7 @@ import numpy as np
 
 from polytile.runtime.device import CupyEngine, require_cupy
 from polytile.runtime.engine import Engine, NativeEngine
+from polytile.runtime.graphs import capture, worth_a_graph
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import Memory
 
@@ -50,7 +51,9 @@ def time_engine(
     if isinstance(engine, CupyEngine):
         copies: dict[str, Any] = {}
         bound = engine.bind(layouts, values, memory, copies)
-        action = _replay(bound.record())
+        launches = bound.record()
+        graph = capture(cupy, launches) if engine.program.graphs and worth_a_graph(len(launches)) else None
+        action = _replay(launches) if graph is None else graph.launch
     elif isinstance(engine, NativeEngine):
         copies = {
             name: cupy.asarray(_bytes(data))

@@ -89,13 +89,13 @@ def test_every_option_is_understood() -> None:
     words = (
         "in.c --target cuda -o out -I a -I b -DN=4 -D M --param n=0x10 --param m=-3 --arch sm_80 --schedule classic "
         "--tile 64,64,16 --block 16,16 --fp strict --validate --on emulator --build exe --link a.c --link -lm "
-        "--explain --keep-going --autodetect --dump scop --dump ast --save-schedule s --json -v --seed 7"
+        "--graphs --explain --keep-going --autodetect --dump scop --dump ast --save-schedule s --json -v --seed 7"
     )
     request = parse(words.split())
     assert request.include_dirs == ("a", "b") and request.defines == ("N=4", "M")
     assert request.parameters == {"n": 16, "m": -3}
     assert (request.tile, request.block) == ((64, 64, 16), (16, 16))
-    assert request.strict and request.link == ("a.c", "-lm") and request.seed == 7
+    assert request.strict and request.graphs and request.link == ("a.c", "-lm") and request.seed == 7
 
 
 def test_three_files_are_written(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

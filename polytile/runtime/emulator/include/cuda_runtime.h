@@ -23,6 +23,7 @@
 //   grid.h          cooperative launches: blocks that take turns, the barrier of the grid
 //   host_device.h   devices, streams, events
 //   launch.h        cudaLaunchKernelEx and its limits
+//   graph.h         graphs of launches
 //   hooks.h         the C functions that polytile calls
 //   instrument.h    the functions that the compiler calls in a checked or counting build
 //   shadow.h        the observer of a checked build; count.h that of a counting one
@@ -59,6 +60,7 @@
 #include "polytile_emulator/split_barrier.h"
 #include "polytile_emulator/grid.h"
 #include "polytile_emulator/launch.h"
+#include "polytile_emulator/graph.h"
 #include "polytile_emulator/hooks.h"
 #if defined(POLYTILE_EMULATOR_CHECK)
 #include "polytile_emulator/shadow.h"

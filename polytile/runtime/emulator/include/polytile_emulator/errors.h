@@ -17,6 +17,7 @@
   X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                         \
   X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                \
   X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                       \
+  X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state") \
   X(cudaErrorNotReady, 600, "device not ready")                                           \
   X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")             \
   X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")        \
@@ -26,6 +27,7 @@
   X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                            \
   X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")     \
   X(cudaErrorNotSupported, 801, "operation not supported")                                \
+  X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing") \
   X(cudaErrorUnknown, 999, "unknown error")
 
 #define POLYTILE_EMULATOR_ERROR_VALUE(name, value, text) name = value,

@@ -23,10 +23,7 @@ inline long long now() {
 
 }  // namespace polytile_emulator
 
-struct CUstream_st {
-  unsigned flags;
-};
-struct CUevent_st {
+struct __attribute__((visibility("default"))) CUevent_st {
   long long nanoseconds;  // -1 until recorded
 };
 typedef struct CUevent_st *cudaEvent_t;
@@ -44,7 +41,7 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flag
   if (!stream) return polytile_emulator::finish(cudaErrorInvalidValue);
   *stream = static_cast<cudaStream_t>(malloc(sizeof **stream));
   if (!*stream) return polytile_emulator::finish(cudaErrorMemoryAllocation);
-  (*stream)->flags = flags;
+  **stream = {flags, nullptr};
   return polytile_emulator::finish(cudaSuccess);
 }
 inline cudaError_t cudaStreamCreate(cudaStream_t *stream) {
@@ -55,8 +52,10 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   free(stream);
   return polytile_emulator::finish(cudaSuccess);
 }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return polytile_emulator::finish(cudaSuccess); }
-inline cudaError_t cudaStreamQuery(cudaStream_t) { return polytile_emulator::finish(cudaSuccess); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return polytile_emulator::refused(stream) ? cudaErrorStreamCaptureUnsupported : polytile_emulator::finish(cudaSuccess);
+}
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) {
   if (!event) return polytile_emulator::finish(cudaErrorInvalidValue);

@@ -10,7 +10,24 @@
 
 #pragma GCC visibility push(hidden)
 
+struct CUgraph_st;
+// Programs have structs of their own that hold one, so that it is as visible as those.
+struct __attribute__((visibility("default"))) CUstream_st {
+  unsigned flags;
+  CUgraph_st *capture;  // what is launched here goes there
+};
 typedef struct CUstream_st *cudaStream_t;
+
+namespace polytile_emulator {
+
+inline bool is_capturing(cudaStream_t stream) { return stream && stream->capture; }
+
+// Only launches are captured.
+inline bool refused(cudaStream_t stream) {
+  return is_capturing(stream) && finish(cudaErrorStreamCaptureUnsupported) != cudaSuccess;
+}
+
+}  // namespace polytile_emulator
 
 enum cudaMemcpyKind {
   cudaMemcpyHostToHost = 0,
@@ -211,7 +228,8 @@ inline cudaError_t cudaMalloc(T **pointer, size_t size) {
   return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeDevice);
 }
 template <class T>
-inline cudaError_t cudaMallocAsync(T **pointer, size_t size, cudaStream_t) {
+inline cudaError_t cudaMallocAsync(T **pointer, size_t size, cudaStream_t stream) {
+  if (polytile_emulator::refused(stream)) return cudaErrorStreamCaptureUnsupported;
   return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeDevice);
 }
 template <class T>
@@ -223,14 +241,18 @@ inline cudaError_t cudaMallocHost(T **pointer, size_t size, unsigned = cudaHostA
   return polytile_emulator::allocate(reinterpret_cast<void **>(pointer), size, cudaMemoryTypeHost);
 }
 inline cudaError_t cudaFree(void *pointer) { return polytile_emulator::release_memory(pointer); }
-inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t) { return polytile_emulator::release_memory(pointer); }
+inline cudaError_t cudaFreeAsync(void *pointer, cudaStream_t stream) {
+  if (polytile_emulator::refused(stream)) return cudaErrorStreamCaptureUnsupported;
+  return polytile_emulator::release_memory(pointer);
+}
 inline cudaError_t cudaFreeHost(void *pointer) { return polytile_emulator::release_memory(pointer); }
 
 inline cudaError_t cudaMemcpy(void *to, const void *from, size_t size, cudaMemcpyKind kind) {
   return polytile_emulator::copy(to, from, size, kind);
 }
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, cudaMemcpyKind kind,
-                                   cudaStream_t = nullptr) {
+                                   cudaStream_t stream = nullptr) {
+  if (polytile_emulator::refused(stream)) return cudaErrorStreamCaptureUnsupported;
   return polytile_emulator::copy(to, from, size, kind);
 }
 inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
@@ -238,11 +260,13 @@ inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, siz
   return polytile_emulator::copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
 }
 inline cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                                     size_t height, cudaMemcpyKind kind, cudaStream_t = nullptr) {
+                                     size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr) {
+  if (polytile_emulator::refused(stream)) return cudaErrorStreamCaptureUnsupported;
   return polytile_emulator::copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
 }
 inline cudaError_t cudaMemset(void *to, int value, size_t size) { return polytile_emulator::fill(to, value, size); }
-inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t = nullptr) {
+inline cudaError_t cudaMemsetAsync(void *to, int value, size_t size, cudaStream_t stream = nullptr) {
+  if (polytile_emulator::refused(stream)) return cudaErrorStreamCaptureUnsupported;
   return polytile_emulator::fill(to, value, size);
 }
 

@@ -135,20 +135,40 @@ inline cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *ke
   return check_attributes(config);
 }
 
-inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
-  if (!config) return finish(cudaErrorInvalidValue);
-  if (inside_kernel) return cudaErrorNotSupported;
+// A launch that was checked.
+struct Launch {
+  dim3 grid, threads;
+  size_t shared;
+  bool cooperative;
+};
+
+inline cudaError_t record(CUgraph_st *graph, const Launch &launch, const Body &body);
+
+inline cudaError_t run_checked(const Launch &launch, const Body &body) {
   Lock lock(launch_mutex);
-  const cudaError_t error = finish(check_launch(*config, body.kernel));
-  if (error != cudaSuccess) return error;
+  if (finish(cudaSuccess) != cudaSuccess) return sticky_error;
   inside_kernel = true;
   ++counts.launches;
-  block.dynamic_shared = config->dynamicSmemBytes;
-  block.cooperative = is_cooperative(*config);
-  if (!run_grid(body, config->gridDim, config->blockDim) && sticky_error == cudaSuccess)
+  block.dynamic_shared = launch.shared;
+  block.cooperative = launch.cooperative;
+  if (!run_grid(body, launch.grid, launch.threads) && sticky_error == cudaSuccess)
     sticky_error = cudaErrorLaunchFailure;
   inside_kernel = false;
   return finish(cudaSuccess);
+}
+
+inline cudaError_t locked_check(const cudaLaunchConfig_t &config, const void *kernel) {
+  Lock lock(launch_mutex);
+  return finish(check_launch(config, kernel));
+}
+
+inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
+  if (!config) return finish(cudaErrorInvalidValue);
+  if (inside_kernel) return cudaErrorNotSupported;
+  if (const cudaError_t error = locked_check(*config, body.kernel)) return error;
+  const Launch checked = {config->gridDim, config->blockDim, config->dynamicSmemBytes, is_cooperative(*config)};
+  if (is_capturing(config->stream)) return finish(record(config->stream->capture, checked, body));
+  return run_checked(checked, body);
 }
 
 template <class T>
