@@ -149,6 +149,10 @@ class DeviceError(PolytileError):
     exit_status = EXIT_DEVICE
 
 
+class UnsupportedCompilerError(DeviceError):
+    """The host compiler cannot do what was asked for, though it may do for other things."""
+
+
 class InternalError(PolytileError):
     """A bug in polytile."""
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from polytile.diagnostics import UnsupportedCompilerError
+from polytile.runtime.emulator import host_compiler
+from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -28,3 +32,27 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == file.read_text(), f"differs from {file}: run pytest --update-golden and look at the difference"
 
     return check
+
+
+# The emulator's checks and counts need a newer compiler than the rest: without one, what needs them is skipped.
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call() -> Iterator[None]:
+    try:
+        return (yield)
+    except UnsupportedCompilerError as error:
+        pytest.skip(error.message)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup() -> Iterator[None]:
+    try:
+        return (yield)
+    except UnsupportedCompilerError as error:
+        pytest.skip(error.message)
+
+
+@pytest.fixture(scope="session")
+def checking_compiler() -> None:
+    """Raises, and so skips, without a compiler that the emulator's checks and counts can use."""
+    checked(CHECKS).flags(host_compiler())
+    COUNTING.flags(host_compiler())

@@ -192,6 +192,7 @@ def test_nvcc_keeps_the_accesses_that_are_counted(name: str, tmp_path: Path) -> 
     assert ptx_accesses(program.cuda, tmp_path) == {(s.kernel, s.line, s.access) for s in sites}
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [str(SUITE / "gemm.c"), "-o", str(tmp_path), "--validate", "--on", "emulator", "--count", "--seed", "1"]
     sizes = [word for name in ("ni=8", "nj=64", "nk=5") for word in ("--param", name)]
@@ -242,6 +243,7 @@ def test_what_stays_sequential_has_no_counts() -> None:
     assert scop.count() is None
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_checks_and_counts_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = ["--validate", "--on", "emulator", "--count", "--sanitize", "race", "--seed", "1", "--json"]
     assert main([str(SUITE / "jacobi-1d.c"), "-o", str(tmp_path), *both]) == 0

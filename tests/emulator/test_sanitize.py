@@ -118,6 +118,7 @@ def overflowing(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "squares.c"), "-o", str(tmp_path / "out"), "--validate", "--on", "emulator"]
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert cli.main([*overflowing, "--sanitize", "undefined,race"]) == EXIT_VALIDATION
     out, err = capsys.readouterr()
@@ -126,6 +127,7 @@ def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.Captu
     assert "nothing was written" in out and not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*overflowing, "--sanitize", "undefined", "--json"]) == EXIT_VALIDATION
     result = json.loads(capsys.readouterr().out)
@@ -133,6 +135,7 @@ def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[
     assert message["line"] == 5 and message["message"].startswith("undefined: kernel ")
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_without_the_check_the_program_agrees(overflowing: list[str]) -> None:
     assert cli.main([*overflowing, "--sanitize", "race,address"]) == EXIT_DONE
 
@@ -146,6 +149,7 @@ def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> No
     assert "--sanitize" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("checking_compiler")
 def test_benchmark_programs_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
     programs = ["polybench/gemm", "polybench/lu", "polybench/jacobi-2d", "split/jacobi-1d-3pt"]
     words = ["run", *programs, "--on", "emulator", "--sanitize", "all", "--dtype", "double", "--jobs", "2"]

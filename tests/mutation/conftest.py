@@ -21,7 +21,6 @@ from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.options import Options
 from polytile.pipeline import STAGES, Compilation
-from polytile.runtime.emulator import host_compiler
 from polytile.runtime.emulator.instrument import CHECKS
 from polytile.scheduling.legality import Proof
 
@@ -90,7 +89,7 @@ def in_a_child(state: Compilation) -> list[str]:
 
 
 @pytest.fixture
-def hunt(emulator_only: None) -> Callable[..., Hunt]:
+def hunt(checking_compiler: None) -> Callable[..., Hunt]:
     def run(text: str, schedule: str | None, after: str, change: Change) -> Hunt:
         caught: dict[str, str] = {}
         try:
@@ -106,12 +105,3 @@ def hunt(emulator_only: None) -> Callable[..., Hunt]:
         return Hunt({net: message for net, message in caught.items() if message})
 
     return run
-
-
-@pytest.fixture(scope="session")
-def emulator_only() -> None:
-    """Skips where no host compiler is installed."""
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")

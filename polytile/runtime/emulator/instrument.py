@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from polytile.diagnostics import DeviceError
+from polytile.diagnostics import UnsupportedCompilerError
 from polytile.runtime.emulator.host_compiler import HostCompiler
 
 LEAST_GCC = 12
@@ -54,13 +54,15 @@ class Instrumentation:
         return "count" if self.counting else "-".join(("check", *self.checks)) if self.checks else "plain"
 
     def flags(self, compiler: HostCompiler) -> tuple[str, ...]:
-        """The compiler's flags; the linker must not see them. Raises DeviceError for a compiler that cannot check."""
+        """The compiler's flags; the linker must not see them. Raises UnsupportedCompilerError."""
+        if self.counting and not compiler.is_gcc:
+            return (*_ACCESSES, *_CLANG_COUNTED, "-DPOLYTILE_EMULATOR_COUNT=1")
+        if (self.counting or self.checks) and (not compiler.is_gcc or compiler.major < LEAST_GCC):
+            what = "counts" if self.counting else "checks"
+            message = f"the emulator's {what} need g++ {LEAST_GCC} or later; the compiler is {compiler.version}"
+            raise UnsupportedCompilerError(message, hint="install one, or name it in the environment variable CXX")
         if self.counting:
-            counted = _GCC_COUNTED if compiler.is_gcc else _CLANG_COUNTED
-            return (*_ACCESSES, *counted, "-DPOLYTILE_EMULATOR_COUNT=1")
-        if not compiler.is_gcc or compiler.major < LEAST_GCC:
-            message = f"the emulator's checks need g++ {LEAST_GCC} or later; the compiler is {compiler.version}"
-            raise DeviceError(message, hint="install one, or name it in the environment variable CXX")
+            return (*_ACCESSES, *_GCC_COUNTED, "-DPOLYTILE_EMULATOR_COUNT=1")
         macros = tuple(f"-DPOLYTILE_EMULATOR_CHECK_{check.upper()}=1" for check in self.checks)
         return (*self._check_flags(), "-DPOLYTILE_EMULATOR_CHECK=1", *macros)
 

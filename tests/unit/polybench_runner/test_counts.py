@@ -19,7 +19,7 @@ FOLDER = "tiny-scale-double-classic"
 
 
 @pytest.fixture
-def written(family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def written(checking_compiler: None, family: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cli, "ROOT", family)
     target = tmp_path / "out"
     assert cli.main(["counts", str(target), "scale", "--dataset", "large", "--jobs", "1"]) == 0
