@@ -11,7 +11,7 @@ import polytile
 from polytile.check.checker import problems
 from polytile.check.source import differences
 
-PROGRAMS = sorted((Path(polytile.__file__).resolve().parents[1] / "polybench" / "polybench").glob("*.c"))
+PROGRAMS = sorted((Path(__file__).resolve().parents[2] / "polybench" / "polybench").glob("*.c"))
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -15,7 +15,7 @@ from polytile.check.checker import problems
 from polytile.cli import main
 
 Scop = dict[str, Any]
-POLYBENCH = Path(polytile.__file__).resolve().parents[1] / "polybench" / "polybench"
+POLYBENCH = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 
 
 ROW_SUMS = """void f(int n, double A[n][n], double B[n])
