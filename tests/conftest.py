@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,10 @@ from polytile.runtime.emulator import host_compiler
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
+REPOSITORY = Path(__file__).resolve().parents[1]
+# The benchmark runner is used from the checkout. Behind everything else: the package may be an installed one.
+if str(REPOSITORY) not in sys.path:
+    sys.path.append(str(REPOSITORY))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

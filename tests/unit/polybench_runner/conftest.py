@@ -1,15 +1,10 @@
-"""The runner is used from the checkout, which need not be installed. A tiny family of programs for fast runs."""
+"""A tiny family of programs for fast runs of the runner."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-REPOSITORY = Path(__file__).resolve().parents[3]
-if str(REPOSITORY) not in sys.path:
-    sys.path.append(str(REPOSITORY))
 
 SCALE = """
 #include <stdio.h>
