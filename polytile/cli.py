@@ -63,6 +63,9 @@ def _subcommand(module: str, words: Sequence[str]) -> int:
     """Run another command of polytile's; like the main one, it raises PolytileError for what ends it."""
     try:
         return int(importlib.import_module(module).main(words))
+    except InternalError as error:
+        print(f"polytile: internal error: {error.message}\n  note: {BUGS}", file=sys.stderr)
+        return EXIT_BUG
     except PolytileError as error:
         print(error, file=sys.stderr)
         return error.exit_status

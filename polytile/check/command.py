@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -33,11 +33,12 @@ def main(words: Sequence[str]) -> int:
     content = _read(found.certificate)
     wrong = 0
     if found.source is not None:
-        wrong += _say(found.certificate, list(differences(content, found.source, found.include_dirs)))
+        different = differences(content, found.source, found.include_dirs)
+        wrong += _say(found.certificate, _lines(found.certificate, different))
     for scop in content["scops"]:
         if not isinstance(scop, dict):
             raise UserError(f"{found.certificate} is not a certificate", hint=HINT)
-        wrong += _say(f"{found.certificate}: {scop.get('name')}", _problems(found.certificate, scop))
+        wrong += _say(f"{found.certificate}: {scop.get('name')}", _lines(found.certificate, problems(scop)))
         for statement, array in scop.get("relaxed", {}).items():
             print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
     for name in content.get("on_host", ()):
@@ -55,9 +56,10 @@ def _say(what: str, lines: list[str]) -> int:
     return len(lines)
 
 
-def _problems(file: str, scop: Any) -> list[str]:
+def _lines(file: str, found: Iterator[str]) -> list[str]:
+    """What is wrong; raises UserError where the certificate is not made as certificates are."""
     try:
-        return list(problems(scop))
+        return list(found)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise UserError(f"{file} is not a certificate: {type(error).__name__}: {error}", hint=HINT) from error
     except isl.Error as error:

@@ -20,6 +20,8 @@ def differences(content: Check, path: str, include_dirs: Sequence[str]) -> Itera
     if not program.scops:
         program = read_program(path, include_dirs=include_dirs, defines=content["defines"], autodetect=True)
     found = {scop.name: scop for scop in program.scops}
+    for name in sorted(found.keys() - {claimed["name"] for claimed in content["scops"]} - set(content["on_host"])):
+        yield f"{name} of {path} is not in the certificate"
     for claimed in content["scops"]:
         scop = found.get(claimed["name"])
         if scop is None:

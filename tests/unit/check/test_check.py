@@ -205,6 +205,29 @@ def test_a_relation_that_isl_cannot_read(written: Path, capsys: pytest.CaptureFi
     assert "isl cannot read" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("scops", "message"),
+    [
+        ([], "kernel_lu_scop0 of"),
+        ([{}], "is not a certificate"),
+        ([{"name": "kernel_lu_scop0"}], "is not a certificate"),
+    ],
+)
+def test_a_certificate_that_leaves_out_what_the_source_has(
+    tmp_path: Path, scops: list[Scop], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "less.json"
+    content = {"format": "polytile certificate", "version": 1, "defines": [], "on_host": [], "scops": scops}
+    file.write_text(json.dumps(content))
+    assert main(["check", str(file), "--source", str(POLYBENCH / "lu.c")]) == 1
+    found = capsys.readouterr()
+    assert message in found.out + found.err
+    del content["defines"]
+    file.write_text(json.dumps(content))
+    assert main(["check", str(file), "--source", str(POLYBENCH / "lu.c")]) == 1
+    assert "is not a certificate: KeyError: 'defines'" in capsys.readouterr().err
+
+
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "none.json")]) == 1
     assert "cannot read" in capsys.readouterr().err
