@@ -11,6 +11,7 @@ from polytile.diagnostics import UsageError
 from polytile.gpu import Gpu
 from polytile.ir.device import (
     BARRIER_TYPE,
+    WARP,
     Arrive,
     AsyncCopy,
     Await,
@@ -23,8 +24,19 @@ from polytile.ir.device import (
 from polytile.ir.expr import Node
 from polytile.ir.kernel import Barrier, Kernel
 
-REDUCTION_NAMES = {"+": "sum", "*": "product", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", *REDUCTION_NAMES.values())
+REDUCTION_NAMES = {
+    "+": "sum",
+    "*": "product",
+    "min": "min",
+    "max": "max",
+    "fmin": "fmin",
+    "fmax": "fmax",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+_REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment") for name in REDUCTION_NAMES.values())
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -51,11 +63,16 @@ def _feature(node: Node) -> str | None:
             return "barriers"
         case MultiplyAccumulate(shape=shape):
             return shape
-        case WarpReduce(op=op):
-            return REDUCTION_NAMES[op]
+        case WarpReduce(op=op, width=width):
+            return reduction_name(op, width)
         case Barrier(scope="grid"):
             return "grid"
     return None
+
+
+def reduction_name(op: str, width: int) -> str:
+    """The function that combines `width` lanes, behind `polytile_`: `warp_sum`."""
+    return f"{'warp' if width == WARP else 'segment'}_{REDUCTION_NAMES[op]}"
 
 
 def functions(kernels: Iterable[Kernel]) -> list[str]:

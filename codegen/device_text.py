@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from polytile.codegen.device_functions import REDUCTION_NAMES
+from polytile.codegen.device_functions import reduction_name
 from polytile.codegen.dialects import Dialect
 from polytile.codegen.expressions import Printer, type_name
 from polytile.codegen.layout import WIDTH, broken, wrapped
@@ -15,6 +15,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.c_text import one_line
 from polytile.ir.device import (
+    WARP,
     Advance,
     Arrive,
     AsyncCopy,
@@ -73,8 +74,9 @@ class DeviceText:
         match expr:
             case Shuffle(kind=kind, value=value, by=by, width=width):
                 return self.dialect.shuffled(kind, printer(value), printer(by), width)
-            case WarpReduce(op=op, value=value):
-                return f"polytile_warp_{REDUCTION_NAMES[op]}({printer(value)})"
+            case WarpReduce(op=op, value=value, width=width):
+                lanes = "" if width == WARP else f"<{width}>"
+                return f"polytile_{reduction_name(op, width)}{lanes}({printer(value)})"
         raise InternalError(f"no text for the expression {expr!r}")
 
     def statement(self, stmt: Stmt, printer: Printer) -> list[str]:

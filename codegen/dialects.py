@@ -23,7 +23,7 @@ class Dialect:
     name: str
     header: str  # that kernels alone include, or ""
     grid_header: str  # that kernels with barriers of the grid include
-    shuffle: str  # before the kind of a shuffle, after it, and before the arguments
+    shuffle: str  # before the arguments, with places for the kind of a shuffle and for the mask of its lanes
     align: str  # an attribute, for an alignment in bytes
     barriers: Mapping[str, str]
     loads: Mapping[str, str] = field(default_factory=dict)
@@ -31,9 +31,9 @@ class Dialect:
     asynchronous: bool = True  # whether copies to shared memory can be; else they are plain copies
     missing: Mapping[str, str] = field(default_factory=dict)
 
-    def shuffled(self, kind: str, value: str, by: str, width: int) -> str:
-        """`__shfl_up_sync(0xffffffffu, x, 1, 32)`."""
-        return f"{self.shuffle.format(_SHUFFLES[kind])}{value}, {by}, {width})"
+    def shuffled(self, kind: str, value: str, by: str, width: int | str, mask: str = "0xffffffffu") -> str:
+        """`__shfl_up_sync(0xffffffffu, x, 1, 32)`, among the lanes of the mask."""
+        return f"{self.shuffle.format(_SHUFFLES[kind], mask)}{value}, {by}, {width})"
 
     def require(self, kernel: Kernel, *features: str) -> None:
         """Raise UsageError where the dialect lacks one of `features`."""
@@ -63,7 +63,7 @@ CUDA = Dialect(
     name="CUDA",
     header="",
     grid_header="cooperative_groups.h",
-    shuffle="__shfl{}_sync(0xffffffffu, ",
+    shuffle="__shfl{0}_sync({1}, ",
     align="__align__({})",
     barriers={
         "block": "__syncthreads();",
@@ -79,7 +79,7 @@ HIP = Dialect(
     name="HIP",
     header="hip/hip_runtime.h",
     grid_header="hip/hip_cooperative_groups.h",
-    shuffle="__shfl{}(",
+    shuffle="__shfl{0}(",
     align="__attribute__((aligned({})))",
     barriers={
         "block": "__syncthreads();",

@@ -20,7 +20,7 @@ from polytile.ir.expr import DOUBLE, Access, CType, Expr, Literal, Name, Stmt
 BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
 CACHES = ("", "read-only", "streaming", "l2")  # hints: none, ld.global.nc, evict first, cached in L2 alone
 SHUFFLES = ("up", "down", "xor", "from")
-REDUCTIONS = ("+", "*", "min", "max", "&", "|", "^")
+REDUCTIONS = ("+", "*", "min", "max", "fmin", "fmax", "&", "|", "^")
 VECTOR_BYTES = (8, 16)
 COPY_BYTES = (4, 8, 16)
 WARP = 32
@@ -58,13 +58,19 @@ class Shuffle(Expr):
 
 @dataclass(frozen=True, slots=True)
 class WarpReduce(Expr):
-    """The combination of `value` over all lanes of the warp, the same in each, always in the same order."""
+    """The combination of `value` over a segment of `width` lanes, the same in each, always in the same order.
+
+    All lanes of the segment take part; other segments of the warp may be elsewhere. `fmin` and `fmax` are C's
+    functions, which pass over NaNs.
+    """
 
     op: str
     value: Expr
+    width: int = WARP
 
     def __post_init__(self) -> None:
         require(self.op in REDUCTIONS, f"unknown reduction: {self.op}")
+        require(self.width in (2, 4, 8, 16, 32), f"a reduction over segments of {self.width} lanes")
 
     @property
     def type(self) -> CType:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 
 from polytile.diagnostics import Location
-from polytile.ir.device import Shuffle, WarpReduce
+from polytile.ir.device import WARP, Shuffle, WarpReduce
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Node, Stmt, Ternary, Unary
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
@@ -100,8 +100,8 @@ def expression_text(expr: Expr) -> str:
             return _call(function, *arguments)
         case Shuffle(kind=kind, value=value, by=by, width=width):
             return _call(f"shuffle_{kind}", value, by, Literal(str(width)))
-        case WarpReduce(op=op, value=value):
-            return _call(f"warp_reduce {op} ", value)
+        case WarpReduce(op=op, value=value, width=width):
+            return _call(f"warp_reduce {op} ", value, *([] if width == WARP else [Literal(str(width))]))
     return type(expr).__name__
 
 

@@ -157,6 +157,42 @@ template <typename T> __device__ __forceinline__ T polytile_warp_xor(T value)
     return value;
 }
 
+// The same in all of LANES neighbouring lanes; other lanes of the warp may be elsewhere.
+template <int LANES, typename T> __device__ __forceinline__ T polytile_segment_sum(T value)
+{
+    const unsigned lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+    const unsigned segment = ((1u << LANES) - 1) << (lane / LANES * LANES);
+    for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor_sync(segment, value, lanes, LANES);
+        value = value + other;
+    }
+    return value;
+}
+
+// The same in all of LANES neighbouring lanes, lane 0's where NaNs and signed zeros make a difference; other lanes of the warp may be elsewhere.
+template <int LANES, typename T> __device__ __forceinline__ T polytile_segment_fmin(T value)
+{
+    const unsigned lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+    const unsigned segment = ((1u << LANES) - 1) << (lane / LANES * LANES);
+    for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor_sync(segment, value, lanes, LANES);
+        value = fmin(value, other);
+    }
+    return __shfl_sync(segment, value, 0, LANES);
+}
+
+// The same in all of LANES neighbouring lanes, lane 0's where NaNs and signed zeros make a difference; other lanes of the warp may be elsewhere.
+template <int LANES, typename T> __device__ __forceinline__ T polytile_segment_fmax(T value)
+{
+    const unsigned lane = (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
+    const unsigned segment = ((1u << LANES) - 1) << (lane / LANES * LANES);
+    for (int lanes = LANES / 2; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor_sync(segment, value, lanes, LANES);
+        value = fmax(value, other);
+    }
+    return __shfl_sync(segment, value, 0, LANES);
+}
+
 extern "C" __global__ void __launch_bounds__(256, 2) everything(int n, int m, const double *__restrict__ A,
         double *__restrict__ B, const float *__restrict__ F, int *__restrict__ C, long long *__restrict__ L)
 {
@@ -216,6 +252,9 @@ extern "C" __global__ void __launch_bounds__(256, 2) everything(int n, int m, co
         count += polytile_warp_and(count);
         count += polytile_warp_or(count);
         count += polytile_warp_xor(count);
+        sum += polytile_segment_sum<8>(sum);
+        sum += polytile_segment_fmin<8>(sum);
+        sum += polytile_segment_fmax<8>(sum);
         __syncwarp();  // the lanes' rows
         // split barrier
         polytile_arrive(&bar[0]);  // the rows are used

@@ -13,7 +13,7 @@ from polytile.codegen.header import print_header
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
 from polytile.ir.device import Advance, Atomic, Load, Pointer, PrivateArray, Shuffle, Store, WarpReduce
-from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, Literal, Name, Stmt
+from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, If, Literal, Name, Stmt
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -73,6 +73,14 @@ def reductions(ops: tuple[str, ...], name: str) -> HostProgram:
     return program(name, *stores)
 
 
+def segments() -> HostProgram:
+    """C[t], C[t + 64], ... are sums, the least and the largest over segments of 4 lanes of t; not in lanes 8..11."""
+    reduced = [WarpReduce(op, T, 4) for op in ("+", "min", "fmax")]
+    stores = [Store(ref("C", add(T, k * LANES), ctype=INT), (v,)) for k, v in enumerate(reduced)]
+    elsewhere = Binary("||", compare("<", T, lift(8)), compare("<=", lift(12), T), INT)
+    return program("segments", If(elsewhere, tuple(stores)))
+
+
 def atomics() -> HostProgram:
     """B[0] = the sum, C[0] = the largest of all threads, C[64 + t] = how many threads came before."""
     old = Name("old")
@@ -100,6 +108,7 @@ PROGRAMS = (
     lanes(),
     reductions(OPS[:4], "some"),
     reductions(OPS[4:], "others"),
+    segments(),
     atomics(),
     shared(),
 )
@@ -166,6 +175,13 @@ def test_reductions(built: tuple[EmulatorLibrary, Reader], name: str) -> None:
     warps = (np.arange(LANES, dtype=np.int32) % 3 + 1).reshape(2, 32)
     expected = [np.repeat(f.reduce(warps, axis=1, dtype=np.int32), 32) for f in chosen]
     assert np.array_equal(Run(built, name).c[: len(chosen) * LANES], np.concatenate(expected))
+
+
+def test_segments_that_are_not_all_there(built: tuple[EmulatorLibrary, Reader]) -> None:
+    t = np.arange(LANES)
+    first = t // 4 * 4
+    expected = np.concatenate([np.where(t // 4 == 2, -1, values) for values in (4 * first + 6, first, first + 3)])
+    assert np.array_equal(Run(built, "segments").c[: 3 * LANES], expected)
 
 
 def test_atomics(built: tuple[EmulatorLibrary, Reader]) -> None:
