@@ -1,0 +1,69 @@
+"""The order of loops by memory cost: which loop's tile should grow first.
+
+The memory cost of one iteration is DL(t1..td) / (t1 * ... * td). Its partial derivative by a tile size says what is
+gained when that loop runs further before the others advance: the loop with the most negative derivative goes innermost,
+which on a GPU is threadIdx.x. (Shirako, Hayashi and Sarkar, CC 2017, section 5.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytile.ir.scop import Scop
+from polytile.scheduling.cost.dual import Dual, product, variables
+from polytile.scheduling.cost.groups import Loops
+from polytile.scheduling.cost.lines import LINE, DistinctLines, distinct_lines
+from polytile.scheduling.cost.references import references
+from polytile.scheduling.cost.requests import WARP, Lane, predict
+
+TILE = 32  # where derivatives are taken when nobody says: a warp in each loop
+REUSE = 0.25  # what a request counts for each loop over which another one finds the same lines in a cache
+
+
+def memory_cost(lines: DistinctLines, tiles: Sequence[int]) -> Dual:
+    """Lines per iteration at tile sizes, the mean over all alignments, with its partial derivatives by each size. They
+    are analytic: the mean has no steps to smooth away."""
+    sizes = variables(tiles)
+    return lines.mean(sizes) / product(sizes, lines.loops)
+
+
+def priority(
+    scop: Scop,
+    statements: str | Sequence[str],
+    loops: Loops | None = None,
+    tiles: Sequence[int] | None = None,
+    line: int = LINE,
+) -> tuple[int, ...]:
+    """The numbers of the loops, outermost first; the most negative derivative last. Equal loops keep their order."""
+    slopes = derivatives(scop, statements, loops, tiles, line)
+    return tuple(sorted(range(len(slopes)), key=lambda i: (-round(slopes[i], 12), i)))
+
+
+def derivatives(
+    scop: Scop,
+    statements: str | Sequence[str],
+    loops: Loops | None = None,
+    tiles: Sequence[int] | None = None,
+    line: int = LINE,
+) -> tuple[float, ...]:
+    """The partial derivatives of the memory cost per iteration, in lines, by the tile size of each loop."""
+    names = (statements,) if isinstance(statements, str) else tuple(statements)
+    lines = distinct_lines(scop, names, loops, line)
+    return memory_cost(lines, tiles or (TILE,) * lines.loops).slopes
+
+
+def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP) -> float:
+    """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along threadIdx.x over
+    `width` threads. An access that depends on fewer iterators than another is served from caches more often, and
+    counts less."""
+    found = scop.statement(statement)
+    rank = len(found.iterators)
+    depends = [sum(reference.involves(rank)) for reference in references(scop, found)]
+    most = max(depends, default=0)
+    requests = predict(scop, statement, (Lane(iterator, width, sign),))
+    return sum(r.sectors * REUSE ** (most - d) for r, d in zip(requests, depends, strict=True))
+
+
+def is_coalesced(scop: Scop, statement: str, iterator: int, sign: int = 1) -> bool:
+    """Whether a warp along `iterator` has only ideal requests: rows of neighbours, or one element for all lanes."""
+    return all(request.ideal for request in predict(scop, statement, (Lane(iterator, WARP, sign),)))

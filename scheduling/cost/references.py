@@ -1,0 +1,151 @@
+"""The accesses of a statement as affine forms: what the subscripts are, as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import islpy as isl
+
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
+
+Number = int | Fraction  # whole numbers are int, which is faster
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """`factor * floor(inside)`, a term of a form."""
+
+    factor: Number
+    inside: Form
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """`constant + sum(coefficient * iterator) + sum(coefficient * parameter) + floors`."""
+
+    coefficients: tuple[Number, ...]
+    constant: Number = 0
+    parameters: tuple[tuple[str, Number], ...] = ()
+    floors: tuple[Floor, ...] = ()
+
+    def value(self, point: Sequence[int], parameters: Mapping[str, int]) -> Number:
+        """The value at a point of the iterators; parameters without a value count as 0."""
+        total = self.constant
+        for c, x in zip(self.coefficients, point, strict=True):
+            if c and x:
+                total += c * x
+        for name, c in self.parameters:
+            total += c * parameters.get(name, 0)
+        for term in self.floors:
+            total += term.factor * (term.inside.value(point, parameters) // 1)
+        return total
+
+    @property
+    def slopes(self) -> tuple[Number, ...]:
+        """How fast the value grows with each iterator, on average; where a remainder does not grow (j mod 8), the
+        slope within one period, so that what is derived from it is a bound."""
+        slopes = list(self.coefficients)
+        for term in self.floors:
+            for i, inside in enumerate(term.inside.slopes):
+                slopes[i] += term.factor * inside
+        involved = self.involves()
+        pairs = enumerate(zip(slopes, self.coefficients, strict=True))
+        return tuple(slope or direct or int(involved[i]) for i, (slope, direct) in pairs)
+
+    def involves(self) -> tuple[bool, ...]:
+        """Which iterators the value depends on."""
+        found = [c != 0 for c in self.coefficients]
+        for term in self.floors:
+            found = [a or b for a, b in zip(found, term.inside.involves(), strict=True)]
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An access and its subscripts, outermost first; None where a subscript is no function of the iterators (it
+    depends on data, or differs from one part of the domain to another). `field` is the field of a struct's element."""
+
+    access: AccessRelation
+    array: Array
+    subscripts: tuple[Form | None, ...]
+    field: int | None = None
+
+    @property
+    def exact(self) -> bool:
+        return all(form is not None for form in self.subscripts)
+
+    def involves(self, iterators: int) -> tuple[bool, ...]:
+        """Which of the statement's iterators the address depends on; all, where that is unknown."""
+        found = [False] * iterators
+        for form in self.subscripts:
+            here = (True,) * iterators if form is None else form.involves()
+            found = [a or b for a, b in zip(found, here, strict=True)]
+        return tuple(found)
+
+
+@dataclass(slots=True)
+class _Known:
+    """References by the identity of their statement, which is kept alive so that no other takes its place: statements
+    that compare equal may differ in their relations."""
+
+    found: dict[int, tuple[Statement, Scop, tuple[Reference, ...]]] = field(default_factory=dict)
+
+
+_KNOWN = _Known()
+_MOST_KNOWN = 1024  # statements
+
+
+def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
+    """What a statement reads and writes in memory. Scalars that travel by value need none."""
+    known = _KNOWN.found.get(id(statement))
+    if known is not None and known[1] is scop:
+        return known[2]
+    if len(_KNOWN.found) >= _MOST_KNOWN:
+        _KNOWN.found.clear()
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    found = [_reference(scop.array(access.array), access) for access in statement.relations(*kinds)]
+    result = tuple(reference for reference in found if not scop.by_value(reference.array))
+    _KNOWN.found[id(statement)] = (statement, scop, result)
+    return result
+
+
+def _reference(array: Array, access: AccessRelation) -> Reference:
+    forms = [_subscript(access.relation, i) for i in range(array.access_rank)]
+    if not array.fields:
+        return Reference(access, array, tuple(forms))
+    number = forms.pop()
+    return Reference(access, array, tuple(forms), None if number is None else int(number.constant))
+
+
+def _subscript(relation: isl.Map, position: int) -> Form | None:
+    out = isl.dim_type.out
+    rest = relation.dim(out) - position - 1
+    alone = relation.project_out(out, position + 1, rest).project_out(out, 0, position)
+    if not alone.is_single_valued():
+        return None
+    pieces: list[isl.Aff] = []
+    alone.as_pw_multi_aff().foreach_piece(lambda _domain, value: pieces.append(value.get_at(0)))
+    forms = {_form(piece) for piece in pieces}
+    return forms.pop() if len(forms) == 1 else None
+
+
+def _form(aff: isl.Aff) -> Form:
+    kinds = isl.dim_type
+    iterators = tuple(_number(aff.get_coefficient_val(kinds.in_, i)) for i in range(aff.dim(kinds.in_)))
+    parameters = (
+        (str(aff.get_dim_name(kinds.param, i)), _number(aff.get_coefficient_val(kinds.param, i)))
+        for i in range(aff.dim(kinds.param))
+    )
+    floors = []
+    for i in range(aff.dim(kinds.div)):
+        factor = _number(aff.get_coefficient_val(kinds.div, i))
+        if factor:
+            floors.append(Floor(factor, _form(aff.get_div(i))))
+    constant = _number(aff.get_constant_val())
+    return Form(iterators, constant, tuple((n, c) for n, c in parameters if c), tuple(floors))
+
+
+def _number(value: isl.Val) -> Number:
+    return int(value.to_python()) if value.is_int() else Fraction(str(value))
