@@ -9,7 +9,7 @@ from polytile.ir.checks.accesses import check_alignment, check_registers, check_
 from polytile.ir.checks.names import check_names
 from polytile.ir.checks.order import check_copies, check_split_barriers
 from polytile.ir.checks.refuse import ensure
-from polytile.ir.checks.uniform import check_uniform
+from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size
 
@@ -30,6 +30,7 @@ def check_kernel(kernel: Kernel, *, machine: Gpu = _WIDEST, registers_only: bool
     check_copies(kernel)
     check_split_barriers(kernel)
     check_uniform(kernel)
+    check_segments(kernel)
     if registers_only:
         check_registers(kernel)
 

@@ -1,16 +1,20 @@
-"""All threads of a block reach its barriers: none stands below a condition that may differ between them."""
+"""All threads of a block reach its barriers, and all lanes of a segment what they combine: neither stands below a
+condition that may differ between them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import prod
 
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.device import Atomic, Leave, Load, Shuffle, WarpReduce
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
+
+AXES = "xyz"  # of threadIdx
 
 
 def check_uniform(kernel: Kernel) -> None:
@@ -20,6 +24,58 @@ def check_uniform(kernel: Kernel) -> None:
     """
     if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
         _check(kernel, kernel.body, differing_names(kernel), False)
+
+
+def check_segments(kernel: Kernel) -> None:
+    """Raise InternalError where a reduction over lanes may miss some of its segment."""
+    for width in sorted({n.width for n in kernel.nodes if isinstance(n, WarpReduce)}):
+        x, y, _ = kernel.block
+        ensure(not x % width or not width % x, kernel, None, f"segments of {width} lanes in rows of {x} threads")
+        axes = "x" if width <= x else "xy" if width <= x * y else AXES
+        own = {c.name for c in kernel.coordinates if c.source == "threadIdx.x"} if x >= width else set()
+        _check_segments(kernel, kernel.body, _Lanes(width, axes, differing_names(kernel, axes), frozenset(own)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """Segments of `width` lanes: along which axes, and which names differ inside; `own` are names of threadIdx.x."""
+
+    width: int
+    axes: str
+    differing: frozenset[str]
+    own: frozenset[str]
+
+    def stay_together(self, kernel: Kernel, condition: Expr) -> bool:
+        """Whether a condition holds in all lanes of a segment or in none."""
+        match condition:
+            case Binary(op="&&" | "||", left=left, right=right):
+                return self.stay_together(kernel, left) and self.stay_together(kernel, right)
+            case Binary(op=op, left=Name(name=name), right=Literal() as bound) if name in self.own:
+                return self._between_segments(op, bound)
+            case Binary(op=op, left=Literal() as bound, right=Name(name=name)) if name in self.own:
+                return self._between_segments({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op), bound)
+        return not differs(kernel, condition, self.differing, self.axes)
+
+    def _between_segments(self, op: str, bound: Literal) -> bool:
+        """Whether `lane op bound` is the same for all lanes of a segment."""
+        first = int(bound.text) + (op in ("<=", ">")) if bound.text.isdigit() and op in ("<", "<=", ">", ">=") else 1
+        return first % self.width == 0
+
+
+def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes) -> None:
+    for stmt in body:
+        apart = False
+        inside: tuple[Stmt, ...] = ()
+        match stmt:
+            case If(condition=condition, then=then, otherwise=otherwise):
+                apart, inside = not lanes.stay_together(kernel, condition), (*then, *otherwise)
+            case For(body=loop):
+                apart, inside = _splits(kernel, stmt, lanes.differing, lanes.axes), loop
+            case Scope(body=scope):
+                inside = scope
+        if apart and any(isinstance(n, WarpReduce) and n.width == lanes.width for s in inside for n in walk(s)):
+            ensure(False, kernel, stmt, "a reduction of lanes below a condition that may differ between them")
+        _check_segments(kernel, inside, lanes)
 
 
 def _meets(node: object) -> bool:
@@ -41,21 +97,21 @@ def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apar
                 ensure(not apart or not _meets(stmt), kernel, stmt, message)
 
 
-def _splits(kernel: Kernel, stmt: If | For, differing: frozenset[str]) -> bool:
+def _splits(kernel: Kernel, stmt: If | For, differing: frozenset[str], axes: str = AXES) -> bool:
     """Whether threads of a block may go different ways at a statement."""
     match stmt:
         case If(condition=condition):
-            return differs(kernel, condition, differing)
+            return differs(kernel, condition, differing, axes)
         case For(lower=lower, condition=condition, step=step):
             steps = [step] if isinstance(step, Name) else []
-            return any(differs(kernel, e, differing) for e in (lower, condition, *steps))
+            return any(differs(kernel, e, differing, axes) for e in (lower, condition, *steps))
 
 
-def differs(kernel: Kernel, value: Expr, differing: frozenset[str]) -> bool:
-    """Whether a value may differ between the threads of a block, given the names that may."""
+def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = AXES) -> bool:
+    """Whether a value may differ between threads of a block that differ along `axes`, given the names that may."""
     for node in walk(value):
         match node:
-            case Name(name=name) if name in differing or "threadIdx" in name:
+            case Name(name=name) if name in differing or _indexes(name, axes):
                 return True
             case Access(array=array) if kernel.home(array).space is not Space.VALUE:
                 return True
@@ -64,37 +120,41 @@ def differs(kernel: Kernel, value: Expr, differing: frozenset[str]) -> bool:
     return False
 
 
-def differing_names(kernel: Kernel) -> frozenset[str]:
-    """The names that may have different values in the threads of a block."""
+def _indexes(text: str, axes: str) -> bool:
+    return any(f"threadIdx.{axis}" in text for axis in axes)
+
+
+def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
+    """The names that may have different values in threads of a block that differ along `axes`."""
     found: set[str] = set()
     for c in kernel.coordinates:
-        if "threadIdx" in c.source or found & set(re.findall(r"\w+", c.source)):
+        if _indexes(c.source, axes) or found & set(re.findall(r"\w+", c.source)):
             found.add(c.name)
     before = -1
     while len(found) > before:
         before = len(found)
-        _collect(kernel, kernel.body, found, False)
+        _collect(kernel, kernel.body, found, False, axes)
     return frozenset(found)
 
 
-def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool) -> None:
+def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool, axes: str) -> None:
     for stmt in body:
         now = frozenset(found)
         match stmt:
-            case Declare(name=name, value=Expr() as value) if differs(kernel, value, now):
+            case Declare(name=name, value=Expr() as value) if differs(kernel, value, now, axes):
                 found.add(name)
-            case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now):
+            case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now, axes):
                 found.add(name)
             case Atomic(old=Name(name=name)):
                 found.add(name)
             case Load(targets=targets):
                 found.update(t.name for t in targets if isinstance(t, Name))
             case If(then=then, otherwise=otherwise):
-                _collect(kernel, (*then, *otherwise), found, apart or _splits(kernel, stmt, now))
+                _collect(kernel, (*then, *otherwise), found, apart or _splits(kernel, stmt, now, axes), axes)
             case For(iterator=iterator, body=inner):
-                inside = _splits(kernel, stmt, now)
+                inside = _splits(kernel, stmt, now, axes)
                 if inside:
                     found.add(iterator)
-                _collect(kernel, inner, found, apart or inside)
+                _collect(kernel, inner, found, apart or inside, axes)
             case Scope(body=inner):
-                _collect(kernel, inner, found, apart)
+                _collect(kernel, inner, found, apart, axes)

@@ -27,6 +27,7 @@ from polytile.ir.device import (
     Shuffle,
     Store,
     WaitCopies,
+    WarpReduce,
 )
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite
 from polytile.ir.kernel import Barrier, Coordinate, Kernel
@@ -275,6 +276,49 @@ def test_coordinates_of_threads_through_others() -> None:
     built = kernel(If(compare("<", Name("k"), 3), (SYNC,)))
     with pytest.raises(InternalError, match="below a condition"):
         check_kernel(replace(built, coordinates=(*built.coordinates, Coordinate("k", "b * 4 + t / 32"))))
+
+
+# Lanes that combine their values together ----------------------------------------------------------
+TOGETHER = Assign(SUM, "", WarpReduce("+", SUM, 8))
+START = Declare("sum", DOUBLE, ZERO)
+Y = Name("threadIdx.y")
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        If(FIRST, (TOGETHER,)),
+        If(compare("<", T, 12), (TOGETHER,)),
+        If(compare("<=", T, 8), (), (Scope((TOGETHER,)),)),
+        If(compare("<", 8, T), (loop(TOGETHER),)),
+        If(binary("&&", compare("<", Y, 3), compare("<", ref("B", 0), ZERO)), (TOGETHER,)),
+        For("i", T, compare("<", ROUND, N), 1, (TOGETHER,)),
+        For("i", lift(0), compare("<", ROUND, add(N, T)), 1, (If(compare("<", ROUND, N), (TOGETHER,)),)),
+    ],
+)
+def test_reductions_that_lanes_of_a_segment_miss(guarded: Stmt) -> None:
+    message = "a reduction of lanes below a condition that may differ between them"
+    refused(message, START, guarded, block=(32, 8, 1))
+
+
+@pytest.mark.parametrize(
+    "guarded",
+    [
+        If(compare("<", T, 16), (TOGETHER,)),
+        If(compare("<=", T, 7), (TOGETHER,), (TOGETHER,)),
+        If(compare("<=", 24, T), (TOGETHER,)),
+        If(binary("&&", compare("<", Y, 3), compare("<", N, 9)), (loop(TOGETHER),)),
+        For("i", Y, compare("<", ROUND, N), 1, (TOGETHER,)),
+    ],
+)
+def test_reductions_of_whole_segments(guarded: Stmt) -> None:
+    check_kernel(kernel(START, guarded, block=(32, 8, 1)))
+
+
+def test_segments_across_rows() -> None:
+    rows = If(compare("<", Y, 3), (TOGETHER,))
+    refused("a reduction of lanes below a condition", START, rows, block=(4, 8, 1))
+    refused("segments of 8 lanes in rows of 12 threads", START, TOGETHER, block=(12, 8, 1))
 
 
 # Launches ------------------------------------------------------------------------------------------
