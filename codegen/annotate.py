@@ -70,14 +70,19 @@ class Annotation:
         for node in nodes(tree):
             if mark_name(node) == KERNEL:
                 self.kernels.append(self._kernel(node, len(self.kernels)))
-        return self._host(tree.get_root(), iter(self.kernels))
+        host = self._host(tree.get_root(), iter(self.kernels))
+        return isl.Schedule.empty(tree.get_domain().get_space()) if host is None else host
 
-    def _host(self, node: isl.ScheduleNode, kernels: Iterator[KernelShape]) -> isl.Schedule:
-        """The part of the tree above the kernels, in the same order."""
+    def _host(self, node: isl.ScheduleNode, kernels: Iterator[KernelShape]) -> isl.Schedule | None:
+        """The part of the tree above the kernels, in the same order; None where there is no kernel, below a filter that
+        leaves nothing."""
         if mark_name(node) == KERNEL:
             launches = _prefix_range(node).set_tuple_id(isl.Id(next(kernels).launch))
             return isl.Schedule.from_domain(isl.UnionSet.from_set(launches))
-        parts = [self._host(node.child(i), kernels) for i in range(node.n_children())]
+        found = [self._host(node.child(i), kernels) for i in range(node.n_children())]
+        parts = [part for part in found if part is not None]
+        if not parts:
+            return None
         tree = reduce(lambda before, after: before.sequence(after), parts)
         if node.get_type() == isl.schedule_node_type.band and node.band_n_member() > 0:
             partial = _dimensions(tree.get_domain(), int(node.get_schedule_depth()), int(node.band_n_member()))
