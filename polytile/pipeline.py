@@ -284,5 +284,5 @@ def sequential_text(scop: Scop) -> str:
     body = lower_sequential(scop)
     by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a))
     return print_sequential(
-        f"{scop.name}_reference", scop.parameters, scop.external_arrays, by_value, body, scop.definitions
+        f"{scop.name}_reference", scop.parameters, scop.arrays, by_value, body, scop.definitions
     )

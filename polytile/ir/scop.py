@@ -53,6 +53,56 @@ class Reduction:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """Iterations of a statement's `iterator` (by position) apart: into lanes i mod size, else chunks floor(i / size)."""
+
+    iterator: int
+    size: int
+    lanes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """What a statement does that combines the lanes of partial results into one value.
+
+    before: { double v = 0; for (l < 32) v = v + part[i][l]; x[i] += v; }       one instance reads all lanes
+    after:  op "+", array "part", subscripts (i), sizes (32), value "v", type double
+
+    `subscripts` are the leading ones of `array`; one for each lane loop, below its size, follows. The body is one
+    Scope: the declaration of `value`, the loops of the fold, then statements that use `value`.
+    """
+
+    op: str
+    array: str
+    subscripts: tuple[Expr, ...]
+    sizes: tuple[int, ...]
+    value: str
+    type: CType
+
+
+@dataclass(frozen=True, slots=True)
+class Privatised:
+    """A reduction into `array` that was split into partial results (see scheduling/privatise.py), by names.
+
+    `statement` is what it was called before, `group` are those of its iterators that its results are told apart by.
+    The others are statements of the Scop: `initial` and `update` of `partial`, `combine` over lanes (into `middle`
+    where there are chunks too), `finish` over chunks.
+    """
+
+    statement: str
+    initial: str
+    update: str
+    combine: str | None
+    finish: str | None
+    array: str
+    partial: str
+    middle: str | None
+    op: str
+    group: tuple[int, ...]
+    splits: tuple[Split, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """One polyhedral statement: `name[iterators]` over `domain`, doing `body`.
 
@@ -67,7 +117,8 @@ class Statement:
     location: Location = NOWHERE
     reduction: Reduction | None = None
     text: str = ""  # the C source, for comments and messages
-    parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, where they are several
+    parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, if not the one of its name
+    combine: Combination | None = None
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)
@@ -152,6 +203,7 @@ class Scop:
     source: str | None = None
     epilogue: tuple[str, ...] = ()  # statements that run behind all others, each in a tree of its own
     wide: bool = False
+    privatised: tuple[Privatised, ...] = ()
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

@@ -1,0 +1,190 @@
+"""Reductions `x op= e` as statements: how they are spelt, and what is neutral to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from polytile.ir.expr import (
+    DOUBLE,
+    FLOAT,
+    INT,
+    LLONG,
+    LONG,
+    UINT,
+    ULLONG,
+    ULONG,
+    Access,
+    Assign,
+    Binary,
+    Call,
+    CType,
+    Expr,
+    If,
+    Literal,
+    Stmt,
+    Ternary,
+    Unary,
+    walk,
+)
+
+COMPOUND = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
+_CALLS = {"min": "min", "fmin": "min", "fminf": "min", "max": "max", "fmax": "max", "fmaxf": "max"}
+_LESS, _GREATER = ("<", "<="), (">", ">=")
+_SUFFIXES = {UINT: "u", LONG: "l", ULONG: "ul", LLONG: "ll", ULLONG: "ull"}
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """`target op= value`, however it was spelt. `made(x, e)` is the same for another target and value; `inverse` says
+    that it was `target -= value`; `within` is the type that it computes in."""
+
+    target: Access
+    op: str
+    value: Expr
+    within: CType
+    made: Callable[[Access, Expr], Assign] = field(compare=False)
+    inverse: bool = False
+
+
+def accumulation(statement: Stmt) -> Accumulation | None:
+    """The accumulation that a statement is, if it is one.
+
+    `x += e`, `x -= e`, `x = x * e`, `x = e + x`, `x = fmax(x, e)`, `x = x > e ? x : e`, `if (e > x) x = e;`
+    """
+    match statement:
+        case Assign(target=Access() as x, op="", value=value):
+            found = _plain(x, value)
+        case Assign(target=Access() as x, op=op, value=value) if op in COMPOUND:
+            found = _compound(x, op, value, x.type)
+        case If(condition=condition, then=(Assign(target=Access() as x, op="", value=e),), otherwise=()):
+            found = _choice(x, condition, e, x)
+        case _:
+            return None
+    if found is None or any(isinstance(n, Access) and n.array == found.target.array for n in walk(found.value)):
+        return None
+    return found
+
+
+def _compound(x: Access, op: str, e: Expr, within: CType) -> Accumulation:
+    def made(target: Access, value: Expr) -> Assign:
+        return Assign(target, op, value)
+
+    return Accumulation(x, COMPOUND[op], e, within, made, op == "-")
+
+
+def _plain(x: Access, value: Expr) -> Accumulation | None:
+    match value:
+        case Binary(op="-", left=left, right=right) if left == x:
+            return _compound(x, "-", right, value.type)
+        case Binary(op=op, left=left, right=right) if op in COMPOUND and op != "-" and x in (left, right):
+            return _compound(x, op, right if left == x else left, value.type)
+        case Call(function=function, arguments=(a, b)) if function in _CALLS and x in (a, b):
+            return _call(x, value, b if a == x else a)
+        case Ternary(condition=condition, then=a, otherwise=b) if x in (a, b):
+            return _choice(x, condition, a, b)
+    return None
+
+
+def _call(x: Access, call: Call, e: Expr) -> Accumulation:
+    def made(target: Access, value: Expr) -> Assign:
+        return Assign(target, "", Call(call.function, (target, value), call.type))
+
+    return Accumulation(x, _CALLS[call.function], e, call.type, made)
+
+
+def _choice(x: Access, condition: Expr, then: Expr, otherwise: Expr) -> Accumulation | None:
+    """`x = condition ? then : otherwise`, where one of the two is x and the condition compares them."""
+    op = _chosen(condition, then, otherwise)
+    if op is None or x not in (then, otherwise):
+        return None
+    assert isinstance(condition, Binary)
+    comparison, first, taken = condition.op, condition.left == x, then == x
+
+    def made(target: Access, value: Expr) -> Assign:
+        left, right = (target, value) if first else (value, target)
+        chosen, other = (target, value) if taken else (value, target)
+        return Assign(target, "", Ternary(Binary(comparison, left, right), chosen, other, target.type))
+
+    return Accumulation(x, op, otherwise if then == x else then, x.type, made)
+
+
+def _chosen(condition: Expr, then: Expr, otherwise: Expr) -> str | None:
+    """min or max where `condition` compares exactly the two values: `a < b ? a : b` is min."""
+    if not (isinstance(condition, Binary) and condition.op in _LESS + _GREATER):
+        return None
+    if (condition.left, condition.right) == (then, otherwise):
+        return "min" if condition.op in _LESS else "max"
+    if (condition.left, condition.right) == (otherwise, then):
+        return "max" if condition.op in _LESS else "min"
+    return None
+
+
+def identity(op: str, ctype: CType) -> Expr:
+    """The value that `op` leaves others as they are with, in a type that is computed in (int or wider).
+
+    Infinities are spelt as products: they need no header, and compilers fold them without a warning.
+    """
+    if op in ("min", "max"):
+        return _extreme(ctype, largest=op == "min")
+    if op == "&":
+        return Unary("~", _integer("0", ctype), ctype)
+    text = "1" if op == "*" else "0"
+    if ctype.kind == "float":
+        return Literal(f"{text}.0f" if ctype == FLOAT else f"{text}.0", ctype)
+    return _integer(text, ctype)
+
+
+def _extreme(ctype: CType, *, largest: bool) -> Expr:
+    if ctype.kind == "float":
+        big, ten = ("3e38f", "10.0f") if ctype == FLOAT else ("1e308", "10.0")
+        infinity = Binary("*", Literal(big, ctype), Literal(ten, ctype), ctype)
+        return infinity if largest else Unary("-", infinity, ctype)
+    bits = 8 * ctype.size - ctype.signed
+    if largest:
+        return _integer(str(2**bits - 1), ctype)
+    if not ctype.signed:
+        return _integer("0", ctype)
+    most = Unary("-", _integer(str(2**bits - 1), ctype), ctype)
+    return Binary("-", most, _integer("1", ctype), ctype)  # C has no literal for the least number
+
+
+def _integer(digits: str, ctype: CType) -> Literal:
+    kind = ctype if ctype.size >= INT.size else INT
+    return Literal(digits + _SUFFIXES.get(kind, ""), kind)
+
+
+def combined(op: str, left: Expr, right: Expr, ctype: CType) -> Expr:
+    """`left op right`; of minimum and maximum, NaNs on the right are left out."""
+    if op in ("min", "max"):
+        return Ternary(Binary("<" if op == "min" else ">", right, left), right, left, ctype)
+    return Binary(op, left, right, ctype)
+
+
+def partial_type(found: Accumulation) -> CType | None:
+    """The type for partial results of an accumulation; None where they would not add up to the same.
+
+    Sums and products of integers are modulo 2^n in C's unsigned types, and so are defined in whichever order, even
+    where another order would overflow a signed type; conversion back to a signed type of as many or fewer bits is
+    modulo 2^n too, as all compilers have it. Truth values saturate, and integers that are truncated at each step do not
+    add up. Floating-point sums and products are taken to be reorderable. Minimum and maximum need a conversion of the
+    value to the accumulator's type that keeps the order.
+    """
+    target, value = found.target.type, found.value.type
+    if target.kind == "struct" or value.kind == "struct" or found.target.field is not None or target.name == "_Bool":
+        return None
+    if target.kind == "float":
+        exact = found.within.kind == "float" and found.within.size >= target.size
+        return target if target in (FLOAT, DOUBLE) and (exact or found.op not in ("min", "max")) else None
+    if value.kind == "float" or found.within.kind == "float":
+        return None
+    if found.op in ("min", "max"):
+        return target if _holds(target, value) and _holds(found.within, target) else None
+    return {1: UINT, 2: UINT, 4: UINT, 8: ULLONG}[target.size]
+
+
+def _holds(ctype: CType, other: CType) -> bool:
+    """Whether an integer type has all values of another one."""
+    bits = (8 * t.size - t.signed for t in (ctype, other))
+    return next(bits) >= next(bits) and (ctype.signed or not other.signed)
+

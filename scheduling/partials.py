@@ -1,0 +1,170 @@
+"""Partial results of a reduction: where they are, and what the statements do that make and combine them.
+
+A key is a group and its chunks, `[i, c]`. The array of partial results is laid out as [c][i][l]: chunks first, so that
+chunks of one block are apart from those of another, lanes last. An iterator that blocks share out becomes two
+dimensions, of which a block needs the second alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.expr import (
+    INT,
+    LONG,
+    Access,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    Declare,
+    Expr,
+    For,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+)
+from polytile.ir.isl_expr import parameter_expression
+from polytile.ir.isl_util import constant_value
+from polytile.ir.reductions import Accumulation, combined, identity
+from polytile.ir.scop import Combination
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """floor(i / size) and i mod size of iterators that may or may not be negative."""
+
+    natural: bool
+
+    def chunk(self, value: Expr, size: int) -> Expr:
+        divisor = Literal(str(size))
+        return Binary("/", value, divisor) if self.natural else Call("floord", (value, divisor), INT)
+
+    def lane(self, value: Expr, size: int) -> Expr:
+        divisor = Literal(str(size))
+        return Binary("%", value, divisor) if self.natural else Call("pmod", (value, divisor), INT)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One dimension of a layout: element `position` of the key, minus `first`; of its `tile`s where there are any."""
+
+    position: int
+    tile: int | None
+    first: isl.PwAff = field(compare=False)  # over the parameters
+    offset: Expr
+    extent: Expr
+    natural: bool
+
+    def subscripts(self, key: Sequence[Expr]) -> tuple[Expr, ...]:
+        value, quotient = key[self.position], Quotient(self.natural)
+        if self.tile is None:
+            return (_minus(value, self.offset),)
+        return _minus(quotient.chunk(value, self.tile), self.offset), quotient.lane(value, self.tile)
+
+    def columns(self, keys: isl.Set) -> list[isl.Map]:
+        space = isl.LocalSpace.from_space(keys.get_space())
+        value = isl.Aff.var_on_domain(space, isl.dim_type.set, self.position)
+        first = self.first.insert_domain(keys.get_space())
+        if self.tile is None:
+            return [isl.Map.from_pw_aff(isl.PwAff.from_aff(value).sub(first))]
+        within = value.mod_val(isl.Val(self.tile))
+        tiles = isl.PwAff.from_aff(value.scale_down_val(isl.Val(self.tile)).floor())
+        return [isl.Map.from_pw_aff(tiles.sub(first)), isl.Map.from_aff(within)]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a key's element is in an array, before the lanes."""
+
+    dimensions: tuple[Dimension, ...]
+
+    @property
+    def extents(self) -> tuple[Expr, ...]:
+        tiles = ((d.extent,) if d.tile is None else (d.extent, Literal(str(d.tile))) for d in self.dimensions)
+        return tuple(e for extents in tiles for e in extents)
+
+    def subscripts(self, key: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(s for d in self.dimensions for s in d.subscripts(key))
+
+    def relation(self, keys: isl.Set) -> isl.Map:
+        """From keys to the leading subscripts, a tuple without a name."""
+        total = isl.Map.from_domain(keys)
+        for dimension in self.dimensions:
+            for column in dimension.columns(keys):
+                total = total.flat_range_product(column)
+        return total
+
+
+def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, int], context: isl.Set) -> Layout:
+    """A layout of the keys with the given positions in this order; `blocked` are tiles by position."""
+    return Layout(tuple(_dimension(keys.intersect_params(context), k, blocked.get(k), context) for k in order))
+
+
+def _dimension(keys: isl.Set, position: int, tile: int | None, context: isl.Set) -> Dimension:
+    least, most = keys.dim_min(position).coalesce(), keys.dim_max(position).coalesce()
+    natural = bool(keys.is_subset(keys.lower_bound_val(isl.dim_type.set, position, isl.Val(0))))
+    constant = constant_value(least)
+    if constant is None and natural:
+        constant = 0
+    if constant is not None:
+        least = isl.PwAff.val_on_domain(context.params(), isl.Val(constant))
+    if tile is not None:
+        least, most = (v.scale_down_val(isl.Val(tile)).floor() for v in (least, most))
+    extent = most.sub(least).add_constant_val(isl.Val(1)).coalesce()
+    return Dimension(
+        position,
+        tile,
+        least,
+        parameter_expression(least, context, INT),
+        parameter_expression(extent, context, LONG),
+        natural,
+    )
+
+
+def _minus(value: Expr, offset: Expr) -> Expr:
+    match offset:
+        case Literal(text="0"):
+            return value
+        case _:
+            return Binary("-", value, offset)
+
+
+# Bodies --------------------------------------------------------------------------------------------------------------
+def initial_body(partial: Access, op: str) -> tuple[Stmt, ...]:
+    """`part[i][l] = 0`."""
+    return (Assign(partial, "", identity(op, partial.type)),)
+
+
+def update(found: Accumulation, partial: Access) -> Assign:
+    """The accumulation with another target. Integers are converted first, so that the arithmetic is the target's."""
+    value = found.value
+    if partial.type.kind == "int" and value.type != partial.type:
+        value = Cast(partial.type, value)
+    return found.made(partial, value)
+
+
+def finished(found: Accumulation, value: Expr) -> Assign:
+    """`x += v`: what was subtracted from partial results is in them with its sign."""
+    return Assign(found.target, "+", value) if found.inverse else found.made(found.target, value)
+
+
+def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:
+    """`double v = 0; for (l < 32) v = v + part[i][l];`, with a loop for each name in `lanes`."""
+    value = Name(given.value, given.type)
+    element = Access(given.array, (*given.subscripts, *(Name(lane) for lane in lanes)), given.type)
+    step: Stmt = Assign(value, "", combined(given.op, value, element, given.type))
+    for lane, size in reversed(list(zip(lanes, given.sizes, strict=True))):
+        step = For(lane, Literal("0"), Binary("<", Name(lane), Literal(str(size))), 1, (step,))
+    return Declare(given.value, given.type, identity(given.op, given.type)), step
+
+
+def combine_body(given: Combination, lanes: Sequence[str], finish: Stmt) -> tuple[Stmt, ...]:
+    """The body of a statement that combines lanes and uses the value in `finish`."""
+    return (Scope((*fold(given, lanes), finish)),)
+
+
