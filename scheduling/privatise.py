@@ -36,8 +36,8 @@ from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
 from polytile.scheduling.dependences import Dependences, array_dependences
 from polytile.scheduling.insertion import around_groups
+from polytile.scheduling.last_writers import is_seen, last_writers
 from polytile.scheduling.partials import Layout, Quotient, combine_body, finished, initial_body, layout, update
-from polytile.scheduling.values import last_writers
 
 GROUP = "x"
 ARRAY_OPERATIONS = MAX_OPERATIONS // 40
@@ -87,9 +87,7 @@ def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
     rank = len(statement.iterators)
     same = (all(m.is_subset(m.equate(isl.dim_type.in_, k, isl.dim_type.out, k)) for m in inner) for k in range(rank))
     group = tuple(k for k, agree in enumerate(same) if agree)
-    array = scop.array(name)
-    seen = array.origin is Origin.EXTERNAL and array.live_out
-    last = last_writers(scop, name) if seen else isl.UnionMap.empty(found.flow.get_space())
+    last = last_writers(scop, name) if is_seen(scop, name) else isl.UnionMap.empty(found.flow.get_space())
     by_group = isl.UnionMap.from_map(projection(statement.domain, group, GROUP))
     broken = broken_chain(members, by_group, Values(found.flow, found.uninitialised, last))
     return group if broken is None else None

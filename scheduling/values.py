@@ -7,7 +7,9 @@ by what they compute, whatever made the second:
 - what was read from before the SCoP still is;
 - each element that can be seen afterwards was written last by the same instance.
 
-A statement that only copies counts as a wire: a value that comes through it comes from where it got it.
+A statement that only copies counts as a wire: a value that comes through it comes from where it got it. A result of a
+reduction that was split into partial results counts as one node on both sides; what goes on inside is shown in
+regroup.py.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.isl_util import maps
-from polytile.ir.scop import AccessKind, Origin, Scop
+from polytile.ir.scop import Scop
 from polytile.scheduling.dependences import Dependences
-
-FINAL = "final"  # the space of those who look at an array behind the SCoP
+from polytile.scheduling.last_writers import is_seen, last_writers
+from polytile.scheduling.regroup import Regrouping, regroupings, settled_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +42,25 @@ def changed_values(
     `before` and `after` are their dependences. Reads of arrays whose analysis was not exact are compared by all
     conflicts, which are more.
     """
-    carry = _carrier(source, program)
+    results = regroupings(source, program)
+    source, before = settled_source(source, before, results)
+    carry = _carrier(source, program, results)
     copies = _copies(source, program)
+    ours = _union([r.program for r in results], carry)
     found: list[Change] = []
     for array in source.arrays:
+        theirs = _union([r.source for r in results if r.root == array.name], carry)
         holders = [a.name for a in program.arrays if a.root == array.name]
-        wanted = _between_statements(before.of(array.name).flow, carry, program)
-        given = _union([_direct(after, copies, name) for name in holders], wanted)
+        wanted = _between_statements(_condensed(before.of(array.name).flow, theirs), carry, program)
+        given = _condensed(_union([_direct(after, copies, name) for name in holders], wanted), ours)
         found += _compare(source, array.name, wanted, given, "reads values")
-        unset = before.of(array.name).uninitialised.domain().apply(carry)
-        still = [after.of(name).uninitialised.domain().subtract(copies) for name in holders]
-        found += _compare(source, array.name, _as_map(unset), _as_map(_united(still, unset)), "reads earlier values")
-        if array.origin is Origin.EXTERNAL and array.live_out and source.written(array.name):
-            last = last_writers(source, array.name).apply_domain(carry)
-            seen = _through(after, copies, last_writers(program, array.name))
+        unset = before.of(array.name).uninitialised.domain()
+        still = _united([after.of(name).uninitialised.domain().subtract(copies) for name in holders], unset)
+        unset, still = unset.apply(_renaming(unset, theirs)).apply(carry), still.apply(_renaming(still, ours))
+        found += _compare(source, array.name, _as_map(unset), _as_map(still), "reads earlier values")
+        if is_seen(source, array.name):
+            last = _condensed(last_writers(source, array.name), theirs).apply_domain(carry)
+            seen = _condensed(_through(after, copies, last_writers(program, array.name)), ours)
             found += _compare(source, array.name, last, seen, "leaves values")
     return tuple(found)
 
@@ -65,7 +72,24 @@ def _compare(scop: Scop, array: str, wanted: isl.UnionMap, given: isl.UnionMap, 
     return [Change(array, wanted.subtract(given).union(given.subtract(wanted)), what)]
 
 
-def _carrier(source: Scop, program: Scop) -> isl.UnionMap:
+def _renaming(instances: isl.UnionSet, results: isl.UnionMap) -> isl.UnionMap:
+    """From instances to the results that they make up, and others to themselves."""
+    return results.union(isl.UnionSet.identity(instances.subtract(results.domain())))
+
+
+def _condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
+    """The flow with results in place of the instances that make them up.
+
+    before: S0[i] -> S1[i, 0]; S1[i, j] -> S1[i, j + 1]; S1[i, m - 1] -> S2[i]
+    after:  S0[i] -> x[i]; x[i] -> S2[i]
+    """
+    if results.is_empty():
+        return flow
+    names = _renaming(flow.domain().union(flow.range()), results)
+    return flow.apply_domain(names).apply_range(names).subtract(isl.UnionSet.identity(results.range()))
+
+
+def _carrier(source: Scop, program: Scop, results: tuple[Regrouping, ...]) -> isl.UnionMap:
     """From the source's instances to those of the program that run them, `{ S0[i] -> S2[i]; S2[i] -> S2[i] }`."""
     runs = {part: s.name for s in program.statements for part in s.parts or (s.name,)}
     total = isl.UnionMap.empty(source.context.get_space().params())
@@ -73,12 +97,15 @@ def _carrier(source: Scop, program: Scop) -> isl.UnionMap:
         if statement.name in runs:
             same = isl.Map.identity(statement.domain.get_space().map_from_set()).intersect_domain(statement.domain)
             total = total.union(isl.UnionMap.from_map(same.set_tuple_name(isl.dim_type.out, runs[statement.name])))
+    for result in results:
+        total = total.union(isl.UnionSet.identity(result.source.range()))
     return total
 
 
 def _copies(source: Scop, program: Scop) -> isl.UnionSet:
     """The instances of the program that only copy: statements that the source does not have."""
     known = {s.name for s in source.statements}
+    known |= {name for p in program.privatised for name in (p.initial, p.combine, p.finish) if name is not None}
     total = isl.UnionSet.empty(program.context.get_space().params())
     for statement in program.statements:
         if statement.name not in known and not statement.parts:
@@ -121,22 +148,6 @@ def _through(after: Dependences, copies: isl.UnionSet, flow: isl.UnionMap) -> is
         flow = flow.subtract_domain(copies).union(further)
         if further.is_empty():  # copies of what nothing wrote
             return flow
-
-
-def last_writers(scop: Scop, array: str) -> isl.UnionMap:
-    """Who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count."""
-    only = frozenset((array,))
-    must, may = (scop.accesses(kind, arrays=only) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE))
-    if must.union(may).is_empty():
-        return must
-    elements = isl.Set.from_union_set(must.union(may).range())
-    final = elements.set_tuple_name(FINAL)
-    looks = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
-    looks = looks.set_tuple_name(isl.dim_type.in_, FINAL)
-    users = must.union(may).domain()
-    schedule = scop.schedule.intersect_domain(users).sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
-    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(looks)).set_must_source(must).set_may_source(may)
-    return info.set_schedule(schedule).compute_flow().get_may_dependence()
 
 
 def _union(relations: list[isl.UnionMap], like: isl.UnionMap) -> isl.UnionMap:

@@ -54,7 +54,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Iterations of a statement's `iterator` (by position) apart: into lanes i mod size, else chunks floor(i / size)."""
+    """Iterations of a statement's `iterator` (by position), apart: lanes i mod size, else chunks floor(i / size)."""
 
     iterator: int
     size: int

@@ -1,0 +1,31 @@
+"""Who wrote the values that can be seen behind a SCoP."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.ir.scop import AccessKind, Origin, Scop
+
+FINAL = "final"  # the space of those who look at an array behind the SCoP
+
+
+def is_seen(scop: Scop, array: str) -> bool:
+    """Whether what the SCoP leaves in `array` can be seen behind it."""
+    found = scop.array(array)
+    return found.origin is Origin.EXTERNAL and found.live_out and scop.written(array)
+
+
+def last_writers(scop: Scop, array: str) -> isl.UnionMap:
+    """Who wrote each element last, `{ S1[i] -> final[i] : ... }`; may-writes and what they may leave both count."""
+    only = frozenset((array,))
+    must, may = (scop.accesses(kind, arrays=only) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE))
+    if must.union(may).is_empty():
+        return must
+    elements = isl.Set.from_union_set(must.union(may).range())
+    final = elements.set_tuple_name(FINAL)
+    looks = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
+    looks = looks.set_tuple_name(isl.dim_type.in_, FINAL)
+    users = must.union(may).domain()
+    schedule = scop.schedule.intersect_domain(users).sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
+    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(looks)).set_must_source(must).set_may_source(may)
+    return info.set_schedule(schedule).compute_flow().get_may_dependence()

@@ -1,0 +1,251 @@
+"""The proof that partial results of reductions add up to what the source does.
+
+The instances of a reduction that make one result are one node in the source; in the program, what adds partial results
+up to it is. Three things are shown here:
+
+- in the source, the instances of each result are one uninterrupted chain `x op= e`;
+- in the program, so are those that add to the result, and each instance's partial result goes to exactly one of them,
+  of the same result, through values that start as what is neutral to the operation;
+- each statement does to single values what it should.
+
+That the others see the same of each result on both sides is shown with all other values (values.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Access, Assign, For, Name, Scope
+from polytile.ir.isl_util import OverBudgetError
+from polytile.ir.reductions import accumulation, identity, partial_type
+from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
+from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
+from polytile.scheduling.dependences import Dependences, array_dependences
+from polytile.scheduling.last_writers import is_seen, last_writers
+from polytile.scheduling.partials import fold
+
+WORDS = {"+": "sum", "*": "product", "min": "minimum", "max": "maximum"}
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouping:
+    """One privatised reduction: `part` is the source's statement, `root` the source's array. `source` and `program` map
+    instances to the results that they make up: those of the source, and those that add partial results to the array.
+    """
+
+    made: Privatised
+    part: str
+    root: str
+    source: isl.UnionMap = field(compare=False)
+    program: isl.UnionMap = field(compare=False)
+
+    def __str__(self) -> str:
+        splits = (f"{s.size} lanes" if s.lanes else f"chunks of {s.size}" for s in self.made.splits)
+        what = WORDS.get(self.made.op, self.made.op)
+        return f"the {what} of {self.made.statement} into {self.made.array} is regrouped: {', '.join(splits)}"
+
+
+def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
+    """The reductions that were privatised on the way from `source` to `program`."""
+    return tuple(_regrouping(source, program, made) for made in program.privatised)
+
+
+def _regrouping(source: Scop, program: Scop, made: Privatised) -> Regrouping:
+    root, parts = program.array(made.array).root, program.statement(made.update).parts
+    own = (s for s in source.statements if s.name in parts)
+    writers = [s for s in own if any(a.writes and a.array == root for a in s.accesses)]
+    last = program.statement(made.finish or made.combine or made.update)
+    if len(writers) != 1:
+        raise InternalError(f"{source.name}: no statement of the source is the reduction into {made.array}")
+    ours = projection(writers[0].domain.intersect_params(source.context), made.group, f"{made.update}_result")
+    keys = tuple(range(len(made.group)))
+    theirs = projection(last.domain.intersect_params(source.context), keys, f"{made.update}_result")
+    return Regrouping(made, writers[0].name, root, isl.UnionMap.from_map(ours), isl.UnionMap.from_map(theirs))
+
+
+def settled_source(
+    source: Scop, before: Dependences, results: tuple[Regrouping, ...]
+) -> tuple[Scop, Dependences]:
+    """The source with certain writes in the reductions that were privatised (see chains.settled), and its dependences.
+
+    Raises OverBudgetError where these are not found exactly.
+    """
+    certain = settled(source, frozenset(r.part for r in results))
+    if certain is source:
+        return source, before
+    changed = {r.root for r in results}
+    found = [array_dependences(certain, d.array, MAX_OPERATIONS) if d.array in changed else d for d in before.by_array]
+    if not all(d.exact for d in found if d.array in changed):
+        raise OverBudgetError("the values of a reduction")
+    return certain, replace(before, by_array=tuple(found))
+
+
+def wrong_regroupings(
+    source: Scop, before: Dependences, program: Scop, after: Dependences
+) -> tuple[tuple[Regrouping, str], ...]:
+    """The reductions whose partial results do not add up to what the source does, with the reason. Empty is the proof,
+    together with that of values.changed_values. `before` and `after` are the dependences of the two."""
+    results = regroupings(source, program)
+    source, before = settled_source(source, before, results)
+    found = []
+    for result in results:
+        reasons = [
+            *_wrong_source(source, before, result),
+            *_wrong_parts(program, after, result.made),
+            *_wrong_sums(program, after, result),
+            *_wrong_bodies(source, program, result),
+        ]
+        found += [(result, reason) for reason in reasons]
+    return tuple(found)
+
+
+# The source ----------------------------------------------------------------------------------------------------------
+def _wrong_source(source: Scop, before: Dependences, result: Regrouping) -> Iterator[str]:
+    if not before.of(result.root).exact or own_element(source.statement(result.part), result.root) is None:
+        yield f"{result.part} uses other elements of {result.root}"
+        return
+    broken = broken_chain(result.source.domain(), result.source, _values(source, before, result.root))
+    if broken:
+        yield f"in the source, {broken}"
+
+
+def _values(scop: Scop, dependences: Dependences, array: str) -> Values:
+    found = dependences.of(array)
+    last = last_writers(scop, array) if is_seen(scop, array) else isl.UnionMap.empty(found.flow.get_space())
+    flow, unset, last = (m.intersect_params(scop.context) for m in (found.flow, found.uninitialised, last))
+    return Values(flow, unset, last)
+
+
+# The program ---------------------------------------------------------------------------------------------------------
+def _wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator[str]:
+    """Partial results: each value goes to one reader, of the same result, and what is read was written."""
+    ends = [s for s in (made.combine, made.finish) if s is not None]
+    if not ends or (len(ends) == 2) != (made.middle is not None):
+        yield "nothing adds the partial results up"
+        return
+    steps = [(made.partial, [made.initial, made.update], [made.update, ends[0]], made.update)]
+    if made.middle is not None:
+        steps.append((made.middle, [ends[0]], [ends[1]], ends[0]))
+    for array, writers, readers, source in steps:
+        if not _used_by(program, array, writers, readers) or not after.of(array).exact:
+            yield f"others use {array}"
+            continue
+        wrong = _wrong_steps(program, after, made, array, source)
+        if wrong:
+            yield f"in {array}, {wrong}"
+
+
+def _used_by(program: Scop, array: str, writers: list[str], readers: list[str]) -> bool:
+    """Whether just these write an array, certainly, and these read it."""
+    users = {(s.name, a.kind) for s in program.statements for a in s.accesses if a.array == array}
+    wanted = {(name, AccessKind.WRITE) for name in writers} | {(name, AccessKind.READ) for name in readers}
+    return users == wanted
+
+
+def _results(program: Scop, made: Privatised) -> isl.UnionMap:
+    """From the instances of the program that carry parts of a result to it; initial values carry nothing."""
+    total = isl.UnionMap.empty(program.context.get_space().params())
+    keys = tuple(range(len(made.group)))
+    for name, positions in ((made.update, made.group), (made.combine, keys), (made.finish, keys)):
+        if name is not None:
+            domain = program.statement(name).domain.intersect_params(program.context)
+            total = total.union(isl.UnionMap.from_map(projection(domain, positions, "x")))
+    return total
+
+
+def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str, source: str) -> str | None:
+    found, results = after.of(array), _results(program, made)
+    members, combining = (_instances(program, name) for name in (source, made.combine))
+    single = results.domain().subtract(combining)
+    flow = found.flow.intersect_params(program.context)
+    onward = flow.intersect_domain(members)
+    steps = onward.apply_domain(results).apply_range(results)
+    if not found.uninitialised.intersect_params(program.context).is_empty():
+        return "a value is read that nothing wrote"
+    if not members.is_subset(onward.domain()):
+        return "a value is lost"
+    if not onward.is_single_valued():
+        return "a value is used twice"
+    if not flow.intersect_range(single).reverse().is_single_valued():
+        return "a value comes from several places"
+    if not steps.is_subset(isl.UnionSet.identity(steps.domain())):
+        return "a value goes to another result"
+    return None
+
+
+def _instances(program: Scop, statement: str | None) -> isl.UnionSet:
+    if statement is None:
+        return isl.UnionSet.empty(program.context.get_space().params())
+    return isl.UnionSet.from_set(program.statement(statement).domain.intersect_params(program.context))
+
+
+def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
+    """What adds to each result is one uninterrupted chain, too."""
+    array, last = result.made.array, result.made.finish or result.made.combine
+    assert last is not None
+    if not after.of(array).exact or own_element(program.statement(last), array) is None:
+        yield f"{last} uses other elements of {array}"
+        return
+    broken = broken_chain(result.program.domain(), result.program, _values(program, after, array))
+    if broken:
+        yield f"in what adds the partial results up, {broken}"
+
+
+# Bodies --------------------------------------------------------------------------------------------------------------
+def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[str]:
+    made = result.made
+    theirs, ours = accumulated(source.statement(result.part)), accumulated(program.statement(made.update))
+    element = program.array(made.partial).element
+    if theirs is None or ours is None or {theirs[1].op, ours[1].op} != {made.op}:
+        yield f"{made.update} does not do what {result.part} does"
+        return
+    if theirs[1].inverse != ours[1].inverse or partial_type(theirs[1]) != element:
+        yield f"{made.update} does not do what {result.part} does"
+    match program.statement(made.initial).body:
+        case (Assign(target=Access(array=made.partial), op="", value=value),) if value == identity(made.op, element):
+            pass
+        case _:
+            yield f"{made.initial} does not write what is neutral to {made.op}"
+    if made.combine is not None and not _folds(program.statement(made.combine), made):
+        yield f"{made.combine} does not combine all lanes"
+    if made.finish is not None and not _adds(program.statement(made.finish), made):
+        yield f"{made.finish} does not add up the chunks"
+
+
+def _folds(statement: Statement, made: Privatised) -> bool:
+    """Whether a body is a fold over the lanes of its splits and does with the value what it should."""
+    given = statement.combine
+    sizes = tuple(s.size for s in made.splits if s.lanes)
+    if given is None or (given.op, given.array, given.sizes) != (made.op, made.partial, sizes):
+        return False
+    match statement.body:
+        case (Scope(body=(first, loop, last)),):
+            lanes, inner = [], loop
+            while isinstance(inner, For) and len(inner.body) == 1:
+                lanes.append(inner.iterator)
+                inner = inner.body[0]
+            if len(lanes) != len(sizes) or (first, loop) != fold(given, lanes):
+                return False
+            value = Name(given.value, given.type)
+            if made.middle is not None:
+                return isinstance(last, Assign) and (last.op, last.value) == ("", value) and _into(last, made.middle)
+            found = accumulation(last)
+            same = found is not None and (found.op, found.value) == (made.op, value) and not found.inverse
+            return same and isinstance(last, Assign) and _into(last, made.array)
+    return False
+
+
+def _into(statement: Assign, array: str) -> bool:
+    return isinstance(statement.target, Access) and statement.target.array == array
+
+
+def _adds(statement: Statement, made: Privatised) -> bool:
+    found = accumulation(statement.body[0]) if len(statement.body) == 1 else None
+    if found is None or found.inverse or (found.op, found.target.array) != (made.op, made.array):
+        return False
+    return isinstance(found.value, Access) and found.value.array == (made.middle or made.partial)
