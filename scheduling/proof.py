@@ -16,6 +16,7 @@ from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.dependences import Dependences, analyse, array_dependences
 from polytile.scheduling.legality import Proof, prove
 from polytile.scheduling.realisation import wrong_homes, wrong_transfers
+from polytile.scheduling.regroup import regroupings, wrong_regroupings
 from polytile.scheduling.values import changed_values
 
 ARRAY_SHARE = 40  # of the operations, for the dependences through one array
@@ -57,6 +58,8 @@ def _check_values(claim: Claim, max_operations: int) -> None:
     if claim.scop is claim.source:
         return
     before = _as_exact(claim, analyse(claim.source, max_operations // ARRAY_SHARE), max_operations)
+    for result, why in wrong_regroupings(claim.source, before, claim.scop, claim.dependences):
+        raise InternalError(f"{claim.scop.name}: {result}, and {why}")
     for change in changed_values(claim.source, before, claim.scop, claim.dependences):
         raise _broken(claim, f"it {change.what} of {change.array} that the source does not", change.pairs)
 
@@ -96,6 +99,7 @@ def _facts(claim: Claim) -> Iterator[str]:
     for array in claim.scop.arrays:
         if array.holds:
             yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
+    yield from (str(result) for result in regroupings(claim.source, claim.scop))
     for kernel, homes in sorted(claim.homes.items()):
         for name, home in homes.items():
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"
