@@ -5,8 +5,9 @@ Ferrante, Sarkar and Thrash, On Estimating and Enhancing Cache Effectiveness (LC
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from polytile.ir.scop import Array, Scop
@@ -58,7 +59,8 @@ class Group:
 
     array: Array
     dimensions: tuple[Dimension, ...]
-    references: int
+    members: tuple[Reference, ...]
+    references: int  # different ones
     known: bool = True
 
 
@@ -70,41 +72,55 @@ def own_loops(scop: Scop, statement: str) -> tuple[tuple[Step, ...], ...]:
 
 def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Group, ...]:
     """The reference groups of statements that run under the same loops, in order of their first references."""
-    found: dict[_Key, list[tuple[Number, ...]]] = {}
-    unknown: list[Group] = []
-    arrays: dict[str, Array] = {}
+    entries: list[_Entry] = []
     for name in statements:
-        rows = _rows(loops, name)
+        in_time = partial(_in_time, _rows(loops, name))
         for reference in references(scop, scop.statement(name)):
-            arrays[reference.array.name] = reference.array
-            if not reference.exact:
-                unknown.append(Group(reference.array, (), 1, known=False))
-                continue
-            linear, constants = _parts(reference, rows)
-            found.setdefault((reference.array.name, linear), []).append(constants)
-    return (*(_group(arrays[key[0]], key, constants) for key, constants in found.items()), *unknown)
+            entries.append((reference, *_parts(reference, in_time)))
+    return _grouped(entries)
+
+
+def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> tuple[Group, ...]:
+    """The groups of one statement's references under loops that advance its iterators by these steps."""
+
+    def along(form: Form) -> tuple[tuple[Number, ...], Number]:
+        return tuple(form.along(step) for step in steps), form.constant
+
+    return _grouped([(reference, *_parts(reference, along)) for reference in found])
 
 
 _Linear = tuple[tuple[Number, ...], tuple[tuple[str, Number], ...]]  # by loop; by parameter
 _Key = tuple[str, tuple[_Linear, ...]]
+_Entry = tuple[Reference, tuple[_Linear, ...], tuple[Number, ...]]
 
 
 def _rows(loops: Loops, statement: str) -> list[Row | None]:
     return [next((r for r in loop if r.statement == statement and r.iterator >= 0), None) for loop in loops]
 
 
-def _parts(reference: Reference, rows: Sequence[Row | None]) -> tuple[tuple[_Linear, ...], tuple[Number, ...]]:
+def _parts(
+    reference: Reference, linear_part: Callable[[Form], tuple[tuple[Number, ...], Number]]
+) -> tuple[tuple[_Linear, ...], tuple[Number, ...]]:
     linear: list[_Linear] = []
     constants: list[Number] = []
     for form in reference.subscripts:
         if form is not None:
-            slopes, constant = _in_time(form, rows)
+            slopes, constant = linear_part(form)
             linear.append((slopes, form.parameters))
             constants.append(constant)
     return tuple(linear), tuple(constants)
 
 
-def _in_time(form: Form, rows: Sequence[Row | None]) -> tuple[tuple[Number, ...], Number]:
+def _grouped(entries: Sequence[_Entry]) -> tuple[Group, ...]:
+    found: dict[_Key, list[_Entry]] = {}
+    for entry in entries:
+        if entry[0].exact:
+            found.setdefault((entry[0].array.name, entry[1]), []).append(entry)
+    unknown = (Group(entry[0].array, (), (entry[0],), 1, known=False) for entry in entries if not entry[0].exact)
+    return (*(_group(key, members) for key, members in found.items()), *unknown)
+
+
+def _in_time(rows: Sequence[Row | None], form: Form) -> tuple[tuple[Number, ...], Number]:
     """A subscript as a function of the loops: iterator = sign * (time - shift)."""
     slopes, constant = form.slopes, form.constant
     found: list[Number] = []
@@ -116,8 +132,8 @@ def _in_time(form: Form, rows: Sequence[Row | None]) -> tuple[tuple[Number, ...]
     return tuple(found), constant
 
 
-def _group(array: Array, key: _Key, constants: Sequence[tuple[Number, ...]]) -> Group:
+def _group(key: _Key, entries: Sequence[_Entry]) -> Group:
+    constants = [entry[2] for entry in entries]
     columns = [tuple(sorted(set(column))) for column in zip(*constants, strict=True)]
     dimensions = tuple(Dimension(linear[0], column) for linear, column in zip(key[1], columns, strict=True))
-    return Group(array, dimensions, len(set(constants)))
-
+    return Group(entries[0][0].array, dimensions, tuple(entry[0] for entry in entries), len(set(constants)))

@@ -19,8 +19,8 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.cost.dual import Dual, constant, least, product, total, variables
 from polytile.scheduling.cost.groups import Dimension, Group, Loops, groups, own_loops
 from polytile.scheduling.cost.layout import element_size
-
-LINE = 128  # bytes
+from polytile.scheduling.cost.references import magnitude
+from polytile.scheduling.cost.requests import LINE
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Footprint:
         extents = [self._extent(d, tiles, rounded, d == last) for d in dimensions]
         if len(dimensions) == 1:
             return extents[0]
-        involved = [i for i in range(self.loops) if any(self.group.dimensions[d].slopes[i] for d in dimensions)]
+        involved = [i for i in range(self.loops) if any(self.group.dimensions[d].slopes[i] != 0 for d in dimensions)]
         iterations = product((tiles[i] for i in involved), self.loops).scaled(self.group.references)
         return least(product(extents, self.loops), iterations)
 
@@ -75,19 +75,20 @@ class Footprint:
         extents = [self._text_extent(d, names, d == last) for d in dimensions]
         if len(dimensions) == 1:
             return extents[0]
-        used = [n for i, n in enumerate(names) if any(self.group.dimensions[d].slopes[i] for d in dimensions)]
+        used = [n for i, n in enumerate(names) if any(self.group.dimensions[d].slopes[i] != 0 for d in dimensions)]
         many = [str(self.group.references)] if self.group.references > 1 else []
         return f"min({'*'.join(extents)}, {'*'.join(many + used)})"
 
     def _text_extent(self, number: int, names: Sequence[str], contiguous: bool) -> str:
         dimension = self.group.dimensions[number]
-        terms = [n if abs(c) == 1 else f"{abs(c)}*{n}" for c, n in zip(dimension.slopes, names, strict=True) if c]
+        factors = zip(map(magnitude, dimension.slopes), names, strict=True)
+        terms = [n if factor == 1 else f"{factor}*{n}" for factor, n in factors if factor != 0]
         if not terms:
             spanned = str(dimension.spread + 1)
         else:
-            rest = dimension.spread + 1 - sum(abs(c) for c in dimension.slopes)
+            rest = dimension.spread + 1 - sum(magnitude(c) for c in dimension.slopes)
             sign = "+" if rest >= 0 else "-"
-            spanned = " + ".join(terms) + (f" {sign} {abs(rest)}" if rest != 0 else "")
+            spanned = " + ".join(terms) + (f" {sign} {magnitude(rest)}" if rest != 0 else "")
         spanned = spanned if " " not in spanned else f"({spanned})"
         if not contiguous or spanned == "1":
             return spanned
@@ -96,7 +97,8 @@ class Footprint:
 
 def _range(dimension: Dimension, tiles: Sequence[Dual], loops: int) -> Dual:
     """From the least to the largest subscript: sum |c|*(t - 1) + spread + 1."""
-    moved = (t.scaled(abs(float(c)), -abs(float(c))) for c, t in zip(dimension.slopes, tiles, strict=True) if c)
+    factors = (abs(float(c)) for c in dimension.slopes)
+    moved = (t.scaled(factor, -factor) for factor, t in zip(factors, tiles, strict=True) if factor)
     return total(moved, loops).scaled(1.0, float(dimension.spread) + 1)
 
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from polytile.ir.scop import Scop
 from polytile.scheduling.cost.dual import Dual, product, variables
 from polytile.scheduling.cost.groups import Loops
-from polytile.scheduling.cost.lines import LINE, DistinctLines, distinct_lines
+from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
 from polytile.scheduling.cost.references import references
-from polytile.scheduling.cost.requests import WARP, Lane, predict
+from polytile.scheduling.cost.requests import LINE, WARP, Lane, predict
 
 TILE = 32  # where derivatives are taken when nobody says: a warp in each loop
 REUSE = 0.25  # what a request counts for each loop over which another one finds the same lines in a cache

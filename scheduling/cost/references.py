@@ -13,6 +13,10 @@ from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 Number = int | Fraction  # whole numbers are int, which is faster
 
 
+def magnitude(value: Number) -> Number:
+    return value if value >= 0 else -value
+
+
 @dataclass(frozen=True, slots=True)
 class Floor:
     """`factor * floor(inside)`, a term of a form."""
@@ -53,6 +57,13 @@ class Form:
         involved = self.involves()
         pairs = enumerate(zip(slopes, self.coefficients, strict=True))
         return tuple(slope or direct or int(involved[i]) for i, (slope, direct) in pairs)
+
+    def along(self, step: Sequence[int]) -> Number:
+        """How much the value grows, on average, when the iterators take a step."""
+        growth: Number = 0
+        for slope, x in zip(self.slopes, step, strict=True):
+            growth += slope * x
+        return growth
 
     def involves(self) -> tuple[bool, ...]:
         """Which iterators the value depends on."""
@@ -127,11 +138,12 @@ def _subscript(relation: isl.Map, position: int) -> Form | None:
         return None
     pieces: list[isl.Aff] = []
     alone.as_pw_multi_aff().foreach_piece(lambda _domain, value: pieces.append(value.get_at(0)))
-    forms = {_form(piece) for piece in pieces}
+    forms = {affine_form(piece) for piece in pieces}
     return forms.pop() if len(forms) == 1 else None
 
 
-def _form(aff: isl.Aff) -> Form:
+def affine_form(aff: isl.Aff) -> Form:
+    """An isl expression as plain numbers."""
     kinds = isl.dim_type
     iterators = tuple(_number(aff.get_coefficient_val(kinds.in_, i)) for i in range(aff.dim(kinds.in_)))
     parameters = (
@@ -142,7 +154,7 @@ def _form(aff: isl.Aff) -> Form:
     for i in range(aff.dim(kinds.div)):
         factor = _number(aff.get_coefficient_val(kinds.div, i))
         if factor:
-            floors.append(Floor(factor, _form(aff.get_div(i))))
+            floors.append(Floor(factor, affine_form(aff.get_div(i))))
     constant = _number(aff.get_constant_val())
     return Form(iterators, constant, tuple((n, c) for n, c in parameters if c), tuple(floors))
 

@@ -7,6 +7,7 @@ warp, and other iterators that shift an address take all values alike, so that t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
@@ -19,6 +20,7 @@ from polytile.scheduling.cost.references import Form, Number, Reference, referen
 
 WARP = 32  # lanes
 SECTOR = 32  # bytes
+LINE = 128
 _SAMPLES = 4  # points at which subscripts with floors are evaluated
 
 Vector = tuple[int, ...]  # a step of a statement's iterators
@@ -35,12 +37,23 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
+class Along:
+    """A dimension of the thread block as a step of a statement's iterators from one thread to the next; only the first
+    `active` of its threads take part."""
+
+    step: Vector
+    extent: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """What a warp's request for one access costs. `least` is what it would cost with the elements that it wants next to
     each other and aligned."""
 
     access: AccessRelation
     sectors: float
+    lines: float  # of 128 bytes
     least: int
     exact: bool  # False: a bound, as the subscripts are not known
 
@@ -55,29 +68,30 @@ def predict(
 ) -> tuple[Request, ...]:
     """The requests of each access of a statement, in the order of its accesses, with `lanes` from threadIdx.x on.
     Parameters with a value make the lengths of rows known."""
-    rank = len(scop.statement(statement).iterators)
-    steps = [(tuple(lane.sign * (i == lane.iterator) for i in range(rank)), lane.extent) for lane in lanes]
-    return predict_steps(scop, statement, steps, parameters or {})
+    found = scop.statement(statement)
+    along = [lane_step(lane, len(found.iterators)) for lane in lanes]
+    return tuple(request(reference, along, parameters or {}) for reference in references(scop, found))
 
 
-def predict_steps(
-    scop: Scop, statement: str, steps: Sequence[tuple[Vector, int]], parameters: Mapping[str, int]
-) -> tuple[Request, ...]:
-    """The same with any step of the iterators from one thread to the next, and the extent of each dimension."""
-    found = references(scop, scop.statement(statement))
-    return tuple(request(reference, steps, parameters) for reference in found)
+def lane_step(lane: Lane, rank: int) -> Along:
+    step = tuple(lane.sign * (i == lane.iterator) for i in range(rank))
+    return Along(step, lane.extent, lane.extent)
 
 
-def request(reference: Reference, steps: Sequence[tuple[Vector, int]], parameters: Mapping[str, int]) -> Request:
-    """The request of one access of a warp."""
+def request(reference: Reference, along: Sequence[Along], parameters: Mapping[str, int]) -> Request:
+    """The request of one access of a warp, with the dimensions of the thread block from x on."""
     offset, size = field_bytes(reference.array, reference.field)
-    points = _points(steps, _rank(reference))
+    points = _points(along, _rank(reference))
     if not reference.exact:
-        return Request(reference.access, float(len(points) * -(-size // SECTOR)), _least(len(points), size), False)
-    address = _Address(reference, parameters, points)
-    samples = [address.sectors(base, offset, size) for base in address.bases()]
-    wanted = sum(map(len, address.cells(address.bases()[0]).values()))
-    return Request(reference.access, sum(samples) / len(samples), _least(wanted, size), True)
+        apart = float(len(points) * -(-size // SECTOR))
+        return Request(reference.access, apart, float(len(points)), _least(len(points), size), False)
+    address = _Address(reference, parameters, points, pitches(reference.array, parameters))
+    cells = [address.cells(base) for base in address.bases()]
+    sectors, lines = (
+        sum(_mean(found, offset, size, length, address.grain(length)) for found in cells) / len(cells)
+        for length in (SECTOR, LINE)
+    )
+    return Request(reference.access, sectors, lines, _least(sum(map(len, cells[0].values())), size), True)
 
 
 def _least(elements: int, size: int) -> int:
@@ -89,18 +103,23 @@ def _rank(reference: Reference) -> int:
     return int(reference.access.relation.dim(isl.dim_type.in_))
 
 
-def _points(steps: Sequence[tuple[Vector, int]], rank: int) -> list[Vector]:
+def _points(along: Sequence[Along], rank: int) -> list[Vector]:
     """How far each lane of the first warp is from its first lane; one lane, where no dimension is given."""
     points: list[Vector] = []
     for lane in range(WARP):
-        point, rest = [0] * rank, lane
-        for vector, extent in steps:
-            rest, here = divmod(rest, extent)
-            point = [p + here * v for p, v in zip(point, vector, strict=True)]
+        point, rest, active = [0] * rank, lane, True
+        for dimension in along:
+            rest, here = divmod(rest, dimension.extent)
+            active = active and here < dimension.active
+            point = [p + here * v for p, v in zip(point, dimension.step, strict=True)]
         if rest:
             break
-        points.append(tuple(point))
+        if active:
+            points.append(tuple(point))
     return points
+
+
+_Cells = Mapping[tuple[Number, ...], set[int]]  # the bytes that lanes address, by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,51 +129,48 @@ class _Address:
     reference: Reference
     parameters: Mapping[str, int]
     points: list[Vector]
+    pitches: tuple[int | None, ...]
 
-    def forms(self) -> tuple[Form, ...]:
-        return tuple(form for form in self.reference.subscripts if form is not None)
+    def forms(self) -> list[tuple[Form, int | None]]:
+        known = [form for form in self.reference.subscripts if form is not None]
+        return list(zip(known, self.pitches, strict=True))
 
     def bases(self) -> list[Vector]:
         """Where the iterators stand: only floors tell these apart, alignment is averaged."""
         rank = len(self.points[0])
-        if not any(form.floors for form in self.forms()):
+        if not any(form.floors for form, _ in self.forms()):
             return [(0,) * rank]
-        still = [not any(point[i] for point in self.points) for i in range(rank)]
+        still = self._still()
         return [tuple((2 * i + 1) * s * still[i] for i in range(rank)) for s in range(_SAMPLES)]
 
-    def cells(self, base: Vector) -> dict[tuple[Number, ...], set[Number]]:
-        """The bytes that lanes address, by row."""
-        found: dict[tuple[Number, ...], set[Number]] = {}
-        steps = pitches(self.reference.array, self.parameters)
+    def _still(self) -> list[bool]:
+        """Which iterators are the same for all lanes."""
+        return [not any(column) for column in zip(*self.points, strict=True)]
+
+    def cells(self, base: Vector) -> _Cells:
+        found: dict[tuple[Number, ...], set[int]] = {}
+        forms = self.forms()
         for point in self.points:
             where = [b + p for b, p in zip(base, point, strict=True)]
             row: list[Number] = []
             within: Number = 0
-            for form, pitch in zip(self.forms(), steps, strict=True):
+            for form, pitch in forms:
                 value = form.value(where, self.parameters)
                 if pitch is None:
                     row.append(value)
                 else:
                     within += value * pitch
-            found.setdefault(tuple(row), set()).add(within)
+            found.setdefault(tuple(row), set()).add(int(within))
         return found
 
-    def sectors(self, base: Vector, offset: int, size: int) -> float:
-        """The mean number of sectors over all alignments."""
-        cells = self.cells(base)
-        grain = self._grain()
-        shifts = range(0, SECTOR, grain)
-        return sum(_touched(cells, offset + shift, size) for shift in shifts) / len(shifts)
-
-    def _grain(self) -> int:
+    def grain(self, length: int) -> int:
         """What alignments are multiples of, in bytes, as iterators outside the warp and unknown parameters shift."""
-        grain = SECTOR
-        still = [not any(point[i] for point in self.points) for i in range(len(self.points[0]))]
-        for form, pitch in zip(self.forms(), pitches(self.reference.array, self.parameters), strict=True):
-            if pitch is None:
-                continue
-            for step in _shifts(form, still, self.parameters):
-                grain = gcd(grain, int(step * pitch) if step.denominator == 1 else pitch)
+        still = self._still()
+        grain = length
+        for form, pitch in self.forms():
+            if pitch is not None:
+                for step in _shifts(form, still, self.parameters):
+                    grain = gcd(grain, int(step * pitch) if step.denominator == 1 else pitch)
         return grain
 
 
@@ -167,11 +183,16 @@ def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) ->
     return found
 
 
-def _touched(cells: Mapping[tuple[Number, ...], set[Number]], shift: int, size: int) -> int:
-    touched: set[tuple[tuple[Number, ...], int]] = set()
-    for row, within in cells.items():
-        for byte in within:
-            first, last = (int(byte) + shift) // SECTOR, (int(byte) + shift + size - 1) // SECTOR
-            touched.update((row, sector) for sector in range(first, last + 1))
-    return len(touched)
+def _mean(cells: _Cells, offset: int, size: int, length: int, grain: int) -> float:
+    """The mean number of segments of this many bytes over all alignments."""
+    shifts = range(offset, offset + length, grain)
+    rows = Counter(map(frozenset, cells.values()))  # many are alike
+    touched = (times * _touched(row, shift, size, length) for row, times in rows.items() for shift in shifts)
+    return sum(touched) / len(shifts)
 
+
+def _touched(within: frozenset[int], shift: int, size: int, length: int) -> int:
+    touched: set[int] = set()
+    for byte in within:
+        touched.update(range((byte + shift) // length, (byte + shift + size - 1) // length + 1))
+    return len(touched)

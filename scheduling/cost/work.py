@@ -1,0 +1,234 @@
+"""What one statement of a mapped kernel asks of the GPU: how often each loop runs for a launch, a block, a thread; its
+warps' requests; the bytes that blocks fetch and that the whole launch touches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil, prod
+
+import islpy as isl
+
+from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
+from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.cost.dual import variables
+from polytile.scheduling.cost.groups import Group, groups_along
+from polytile.scheduling.cost.lines import Footprint
+from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Role
+from polytile.scheduling.cost.references import Reference, references
+from polytile.scheduling.cost.requests import SECTOR, WARP, Along, Request, request
+from polytile.scheduling.cost.volume import counts
+
+# Operations that a division, or a function of the library, counts for.
+_DIVISION, _FUNCTION = 12.0, 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How the iterations of one loop are divided: launches * blocks * lanes * serial is at least their number."""
+
+    launches: float = 1.0
+    blocks: float = 1.0
+    inside: float = 1.0  # iterations of one block
+    lanes: float = 1.0  # threads of a block that take part, on average
+    serial: float = 1.0  # iterations of one thread
+
+
+@dataclass(frozen=True)
+class Work:
+    """One statement of a kernel with the numbers of its loops."""
+
+    scop: Scop
+    mapped: MappedStatement
+    values: Mapping[str, int]
+
+    @cached_property
+    def statement(self) -> Statement:
+        return self.scop.statement(self.mapped.name)
+
+    @cached_property
+    def extents(self) -> tuple[float, ...]:
+        """The mean number of iterations of each loop."""
+        found = counts(_in_time(self.mapped), self.values)
+        return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        return tuple(_share(loop, n) for loop, n in zip(self.mapped.loops, self.extents, strict=True))
+
+    @property
+    def empty(self) -> bool:
+        return any(n <= 0 for n in self.extents)
+
+    @cached_property
+    def launches(self) -> float:
+        return prod(s.launches for s in self.shares)
+
+    @cached_property
+    def blocks(self) -> float:
+        """Blocks of one launch that run the statement."""
+        return prod(s.blocks for s in self.shares)
+
+    @cached_property
+    def instances(self) -> float:
+        """Of one launch."""
+        return prod(self.extents) / self.launches
+
+    @cached_property
+    def serial(self) -> float:
+        """Instances of one thread, one after the other, in one launch."""
+        return prod(s.serial for s in self.shares)
+
+    @cached_property
+    def along(self) -> tuple[Along, ...]:
+        """The thread block as this statement sees it, from x on."""
+        found = []
+        for dimension in reversed(range(len(self.mapped.sizes))):
+            extent = self.mapped.sizes[dimension]
+            place = self._thread_loop(dimension)
+            rank = len(self.statement.iterators)
+            if place is None:
+                found.append(Along((0,) * rank, extent, 1))
+                continue
+            loop, share = place
+            part = loop.part(Role.THREAD)
+            tile = part.tile if part else 1
+            found.append(Along(tuple(tile * x for x in loop.step), extent, min(extent, ceil(share.lanes))))
+        return tuple(found)
+
+    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share] | None:
+        for loop, share in zip(self.mapped.loops, self.shares, strict=True):
+            part = loop.part(Role.THREAD)
+            if part is not None and part.dimension == dimension:
+                return loop, share
+        return None
+
+    @cached_property
+    def lanes(self) -> float:
+        """Active lanes of a warp, on average."""
+        lanes, room = 1.0, WARP
+        for dimension, along in zip(reversed(range(len(self.along))), self.along, strict=True):
+            place = self._thread_loop(dimension)
+            mean = place[1].lanes / along.extent if place else 1 / along.extent
+            lanes *= min(along.extent, room) * mean
+            room //= min(along.extent, room)
+        return min(float(WARP), max(1.0, lanes))
+
+    @cached_property
+    def warps(self) -> float:
+        """Executions of the statement by a warp, in one launch."""
+        return self.instances / self.lanes
+
+    @cached_property
+    def serial_loops(self) -> tuple[int, ...]:
+        """The numbers of the loops that threads run one after the other, innermost first."""
+        numbers = [i for i, share in enumerate(self.shares) if share.serial > 1]
+        return tuple(sorted(numbers, key=lambda i: (-_serial_depth(self.mapped.loops[i]), -i)))
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        return references(self.scop, self.statement)
+
+    def request(self, reference: Reference) -> Request:
+        return request(reference, self.along, self.values)
+
+    def moves(self, reference: Reference, loop: int) -> bool:
+        """Whether the address changes from one iteration of a loop to the next."""
+        step = self.mapped.loops[loop].step
+        return any(form is None or form.along(step) != 0 for form in reference.subscripts)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        return groups_along(self.references, [loop.step for loop in self.mapped.loops])
+
+    def footprint(self, group: Group, tiles: Sequence[float]) -> float:
+        """Bytes, in whole sectors, that a group touches in a tile of the loops."""
+        lines = Footprint(group, len(self.mapped.loops), SECTOR)
+        return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR
+
+    @cached_property
+    def launch_tile(self) -> tuple[float, ...]:
+        """The iterations of each loop in one launch."""
+        pairs = zip(self.extents, self.shares, strict=True)
+        return tuple(n / share.launches for n, share in pairs)
+
+    @cached_property
+    def operations(self) -> float:
+        """Floating-point operations of one instance."""
+        return sum(_operations(part) for part in self.statement.body)
+
+
+def _in_time(mapped: MappedStatement) -> isl.Set:
+    """The instances by their loops instead of their iterators."""
+    names = [f"i{k}" for k in range(int(mapped.domain.dim(isl.dim_type.set)))]
+    forms = (
+        " + ".join(f"{c}*{n}" for c, n in zip(loop.form, names, strict=True) if c) or "0" for loop in mapped.loops
+    )
+    order = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(forms)}] }}")
+    return mapped.domain.reset_tuple_id().apply(order)
+
+
+def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
+    """Whether two accesses of a statement touch one element in iterations of a loop that all other loops agree on."""
+    rank = len(work.statement.iterators)
+    first, second = ([f"{name}{k}" for k in range(rank)] for name in "ab")
+    equal = (
+        " + ".join(f"{c}*{a} - {c}*{b}" for c, a, b in zip(around.form, first, second, strict=True) if c) + " = 0"
+        for number, around in enumerate(work.mapped.loops)
+        if number != loop
+    )
+    same = isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {' and '.join(equal) or 'true'} }}")
+    domain = work.mapped.domain.reset_tuple_id()
+    touched = (
+        r.access.relation.reset_tuple_id(isl.dim_type.in_).intersect_domain(domain) for r in (one, other)
+    )
+    a, b = touched
+    return not a.apply_range(b.reverse()).intersect(same).is_empty()
+
+
+def _share(loop: MappedLoop, extent: float) -> Share:
+    launches = blocks = lanes = 1.0
+    inside, within, serial = extent, extent, 0.0
+    if (host := loop.part(Role.HOST)) is not None:
+        launches = ceil(extent / host.tile)
+        inside = within = min(extent, host.tile)
+    if (block := loop.part(Role.BLOCK)) is not None:
+        blocks = ceil(inside / block.tile)
+        inside = within = inside / blocks
+    if (thread := loop.part(Role.THREAD)) is not None:
+        points = within / thread.tile
+        rounds = max(1.0, ceil(points / thread.threads))
+        lanes = points / rounds
+        serial = rounds * min(within, thread.tile)
+    return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
+
+
+def _serial_depth(loop: MappedLoop) -> int:
+    return max(part.depth for part in loop.parts)
+
+
+def _operations(node: Stmt) -> float:
+    return sum(_weight(n) for n in walk(node))
+
+
+def _weight(node: Expr | Stmt) -> float:
+    match node:
+        case Assign(op="/"):
+            return _DIVISION
+        case Assign(op=op) if op:
+            return 1.0
+        case Binary(op="/") if node.type.kind == "float":
+            return _DIVISION
+        case Binary() if node.type.kind == "float":
+            return 1.0
+        case Call(function=name) if name not in ("min", "max", "floord", "pmod"):
+            return _FUNCTION
+    return 0.0
+
+
+def is_double(statement: Statement) -> bool:
+    """Whether a statement computes in double precision."""
+    nodes = (n for part in statement.body for n in walk(part))
+    return any(isinstance(n, Binary | Call | Access) and n.type.name == "double" for n in nodes)
