@@ -1,8 +1,8 @@
 """Rows that the statements of one component could run in together: one iterator of each, by a constant apart.
 
-The rows are found along the dependences: where one statement's iterator is chosen, a dependence with a distance that is
-constant (for a parallel loop) or bounded from below (for a serial one) proposes the iterator, the direction and the shift
-of the statement at its other end.
+The rows are found along the dependences: where one statement's iterator is chosen, a dependence with a distance that
+is constant (for a parallel loop) or bounded from below (for a serial one) proposes the iterator, the direction and the
+shift of the statement at its other end.
 """
 
 from __future__ import annotations

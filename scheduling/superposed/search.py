@@ -1,0 +1,46 @@
+"""What the searches for both loop trees share: dependences as edges, the cost of iterators, and the distributed loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytile.ir.scop import Scop
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.superposed.distribution import Distribution
+from polytile.scheduling.superposed.edges import Edge, among, edges_of
+from polytile.scheduling.superposed.fusion import Fusion
+from polytile.scheduling.superposed.matching import Judge
+from polytile.scheduling.superposed.nest import Tree, in_sequence, restrict
+from polytile.scheduling.superposed.parallelism import labelled
+from polytile.scheduling.superposed.ranking import Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A Scop with its edges and its loops before fusion."""
+
+    scop: Scop
+    edges: list[Edge]
+    ranking: Ranking
+    distributed: Tree
+
+    def along_x(self) -> dict[str, int | None]:
+        """The iterator of each statement for threadIdx.x; None for one without parallel loops."""
+        return {s.name: self.ranking.along_x_in(self.distributed, s.name) for s in self.scop.statements}
+
+    def fused(self, judge: Judge) -> Tree:
+        """The loops after fusion of all but the epilogue, with their kinds."""
+        main = [s.name for s in self.scop.statements if s.name not in self.scop.epilogue]
+        tree = Fusion(judge).run(restrict(self.distributed, main), among(self.edges, main))
+        last = [restrict(self.distributed, [name]) for name in self.scop.epilogue]
+        return labelled(self.scop, in_sequence([tree, *last]), self.edges)
+
+
+def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:
+    """Loops for each component of the dependences; `relax` lets reductions change their order.
+
+    Raises NoLoopTreeError where no loop tree is found and the order of the source is none.
+    """
+    edges = edges_of(scop, dependences, relax=relax)
+    ranking = Ranking(scop)
+    return Search(scop, edges, ranking, Distribution(scop, ranking).run(edges))

@@ -1,0 +1,46 @@
+"""The loop tree for threads: coalesced accesses first, even at the cost of barriers [Shirako, Hayashi, Sarkar 2017,
+algorithm 2].
+
+before: for (r) for (q) { for (p) { sum = 0; for (s) sum[p] += A[r][q][s] * C[s][p]; } for (p) A[r][q][p] = sum[p]; }
+after:  parallel for (r, q) { parallel for (p) { sum = 0; for (s) sum[p] += ...; } parallel for (p) A[r][q][p] = sum[p]; }
+"""
+
+from __future__ import annotations
+
+from polytile.ir.isl_util import budget
+from polytile.ir.scop import Scop
+from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.superposed.matching import Judge
+from polytile.scheduling.superposed.nest import CONSTANT, Kind, Tree, rows_of
+from polytile.scheduling.superposed.ranking import Ranking
+from polytile.scheduling.superposed.search import Search, search
+
+MOST_DIMENSIONS = 3  # of a block of threads
+
+
+def thread_level(
+    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = MAX_OPERATIONS
+) -> Tree:
+    """The loop tree for threads; `relax` lets reductions change their order.
+
+    Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes behind them, first
+    where it is the one that coalesces. Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
+    """
+    with budget(max_operations):
+        return threads(search(scop, dependences, relax=relax))
+
+
+def threads(found: Search) -> Tree:
+    """The loop tree for threads, from loops that are not fused yet."""
+    return found.fused(Judge(found.scop, found.ranking, found.along_x()))
+
+
+def thread_rows(scop: Scop, tree: Tree, statement: str) -> tuple[int, ...]:
+    """Which of the loops around a statement (by their place in `rows_of`) threads should share, threadIdx.x last: the
+    one that coalesces, and the outermost of its other parallel loops, at most three."""
+    around = rows_of(tree, statement)
+    x = Ranking(scop).along_x_in(tree, statement)
+    parallel = [i for i, (row, kind) in enumerate(around) if kind is Kind.FORALL and row.iterator not in (x, CONSTANT)]
+    last = [i for i, (row, _) in enumerate(around) if row.iterator == x]
+    return (*parallel[: MOST_DIMENSIONS - len(last)], *last)
