@@ -100,7 +100,7 @@ class _Nest:
         if level == len(self.bounds):
             return
         low, high = self._range(level, around)
-        for value, share in _samples(low, high):
+        for value, share in samples(low, high):
             self._visit((*around, value), weight * share, total)
 
     def _range(self, level: int, around: Sequence[float]) -> tuple[float, float]:
@@ -116,7 +116,7 @@ class _Nest:
         return low, high
 
 
-def _samples(low: float, high: float) -> list[tuple[float, float]]:
+def samples(low: float, high: float) -> list[tuple[float, float]]:
     """Values between two bounds and what each counts for."""
     width, middle = high - low + 1, (low + high) / 2
     if width <= 0:

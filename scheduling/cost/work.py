@@ -51,7 +51,7 @@ class Work:
     @cached_property
     def extents(self) -> tuple[float, ...]:
         """The mean number of iterations of each loop."""
-        found = counts(_in_time(self.mapped), self.values)
+        found = counts(in_time(self.mapped), self.values)
         return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
 
     @cached_property
@@ -160,7 +160,7 @@ class Work:
         return sum(_operations(part) for part in self.statement.body)
 
 
-def _in_time(mapped: MappedStatement) -> isl.Set:
+def in_time(mapped: MappedStatement) -> isl.Set:
     """The instances by their loops instead of their iterators."""
     names = [f"i{k}" for k in range(int(mapped.domain.dim(isl.dim_type.set)))]
     forms = (

@@ -1,0 +1,81 @@
+"""What an estimate of time says: for each kernel and each of its accesses, in words for --explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytile.ir.scop import AccessKind
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTime:
+    """One access of a kernel, summed over a launch."""
+
+    statement: str
+    array: str
+    kind: AccessKind
+    location: str
+    requests: float
+    sectors: float  # per request
+    ideal: bool
+    cycles: float  # of the first cache
+
+
+WAITS = ("requests", "l2", "memory", "arithmetic", "latency", "launch")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """One kernel: its launches, and what one of them waits for, in microseconds."""
+
+    number: int
+    launches: float
+    blocks: float
+    threads: int  # of a block
+    requests: float
+    l2: float
+    memory: float
+    arithmetic: float
+    latency: float
+    launch: float
+    accesses: tuple[AccessTime, ...]
+
+    @property
+    def each(self) -> float:
+        """Of one launch."""
+        return self.launch + max(self.requests, self.l2, self.memory, self.arithmetic, self.latency)
+
+    @property
+    def microseconds(self) -> float:
+        return self.launches * self.each
+
+    @property
+    def bound(self) -> str:
+        """What a launch waits for longest."""
+        return max(WAITS, key=lambda name: float(getattr(self, name)))
+
+    def __str__(self) -> str:
+        times = ", ".join(f"{name} {getattr(self, name):.3g}" for name in WAITS)
+        head = f"kernel {self.number}: {self.microseconds:.3g} us, {self.launches:.0f} x {self.blocks:.0f} blocks of "
+        lines = [f"{head}{self.threads} threads; bound by {self.bound} ({times})"]
+        for a in self.accesses:
+            wide = "" if a.ideal else ", not coalesced"
+            lines.append(f"  {a.array} {a.kind.value} {a.location}: {a.sectors:.4g} sectors/request{wide}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The time of a mapped schedule, for `parameters`. A kernel whose launches differ has one entry for each sample."""
+
+    kernels: tuple[KernelTime, ...]
+    parameters: tuple[tuple[str, int], ...]
+
+    @property
+    def microseconds(self) -> float:
+        return sum(kernel.microseconds for kernel in self.kernels)
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
+        head = f"estimated {self.microseconds:.3g} us" + (f" with {sizes}" if sizes else "")
+        return "\n".join([head, *(str(kernel) for kernel in self.kernels)])
