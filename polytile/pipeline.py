@@ -27,6 +27,7 @@ from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
+from polytile.scheduling.lanes.spread import Spread, spread
 from polytile.scheduling.legality import BarrierReason, Proof
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
@@ -44,7 +45,8 @@ class Compilation:
     """One SCoP on its way, with the `source` that it started as.
 
     `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
-    live inside a kernel. `program` stays None when nothing is parallel: the SCoP then stays on the host.
+    live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
+    `program` stays None when nothing is parallel: the SCoP then stays on the host.
     """
 
     scop: Scop
@@ -53,6 +55,7 @@ class Compilation:
     source: Scop
     dependences: Dependences | None = None
     schedule: MappedSchedule | None = None
+    spread: Spread | None = None
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
     proof: Proof | None = None
@@ -63,6 +66,14 @@ class Compilation:
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
         return self.schedule.to_text() if self.schedule else ""
+
+    @property
+    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
+        """What kernels are made of; there is a schedule."""
+        assert self.schedule is not None and self.dependences is not None
+        if self.spread is not None:
+            return self.spread.scop, self.spread.dependences, self.spread.schedule
+        return self.scop, self.dependences, self.schedule
 
     @property
     def shared_memory(self) -> int:
@@ -79,7 +90,7 @@ class Compilation:
         if self.program:
             lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
         if self.schedule:
-            lines += ["  schedule:", *(f"    {line}" for line in self.schedule_text().splitlines())]
+            lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
         return "\n".join(lines)
 
     def with_remark(self, message: str) -> Compilation:
@@ -187,16 +198,21 @@ def read_schedule(scop: Scop, text: str) -> isl.Schedule:
         ) from None
 
 
+def combine_lanes(state: Compilation) -> Compilation:
+    """Threads that hold partial results combine them."""
+    if state.schedule is None:
+        return state
+    assert state.dependences is not None
+    return replace(state, spread=spread(state.scop, state.dependences, state.schedule))
+
+
 def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None:
         return state
-    assert state.dependences is not None
-    return replace(
-        state,
-        homes=contract(state.scop, state.dependences, state.schedule, state.shared_memory),
-        transfers=transfers(state.scop, state.dependences),
-    )
+    scop, dependences, schedule = state.run
+    homes = contract(scop, dependences, schedule, state.shared_memory)
+    return replace(state, homes=homes, transfers=transfers(scop, dependences))
 
 
 def prove_legality(state: Compilation) -> Compilation:
@@ -206,7 +222,9 @@ def prove_legality(state: Compilation) -> Compilation:
     assert state.dependences is not None
     # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
     operations = max(state.options.max_operations, MAX_OPERATIONS)
-    claim = Claim(state.source, state.scop, state.dependences, state.schedule, state.homes, state.transfers)
+    claim = Claim(
+        state.source, state.scop, state.dependences, state.schedule, state.homes, state.transfers, state.spread
+    )
     proof = prove_all(claim, operations)
     if not proof.proven:
         raise UserError(
@@ -221,15 +239,15 @@ def generate_program(state: Compilation) -> Compilation:
     """Kernels and the host program."""
     if state.schedule is None or state.proof is None:
         return state
-    assert state.dependences is not None
-    if state.schedule.relaxed:
-        raise InternalError(f"{state.scop.name}: no kernel combines partial results of {state.schedule.relaxed}")
+    scop, dependences, schedule = state.run
+    if schedule.relaxed:
+        raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     given = LoweringInput(
         transfers=state.transfers,
-        barriers=barrier_reasons(state.scop, state.dependences, state.proof.barriers),
+        barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
     )
-    program = replace(lower(state.scop, state.schedule, given), graphs=state.options.graphs)
+    program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
     kernels = len(program.kernels)
@@ -259,6 +277,7 @@ STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
     ("live ranges", separate_purposes),
     ("expansion", expand_storage),
     ("schedule", find_schedule),
+    ("lanes", combine_lanes),
     ("storage", choose_storage),
     ("legality", prove_legality),
     ("ast", generate_program),

@@ -124,13 +124,16 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: Place) ->
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
     if not keeps or not _stays(flow, place.block):
         return None
-    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
-    for statement in scop.statements:
-        for access in statement.relations(*kinds):
-            if access.array != array.name:
-                continue
-            relation = isl.UnionMap.from_map(access.relation.intersect_domain(statement.domain))
-            used = cells(relation, place.block, keeps, array.rank)
-            if not used.reverse().apply_range(relation).is_single_valued():
-                return None
+    accesses = _accesses(scop, array, AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    used = place.block.reverse().apply_range(accesses)
+    together = used.reverse().apply_range(used).intersect(_same_cell(array, keeps))
+    if not all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(together)):
+        return None
     return _home(array, Space.SHARED, keeps)
+
+
+def _same_cell(array: Array, keeps: tuple[int, ...]) -> isl.UnionMap:
+    """The elements that differ in no subscript that is kept."""
+    one, other = ([f"{side}{k}" for k in range(array.rank)] for side in "ab")
+    equal = " and ".join(f"{one[k]} = {other[k]}" for k in keeps)
+    return isl.UnionMap(f"{{ {array.name}[{', '.join(one)}] -> {array.name}[{', '.join(other)}] : {equal} }}")

@@ -14,6 +14,8 @@ from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.dependences import Dependences, analyse, array_dependences
+from polytile.scheduling.lanes.meetings import wrong_meetings
+from polytile.scheduling.lanes.spread import Spread
 from polytile.scheduling.legality import Proof, prove
 from polytile.scheduling.realisation import wrong_homes, wrong_transfers
 from polytile.scheduling.regroup import regroupings, wrong_regroupings
@@ -26,7 +28,7 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, and `schedule`, `homes` (by kernel
-    number and array) and `transfers` realise it."""
+    number and array) and `transfers` realise it; or `spread` is the same as `scop` and its schedule, and realised."""
 
     source: Scop
     scop: Scop
@@ -34,6 +36,14 @@ class Claim:
     schedule: MappedSchedule
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
+    spread: Spread | None = None
+
+    @property
+    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
+        """What kernels are made of."""
+        if self.spread is not None:
+            return self.spread.scop, self.spread.dependences, self.spread.schedule
+        return self.scop, self.dependences, self.schedule
 
 
 def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
@@ -42,12 +52,13 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
     Raises UserError and IllegalSchedule for the schedule (see legality.prove), InternalError when values or storage,
     which are polytile's own choices, are wrong. The Proof is not proven when the operations did not suffice.
     """
-    order = prove(claim.scop, claim.dependences, claim.schedule, max_operations)
+    order = prove(*claim.run, max_operations)
     if not order.proven:
         return order
     try:
         with budget(max_operations):
             _check_values(claim, max_operations)
+            _check_spread(claim)
             _check_storage(claim)
     except OverBudgetError:
         return Proof(False, 0)
@@ -82,10 +93,16 @@ def _as_exact(claim: Claim, before: Dependences, max_operations: int) -> Depende
     return replace(before, by_array=tuple(found))
 
 
+def _check_spread(claim: Claim) -> None:
+    if claim.spread is not None:
+        for line in wrong_meetings(claim.scop, claim.dependences, claim.spread):
+            raise InternalError(f"{claim.scop.name}: {line}")
+
+
 def _check_storage(claim: Claim) -> None:
-    for failure in wrong_homes(claim.scop, claim.dependences, claim.schedule, claim.homes):
+    for failure in wrong_homes(*claim.run, claim.homes):
         raise _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs)
-    for line in wrong_transfers(claim.scop, claim.dependences, claim.transfers):
+    for line in wrong_transfers(claim.run[0], claim.run[1], claim.transfers):
         raise InternalError(f"{claim.scop.name}: {line}")
 
 

@@ -32,8 +32,19 @@ def check_segments(kernel: Kernel) -> None:
         x, y, _ = kernel.block
         ensure(not x % width or not width % x, kernel, None, f"segments of {width} lanes in rows of {x} threads")
         axes = "x" if width <= x else "xy" if width <= x * y else AXES
-        own = {c.name for c in kernel.coordinates if c.source == "threadIdx.x"} if x >= width else set()
-        _check_segments(kernel, kernel.body, _Lanes(width, axes, differing_names(kernel, axes), frozenset(own)))
+        own = _copies_of_lane(kernel) if x >= width else frozenset()
+        _check_segments(kernel, kernel.body, _Lanes(width, axes, differing_names(kernel, axes), own))
+
+
+def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
+    """The names that always stand for threadIdx.x."""
+    own = {c.name for c in kernel.coordinates if c.source == "threadIdx.x"}
+    others = {n.target.name for n in kernel.nodes if isinstance(n, Assign) and isinstance(n.target, Name)}
+    declared = [n for n in kernel.nodes if isinstance(n, Declare)]
+    for d in declared:
+        if not (isinstance(d.value, Name) and d.value.name in own):
+            others.add(d.name)
+    return frozenset((own | {d.name for d in declared}) - others)
 
 
 @dataclass(frozen=True, slots=True)

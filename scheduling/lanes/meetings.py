@@ -1,0 +1,177 @@
+"""The proof that threads that combine their partial results compute what one instance did that read them all.
+
+Given a Scop with combinations and what runs in its place (spread.py), whoever made it, it is shown that
+
+- every instance is a part of one of the Scop's, all parts together have its accesses, and the flow of values between
+  parts is, seen from the whole, the Scop's;
+- the lanes that combine are all there: neighbouring threads of one block, in segments that begin where their width
+  divides the number of the thread, at the same step of the tree, each with an element of its own;
+- what the first lanes of segments hand over arrives, each value once, at the same combination.
+
+A shuffle among all threads of a segment then combines exactly the elements that the instance combined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import islpy as isl
+
+from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
+from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
+from polytile.ir.scop import AccessKind, Scop
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.lanes.spread import Spread
+from polytile.scheduling.lanes.statements import Meeting
+from polytile.scheduling.legality import thread_map
+from polytile.scheduling.places import places
+
+_SET = isl.dim_type.set
+_KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
+
+
+def wrong_meetings(scop: Scop, dependences: Dependences, spread: Spread) -> Iterator[str]:
+    """What does not hold of `spread` as a realisation of `scop`, a line each."""
+    context = scop.context
+    parts = spread.parts.intersect_params(context)
+    whole = parts.domain().is_equal(spread.scop.domain.intersect_params(context))
+    if not whole or not parts.is_single_valued() or not parts.range().is_equal(scop.domain.intersect_params(context)):
+        yield "the threads that combine do not run the parts of each instance"
+    own = [a.name for a in scop.arrays]
+    for array in own:
+        yield from _other_values(scop, dependences, spread, parts, array)
+    for array in (a.name for a in spread.scop.arrays if a.name not in own):
+        yield from _not_handed_over(spread, parts, array)
+    for meeting in spread.meetings:
+        yield from _wrong_meeting(spread, parts, meeting)
+
+
+def _other_values(
+    scop: Scop, dependences: Dependences, spread: Spread, parts: isl.UnionMap, array: str
+) -> Iterator[str]:
+    only, context = frozenset((array,)), scop.context
+    for kind in _KINDS:
+        wanted, given = (s.accesses(kind, arrays=only).intersect_params(context) for s in (scop, spread.scop))
+        if not given.apply_domain(parts).is_equal(wanted):
+            yield f"the threads that combine do not make the accesses to {array}"
+    before, after = dependences.of(array), spread.dependences.of(array)
+    flow = after.flow.intersect_params(context).apply_domain(parts).apply_range(parts)
+    unset = after.uninitialised.intersect_params(context).apply_domain(parts)
+    if not flow.is_equal(before.flow.intersect_params(context)):
+        yield f"the threads that combine get other values of {array}"
+    if not unset.is_equal(before.uninitialised.intersect_params(context)):
+        yield f"the threads that combine get earlier values of {array}"
+
+
+def _not_handed_over(spread: Spread, parts: isl.UnionMap, array: str) -> Iterator[str]:
+    only, found = frozenset((array,)), spread.dependences.of(array)
+    reads, writes = (spread.scop.accesses(k, arrays=only) for k in (AccessKind.READ, AccessKind.WRITE))
+    reads, writes = (a.intersect_domain(parts.domain()) for a in (reads, writes))
+    stays = parts.apply_range(parts.reverse())
+    arrives = parts.reverse().apply_range(writes).is_equal(parts.reverse().apply_range(reads))
+    once = writes.is_single_valued() and writes.is_injective()
+    flow, unset = (r.intersect_domain(parts.domain()) for r in (found.flow, found.uninitialised))
+    if not (arrives and once and flow.is_subset(stays) and unset.is_empty()):
+        yield f"what threads hand over through {array} does not arrive, each value once, at the same combination"
+
+
+def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: Meeting) -> Iterator[str]:
+    statement = spread.scop.statement(meeting.statement)
+    part = next(m for m in maps(parts) if m.get_tuple_name(isl.dim_type.in_) == statement.name)
+    domain = part.domain()
+    if not _filled(domain, meeting.sizes).is_equal(domain):
+        yield f"some lanes of {statement.name} are missing"
+    leaders = domain.intersect(_leaders(domain, meeting))
+    for access in statement.accesses:
+        relation = access.relation.intersect_domain(domain)
+        if access.array != meeting.array:
+            if not relation.domain().is_subset(leaders):
+                yield f"other lanes of {statement.name} access {access.array} than those that have a result"
+            continue
+        each = relation.domain().is_equal(domain) and relation.is_single_valued()
+        apart = part.range_product(relation).is_injective()
+        if access.kind is not AccessKind.READ or not each or not apart:
+            yield f"the lanes of {statement.name} do not read an element of {access.array} each"
+    yield from _apart(spread.schedule, part, meeting)
+
+
+def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:
+    """The instances with all their lanes."""
+    rank = domain.dim(_SET) - len(sizes)
+    names = [f"d{k}" for k in range(domain.dim(_SET))]
+    bounds = " and ".join(f"0 <= {name} < {size}" for name, size in zip(names[rank:], sizes, strict=True))
+    box = isl.Set(f"{{ {domain.get_tuple_name()}[{', '.join(names)}] : {bounds} }}")
+    every = isl.Map.identity(domain.get_space().map_from_set())
+    for k in reversed(range(rank, domain.dim(_SET))):  # any lanes: the other iterators are equal
+        every = every.drop_constraints_involving_dims(isl.dim_type.out, k, 1)
+    return domain.apply(every).intersect(box)
+
+
+def _leaders(domain: isl.Set, meeting: Meeting) -> isl.Set:
+    """The first lane of each segment."""
+    return isl.Set(f"{{ {_lane_text(domain, meeting)} : ({_number_text(domain, meeting)}) mod {meeting.width} = 0 }}")
+
+
+def _lane_text(domain: isl.Set, meeting: Meeting) -> str:
+    return f"{domain.get_tuple_name()}[{', '.join(f'd{k}' for k in range(domain.dim(_SET)))}]"
+
+
+def _number_text(domain: isl.Set, meeting: Meeting) -> str:
+    """The number of a lane, over the iterators."""
+    first = domain.dim(_SET) - len(meeting.sizes)
+    return " + ".join(f"{stride} d{first + k}" for k, stride in enumerate(meeting.strides))
+
+
+def _apart(schedule: MappedSchedule, part: isl.Map, meeting: Meeting) -> Iterator[str]:
+    """Where the lanes of an instance are not neighbours at one step of one block."""
+    domain = part.domain()
+    instances = isl.UnionSet.from_set(domain)
+    mark = next(
+        n for n in nodes(schedule.tree) if mark_name(n) == KERNEL and instances.is_subset(n.get_domain())
+    )
+    block = next(p.block for p in places(schedule) if instances.is_subset(p.domain))
+    step = _steps(schedule.tree).get_map()
+    for where in (block, step):
+        if not _same(part, isl.Map.from_union_map(where.intersect_domain(instances))):
+            yield f"the lanes of {domain.get_tuple_name()} are not at one step of one block"
+    if meeting.width == 1:
+        return
+    sizes = next(s for n in _below(mark) if (s := thread_sizes(n)))
+    threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark)).intersect_domain(instances)
+    dims = [f"t{k}" for k in range(len(sizes))]
+    linear = " + ".join(f"{prod(sizes[k + 1 :])} {dim}" for k, dim in enumerate(dims))
+    thread = isl.Map.from_union_map(threads).apply_range(isl.Map(f"{{ [{', '.join(dims)}] -> [{linear}] }}"))
+    number = isl.Map(f"{{ {_lane_text(domain, meeting)} -> [{_number_text(domain, meeting)}] }}")
+    base = thread.sum(number.neg().align_params(thread.get_space()))
+    aligned = isl.Set(f"{{ [b] : b mod {meeting.width} = 0 }}")
+    if not _same(part, base) or not base.range().is_subset(aligned):
+        yield f"the lanes of {domain.get_tuple_name()} are not neighbours in segments of {meeting.width}"
+
+
+def _same(part: isl.Map, value: isl.Map) -> bool:
+    """Whether a value is the same for all parts of each instance."""
+    return bool(part.reverse().apply_range(value).is_single_valued())
+
+
+def _steps(tree: isl.Schedule) -> isl.Schedule:
+    """The tree without threads: of the points that one thread runs, which."""
+
+    def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        sizes = thread_sizes(node)
+        if not sizes:
+            return transform_node(node, visit)
+        members = zip(band_members(node.child(0)), sizes, strict=True)
+        quotients = [member.scale_down_val(isl.Val(size)).floor() for member, size in members]
+        turns = isl.MultiUnionPwAff.from_union_pw_aff(quotients[0])
+        for quotient in quotients[1:]:
+            turns = turns.flat_range_product(isl.MultiUnionPwAff.from_union_pw_aff(quotient))
+        return node.child(0).delete().insert_partial_schedule(turns).parent()
+
+    return visit(tree.get_root()).get_schedule()
+
+
+def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    yield node
+    for k in range(node.n_children()):
+        yield from _below(node.child(k))

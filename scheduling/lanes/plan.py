@@ -1,0 +1,140 @@
+"""Which lanes of partial results are threads of a block, and how these combine what they hold.
+
+    before: thread[8,32]: U[i, j] -> [i, j] adds to part[i][j mod 32]; C[i] -> [i, 0] reads part[i][0..31]
+    found:  the lane is the thread along x: each thread holds its part, and 32 neighbours combine theirs by shuffles
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+import islpy as isl
+
+from polytile.ir.device import WARP
+from polytile.ir.isl_util import mark_name
+from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
+from polytile.ir.scop import AccessKind, Combination, Scop, Statement
+from polytile.scheduling.places import Place, places
+
+_OUT = isl.dim_type.out
+SEGMENTS = (2, 4, 8, 16, 32)
+
+
+class Way(Enum):
+    """How the threads that hold partial results combine them."""
+
+    SHUFFLE = "shuffle"  # a segment of a warp, at once
+    WARPS = "warps"  # each warp at once, then one warp those of all, through shared memory
+    HAND_OVER = "hand over"  # through shared memory, one thread adding them up
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The way of one statement with a combination; `axes` are the thread dimensions of its lanes, in their order."""
+
+    statement: str
+    combine: Combination
+    way: Way
+    axes: tuple[int, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def lanes(self) -> int:
+        return prod(self.combine.sizes)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """What each lane iterator counts for in the number of a lane, which neighbouring threads count up."""
+        return tuple(
+            prod(s for s, other in zip(self.combine.sizes, self.axes, strict=True) if other > axis)
+            for axis in self.axes
+        )
+
+
+def plans(scop: Scop, schedule: MappedSchedule) -> list[Plan]:
+    """The combinations whose lanes are threads of the block that they run in."""
+    combining = [s for s in scop.statements if s.combine is not None]
+    if not combining:
+        return []
+    kernels = list(zip(places(schedule), _threads(schedule), strict=True))
+    found = (_plan(scop, s, place, sizes) for s in combining for place, sizes in kernels)
+    return [p for p in found if p is not None]
+
+
+def _threads(schedule: MappedSchedule) -> list[tuple[int, ...]]:
+    """The sizes of the blocks of each kernel."""
+    found: list[tuple[int, ...]] = []
+    for node in nodes(schedule.tree):
+        if mark_name(node) == KERNEL:
+            found.append(())
+        elif found and not found[-1]:
+            found[-1] = thread_sizes(node) or ()
+    return found
+
+
+def _plan(scop: Scop, statement: Statement, place: Place, threads: tuple[int, ...]) -> Plan | None:
+    combine = statement.combine
+    assert combine is not None
+    context, only = scop.context, frozenset((combine.array,))
+    own = isl.UnionMap.from_map(_reads(statement)).intersect_domain(statement.domain).intersect_params(context)
+    writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only).intersect_params(context)
+    users = own.union(writes).domain()
+    if own.is_empty() or not threads or not users.is_subset(place.domain):
+        return None
+    holders = isl.Map.from_union_map(writes.reverse().apply_range(place.thread))
+    axes = _axes(combine, holders, len(threads))
+    if axes is None or not _at_lane_zero(own, holders, place, axes, len(threads)):
+        return None
+    return Plan(statement.name, combine, _way(combine, axes, threads), axes, threads)
+
+
+def _reads(statement: Statement) -> isl.Map:
+    """The reads of the lanes, as one map."""
+    assert statement.combine is not None
+    relations = [a.relation for a in statement.relations(AccessKind.READ) if a.array == statement.combine.array]
+    total = relations[0]
+    for relation in relations[1:]:
+        total = total.union(relation)
+    return total
+
+
+def _axes(combine: Combination, holders: isl.Map, rank: int) -> tuple[int, ...] | None:
+    """For each lane the thread dimension that equals it, wherever the element is written."""
+    first, place = len(combine.subscripts), holders.dim(_OUT) - rank
+    axes = []
+    for lane in range(len(combine.sizes)):
+        equal = (holders.equate(isl.dim_type.in_, first + lane, _OUT, place + axis) for axis in range(rank))
+        axis = next((k for k, same in enumerate(equal) if holders.is_subset(same)), None)
+        if axis is None:
+            return None
+        axes.append(axis)
+    return tuple(axes) if len(set(axes)) == len(axes) else None
+
+
+def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: Place, axes: tuple[int, ...], rank: int) -> bool:
+    """Whether the statement runs in thread 0 of the lanes, in the block and row of those that hold them."""
+    here = isl.Map.from_union_map(place.thread.intersect_domain(own.domain()))
+    there = isl.Map.from_union_map(own.apply_range(isl.UnionMap.from_map(holders)))
+    first = here.dim(_OUT) - rank
+    for axis in sorted(axes, reverse=True):
+        if not here.is_subset(here.fix_val(_OUT, first + axis, isl.Val(0))):
+            return False
+        here, there = (m.project_out(_OUT, first + axis, 1) for m in (here, there))
+    return bool(there.is_subset(here))
+
+
+def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) -> Way:
+    """Neighbouring threads in segments of warps shuffle."""
+    rank, count, lanes = len(threads), len(axes), prod(combine.sizes)
+    sizes = dict(zip(axes, combine.sizes, strict=True))
+    neighbours = set(axes) == set(range(rank - count, rank))
+    full = all(sizes[axis] == threads[axis] for axis in axes if axis > rank - count)
+    if not neighbours or not full or (count == 1 and threads[-1] % min(lanes, WARP)):
+        return Way.HAND_OVER
+    if lanes in SEGMENTS:
+        return Way.SHUFFLE
+    warps = lanes // WARP
+    whole = lanes % WARP == 0 and (warps in SEGMENTS) and warps <= threads[-1]
+    return Way.WARPS if whole else Way.HAND_OVER

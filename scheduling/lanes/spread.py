@@ -1,0 +1,219 @@
+"""Combinations spread over the threads that hold the partial results.
+
+before: sync sequence { {U[i, j] -> thread [i, j]; adds to part[i][j mod 32]} {C[i] -> thread [i, 0]; reads 32 parts} }
+after:  sequence { {U[i, j] -> thread [i, j]} {C[i, lane] -> thread [i, lane]; reads part[i][lane], and they shuffle} }
+
+Where a block's warps, or lanes that are not neighbours, combine, a statement before C hands over what each has. Every
+instance that the new Scop adds is a part of one of C's; a barrier goes where all dependences are kept without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import islpy as isl
+
+from polytile.ir.isl_util import mark_name, transform_node
+from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
+from polytile.ir.scop import Scop, Statement
+from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.dependences import Dependences, array_dependences
+from polytile.scheduling.lanes.plan import Plan, Way, plans
+from polytile.scheduling.lanes.statements import Made, Meeting, made
+from polytile.scheduling.legality import unordered
+
+ARRAY_OPERATIONS = MAX_OPERATIONS // 40
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What is generated in place of a Scop with combinations.
+
+    `parts` says which instance of the Scop each of the new one's is, or is a part of.
+    """
+
+    scop: Scop
+    dependences: Dependences
+    schedule: MappedSchedule
+    meetings: tuple[Meeting, ...]
+    parts: isl.UnionMap = field(compare=False)
+
+
+def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Spread | None:
+    """Spread all combinations whose lanes are threads; None where there are none."""
+    found = plans(scop, schedule)
+    if not found:
+        return None
+    taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
+    taken |= {i for s in scop.statements for i in s.iterators}
+    change: list[tuple[Plan, Made]] = []
+    tree = schedule.tree
+    for plan in found:
+        new = made(scop, plan, taken)
+        changed = _changed_tree(scop, tree, plan, new)
+        if changed is not None:
+            tree, change = changed, [*change, (plan, new)]
+    if not change:
+        return None
+    after = _changed_scop(scop, [new for _, new in change])
+    touched = {a.array for _, new in change for s in new.statements for a in s.accesses}
+    known = {d.array: d for d in dependences.by_array if d.array not in touched}
+    by_array = tuple(known.get(a.name) or array_dependences(after, a.name, ARRAY_OPERATIONS) for a in after.arrays)
+    if any(not d.exact for d in by_array if d.array in touched):
+        return None
+    empty = isl.UnionMap.empty(scop.context.get_space())
+    everything = Dependences(by_array, empty)
+    tree = without_barriers(tree, everything.all.intersect_params(scop.context))
+    meetings = tuple(m for _, new in change for m in new.meetings)
+    return Spread(after, everything, replace(schedule, tree=tree), meetings, _parts(scop, [n for _, n in change]))
+
+
+def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:
+    """From all instances of the new Scop to those of the old one."""
+    names = {s.name for made in new for s in made.statements}
+    total = isl.UnionMap.empty(scop.context.get_space())
+    for made_ in new:
+        total = total.union(made_.parts)
+    for statement in scop.statements:
+        if statement.name not in names:
+            total = total.union(isl.UnionSet.from_set(statement.domain).identity())
+    return total
+
+
+def _changed_scop(scop: Scop, new: list[Made]) -> Scop:
+    by_name = {made_.statements[-1].name: made_ for made_ in new}
+    statements: list[Statement] = []
+    for statement in scop.statements:
+        statements += by_name[statement.name].statements if statement.name in by_name else [statement]
+    tree = _pulled_back(scop.schedule, _parts(scop, new))
+    for made_ in new:
+        if len(made_.statements) > 1:
+            tree = _first_before(tree, made_)
+    arrays = tuple(made_.array for made_ in new if made_.array is not None)
+    return replace(scop, statements=tuple(statements), arrays=(*scop.arrays, *arrays), schedule=tree, privatised=())
+
+
+def _pulled_back(tree: isl.Schedule, parts: isl.UnionMap) -> isl.Schedule:
+    """The tree over parts of its instances, each where the whole was."""
+    plain = isl.UnionMap.empty(parts.get_space())
+    for m in _maps(parts):  # without bounds, which would end up in the tree
+        plain = plain.union(isl.UnionMap.from_map(_unbounded(m)))
+    pulled = tree.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(plain))
+    return pulled.intersect_domain(parts.domain())
+
+
+def _unbounded(part: isl.Map) -> isl.Map:
+    """`{ C[i, l] -> C[i] }` for all i and l."""
+    rank = part.dim(isl.dim_type.out)
+    total = isl.Map.universe(part.get_space())
+    for k in range(rank):
+        total = total.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    return total
+
+
+def _maps(union: isl.UnionMap) -> list[isl.Map]:
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
+
+
+def _first_before(tree: isl.Schedule, new: Made) -> isl.Schedule:
+    """In the original order, each instance's parts one after the other."""
+    own = isl.UnionSet(f"{{ {new.statements[0].name}[{_dims(new.statements[0])}] }}")
+    for node in nodes(tree):
+        if node.get_type() == isl.schedule_node_type.leaf and not node.get_domain().is_disjoint(own):
+            return _in_sequence(node, own).get_schedule()
+    return tree
+
+
+def _dims(statement: Statement) -> str:
+    return ", ".join(f"d{k}" for k in range(len(statement.iterators)))
+
+
+def _in_sequence(node: isl.ScheduleNode, first: isl.UnionSet) -> isl.ScheduleNode:
+    """The subtree at a node twice: for the instances in `first`, then for the others."""
+    domain = node.get_domain()
+    filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, 2)
+    for part in (domain.intersect(first), domain.subtract(first)):
+        filters = filters.add(part)
+    return node.insert_sequence(filters)
+
+
+# The mapped tree -----------------------------------------------------------------------------------------------------
+def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.Schedule | None:
+    """The mapped tree with the new statements; None where a barrier between them has no place."""
+    others = [s for s in _names(tree.get_domain()) if s != plan.statement]
+    parts = new.parts
+    for name in others:
+        own = _named(tree.get_domain(), name)
+        parts = parts.union(own.identity())
+    pulled = _shifted(_pulled_back(tree, parts), new.shifts)
+    if plan.way is Way.SHUFFLE:
+        return pulled
+    writers = {s.name for s in scop.statements for a in s.accesses if a.writes and a.array == plan.combine.array}
+    path = _apart(pulled, {s.name for s in new.statements}, writers)
+    if path is None:
+        return None
+    first = isl.UnionSet(f"{{ {new.statements[0].name}[{_dims(new.statements[0])}] }}")
+    node = _in_sequence(node_at(pulled, path).child(0), first)
+    return node.insert_mark(isl.Id(SYNC)).get_schedule()
+
+
+def _names(domain: isl.UnionSet) -> list[str]:
+    found: list[str] = []
+    domain.foreach_set(lambda s: found.append(s.get_tuple_name()))
+    return sorted(found)
+
+
+def _named(domain: isl.UnionSet, name: str) -> isl.UnionSet:
+    found: list[isl.Set] = []
+    domain.foreach_set(lambda s: found.append(s) if s.get_tuple_name() == name else None)
+    return isl.UnionSet.from_set(found[0])
+
+
+def _apart(tree: isl.Schedule, names: set[str], writers: set[str]) -> Path | None:
+    """The outermost filter inside a kernel, above the threads, that has the named statements without the writers."""
+    inside: set[Path] = set()
+    threaded: set[Path] = set()
+    for node in nodes(tree):
+        path, above = path_of(node), path_of(node)[:-1]
+        if above in threaded or thread_sizes(node):
+            threaded.add(path)
+            continue
+        if above in inside or mark_name(node) == KERNEL:
+            inside.add(path)
+        if path in inside and node.get_type() == isl.schedule_node_type.filter:
+            here = set(_names(node.child(0).get_domain()))
+            if names <= here and not here & writers:
+                return path
+    return None
+
+
+def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:
+    """The tree with the points of its thread bands moved, for the statements that `shifts` has."""
+
+    def visit(node: isl.ScheduleNode) -> isl.ScheduleNode:
+        if not thread_sizes(node):
+            return transform_node(node, visit)
+        band = node.child(0)
+        points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
+        total = isl.UnionMap.empty(points.get_space())
+        for m in _maps(points):
+            by = _by_name(shifts, m.get_tuple_name(isl.dim_type.in_))
+            total = total.union(isl.UnionMap.from_map(m if by is None else m.sum(by.align_params(m.get_space()))))
+        return band.delete().insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(total)).parent()
+
+    return visit(tree.get_root()).get_schedule()
+
+
+def _by_name(union: isl.UnionMap, name: str) -> isl.Map | None:
+    return next((m for m in _maps(union) if m.get_tuple_name(isl.dim_type.in_) == name), None)
+
+
+def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
+    """The tree without the sync marks that no dependence needs."""
+    for path in sorted((path_of(n) for n in nodes(tree) if mark_name(n) == SYNC), reverse=True):
+        thinner = node_at(tree, path).delete().get_schedule()
+        if not unordered(thinner, dependences):
+            tree = thinner
+    return tree

@@ -1,0 +1,276 @@
+"""What the statements do that combine lanes: a value of each lane, shuffles, and who uses the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import islpy as isl
+
+from polytile.ir.arith import add, binary, compare, mul
+from polytile.ir.device import WARP, WarpReduce
+from polytile.ir.expr import INT, Access, Assign, Binary, Declare, Expr, If, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import Scope as Braces
+from polytile.ir.kernel import Comment
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
+from polytile.scheduling.lanes.plan import Plan, Way
+
+_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """The lanes of `statement` are its last iterators, of these sizes; `strides` number them, `axes` are the thread
+    dimensions that they are added to. In segments of `width` lanes they combine what each reads of `array`; the first
+    lane of a segment uses the result (`width` 1: each its own)."""
+
+    statement: str
+    array: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    axes: tuple[int, ...]
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The statements in place of one combination, in their order, and what they hand over through.
+
+    `parts` says which instance of the combination each instance is a part of; `shifts` where its thread is, counted
+    from that of the combination.
+    """
+
+    statements: tuple[Statement, ...]
+    array: Array | None
+    meetings: tuple[Meeting, ...]
+    parts: isl.UnionMap = field(compare=False)
+    shifts: isl.UnionMap = field(compare=False)
+
+
+def made(scop: Scop, plan: Plan, taken: set[str]) -> Made:
+    """The statements of a plan; names that they add go to `taken`."""
+    return _Maker(scop, plan, scop.statement(plan.statement), plan.combine, taken).made()
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    scop: Scop
+    plan: Plan
+    before: Statement
+    combine: Combination
+    taken: set[str]
+
+    def made(self) -> Made:
+        if self.plan.way is Way.SHUFFLE:
+            final, meeting = self.final(self.combine, self.before.name)
+            return self.collected([final], None, [meeting])
+        name = self._fresh(f"{self.before.name}_lanes")
+        handed = self.handed()
+        first = self.first(name, handed)
+        if self.plan.way is Way.HAND_OVER:
+            return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
+        warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP,))
+        final, meeting = self.final(warps, self.before.name)
+        return self.collected([first[0], final], handed, [first[1], meeting])
+
+    def collected(self, statements: list[Statement], array: Array | None, meetings: list[Meeting]) -> Made:
+        parts = shifts = isl.UnionMap("{ }")
+        known = {m.statement: m for m in meetings}
+        for s in statements:
+            meeting = known.get(s.name)
+            sizes, axes = (meeting.sizes, meeting.axes) if meeting is not None else ((), ())
+            parts = parts.union(isl.UnionMap.from_map(self.parts(s.name, sizes)))
+            shifts = shifts.union(isl.UnionMap(self.shift(s, axes)))
+        return Made(tuple(statements), array, tuple(meetings), parts, shifts)
+
+    def shift(self, statement: Statement, axes: tuple[int, ...]) -> str:
+        """`{ C[i, lane] -> [0, lane] }`: the lane iterators, each at its axis."""
+        names = [f"d{i}" for i in range(len(statement.iterators))]
+        at = dict(zip(axes, names[len(names) - len(axes) :], strict=True))
+        coordinates = ", ".join(at.get(k, "0") for k in range(len(self.plan.threads)))
+        return f"{{ {statement.name}[{', '.join(names)}] -> [{coordinates}] }}"
+
+    # Statements ------------------------------------------------------------------------------------------------------
+    def first(self, name: str, handed: Array) -> tuple[Statement, Meeting]:
+        """Each lane, or each warp, hands over what it has."""
+        combine, plan = self.combine, self.plan
+        width = WARP if plan.way is Way.WARPS else 1
+        lanes = self.lane_names(len(combine.sizes))
+        meeting = Meeting(name, combine.array, combine.sizes, plan.strides, plan.axes, width)
+        part = self.part(combine, lanes)
+        read = AccessRelation(combine.array, AccessKind.READ, self.lane_reads(name), self.before.location)
+        body: tuple[Stmt, ...]
+        if width == 1:
+            relation = read.relation.set_tuple_name(_OUT, handed.name)
+            body = (Assign(replace(part, array=handed.name), "", part, self.before.location),)
+        else:
+            relation = self.warp_writes(name, meeting, handed.name)
+            number = _number(lanes, plan.strides)
+            target = Access(handed.name, (*combine.subscripts, binary("/", number, WARP)), combine.type)
+            value = Name(combine.value, combine.type)
+            store = If(compare("==", binary("%", number, WARP), 0), (Assign(target, "", value, self.before.location),))
+            body = (Braces((*self.reduced(combine, part, width), store)),)
+        write = AccessRelation(handed.name, AccessKind.WRITE, relation, self.before.location)
+        statement = replace(
+            self.before,
+            name=name,
+            iterators=(*self.before.iterators, *lanes),
+            domain=self.parts(name, combine.sizes).domain(),
+            body=body,
+            accesses=(read, write),
+            reduction=None,
+            combine=None,
+            text=f"{self.before.text}, each {'warp' if width > 1 else 'thread'}",
+        )
+        return statement, meeting
+
+    def final(self, combine: Combination, name: str) -> tuple[Statement, Meeting]:
+        """The lanes of one segment combine; the first uses the result."""
+        lanes = self.lane_names(len(combine.sizes))
+        whole, last = combine is self.combine, len(self.plan.threads) - 1
+        strides, axes = (self.plan.strides, self.plan.axes) if whole else ((1,), (last,))
+        width = prod(combine.sizes)
+        meeting = Meeting(name, combine.array, combine.sizes, strides, axes, width)
+        parts = self.parts(name, combine.sizes)
+        if whole:
+            read = self.lane_reads(name)
+        else:
+            own = isl.Map(f"{{ {name}[{', '.join(_dims(parts))}] -> [{_dims(parts)[-1]}] }}")
+            read = self.leading(parts).flat_range_product(own).set_tuple_name(_OUT, combine.array)
+        first = parts
+        for k in range(len(lanes)):
+            first = first.fix_val(_IN, parts.dim(_IN) - 1 - k, isl.Val(0))
+        others = [
+            replace(a, relation=first.apply_range(a.relation))
+            for a in self.before.accesses
+            if a.array != self.combine.array
+        ]
+        leader = _conjunction([compare("==", Name(lane), 0) for lane in lanes])
+        body = Braces((*self.reduced(combine, self.part(combine, lanes), width), If(leader, self.rest())))
+        statement = replace(
+            self.before,
+            iterators=(*self.before.iterators, *lanes),
+            domain=parts.domain(),
+            body=(body,),
+            accesses=(AccessRelation(combine.array, AccessKind.READ, read, self.before.location), *others),
+            combine=None,
+        )
+        return statement, meeting
+
+    def renamed(self, handed: str) -> Statement:
+        """The combination as it was, of what was handed over."""
+
+        array = self.combine.array
+
+        def other(node: Expr) -> Expr:
+            return replace(node, array=handed) if isinstance(node, Access) and node.array == array else node
+
+        accesses = (
+            replace(a, array=handed, relation=a.relation.set_tuple_name(_OUT, handed))
+            if a.array == array
+            else a
+            for a in self.before.accesses
+        )
+        body = tuple(rewrite(s, other) for s in self.before.body)
+        return replace(self.before, body=body, accesses=tuple(accesses), combine=replace(self.combine, array=handed))
+
+    def handed(self) -> Array:
+        array = self.scop.array(self.combine.array)
+        name = self._fresh(f"{array.name}_{'warps' if self.plan.way is Way.WARPS else 'all'}")
+        if self.plan.way is Way.HAND_OVER:
+            return replace(array, name=name)
+        extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP)))
+        return Array(name, array.element, extents, Origin.TEMPORARY, False, False, location=array.location)
+
+    # Bodies ----------------------------------------------------------------------------------------------------------
+    def reduced(self, combine: Combination, part: Access, width: int) -> tuple[Stmt, ...]:
+        """`const double v = polytile_warp_sum(part[i][lane]);`"""
+        op = {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if part.type.kind == "float" else combine.op
+        who = f"the {width} threads" if width == self.plan.lanes or part.array != self.combine.array else "each warp"
+        text = f"{who} combine{'s' * (who == 'each warp')} {part.array} by {combine.op}"
+        value = Declare(combine.value, combine.type, WarpReduce(op, part, width), self.before.location)
+        return Comment(text), value
+
+    def rest(self) -> tuple[Stmt, ...]:
+        """What the combination does with its result, behind the declaration and the loops of the fold."""
+        (body,) = self.before.body
+        assert isinstance(body, Braces)
+        return body.body[2:]
+
+    def part(self, combine: Combination, lanes: Sequence[str]) -> Access:
+        return Access(combine.array, (*combine.subscripts, *(Name(lane) for lane in lanes)), combine.type)
+
+    def lane_names(self, count: int) -> tuple[str, ...]:
+        wanted = ("lane",) if count == 1 else tuple(f"lane_{'xyz'[count - 1 - k]}" for k in range(count))
+        return tuple(_free(name, self.taken) for name in wanted)
+
+    def _fresh(self, wanted: str) -> str:
+        name = _free(wanted, self.taken)
+        self.taken.add(name)
+        return name
+
+    # Relations -------------------------------------------------------------------------------------------------------
+    def parts(self, name: str, sizes: Sequence[int]) -> isl.Map:
+        """`{ C_lanes[i, lane] -> C[i] : 0 <= lane < 32 }`."""
+        rank = len(self.before.iterators)
+        own, lanes = [f"i{k}" for k in range(rank)], [f"l{k}" for k in range(len(sizes))]
+        bounds = " and ".join(f"0 <= {lane} < {size}" for lane, size in zip(lanes, sizes, strict=True))
+        pair = f"{name}[{', '.join(own + lanes)}] -> {self.before.name}[{', '.join(own)}]"
+        return isl.Map(f"{{ {pair} : {bounds or 'true'} }}").intersect_range(self.before.domain)
+
+    def lane_reads(self, name: str) -> isl.Map:
+        """Each lane reads its own element of those that the combination reads."""
+        parts, first = self.parts(name, self.combine.sizes), len(self.combine.subscripts)
+        found = parts.apply_range(self.reads())
+        for k in range(len(self.combine.sizes)):
+            found = found.equate(_IN, len(self.before.iterators) + k, _OUT, first + k)
+        return found
+
+    def reads(self) -> isl.Map:
+        mine = [a for a in self.before.relations(AccessKind.READ) if a.array == self.combine.array]
+        total = mine[0].relation
+        for other in mine[1:]:
+            total = total.union(other.relation)
+        return total
+
+    def leading(self, parts: isl.Map) -> isl.Map:
+        """`{ C[i, lane] -> [i] }`: the subscripts before the lanes."""
+        found = parts.apply_range(self.reads())
+        return found.project_out(_OUT, len(self.combine.subscripts), len(self.combine.sizes))
+
+    def warp_writes(self, name: str, meeting: Meeting, handed: str) -> isl.Map:
+        """The first lane of each warp writes the warp's value."""
+        parts = self.parts(name, meeting.sizes)
+        dims = _dims(parts)
+        terms = zip(meeting.strides, dims[len(dims) - len(meeting.sizes) :], strict=True)
+        number = " + ".join(f"{stride} {dim}" for stride, dim in terms)
+        warp = isl.Map(f"{{ {name}[{', '.join(dims)}] -> [w] : {number} = {WARP} w }}")
+        return self.leading(parts).flat_range_product(warp).set_tuple_name(_OUT, handed)
+
+
+def _dims(parts: isl.Map) -> list[str]:
+    return [f"d{k}" for k in range(parts.dim(_IN))]
+
+
+def _number(lanes: Sequence[str], strides: Sequence[int]) -> Expr:
+    """The number of a lane: `32 * lane_y + lane_x`."""
+    terms = sorted(zip(strides, lanes, strict=True), reverse=True)
+    total: Expr | int = 0
+    for stride, lane in terms:
+        total = add(total, mul(stride, Name(lane)))
+    assert isinstance(total, Expr)
+    return total
+
+
+def _conjunction(conditions: Sequence[Expr]) -> Expr:
+    total = conditions[0]
+    for condition in conditions[1:]:
+        total = Binary("&&", total, condition, INT)
+    return total
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
