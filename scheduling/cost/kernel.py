@@ -53,7 +53,7 @@ class Kernel:
             l2=1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2,
             memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
             arithmetic=1e6 * sum(self._arithmetic(work) for work in self.works) * self.gpu.sms / used,
-            latency=turns * (_START_US + sum(self._chain(w, near) * w.launches / launches for w in self.works)),
+            latency=turns * self._latency(near, launches),
             launch=self.speed.launch_us,
             accesses=accesses,
         )
@@ -149,10 +149,19 @@ class Kernel:
         rate = self.speed.double_rate if is_double(work.statement) else self.speed.float_rate
         return work.operations * work.warps * WARP / rate
 
+    def _far(self, near: float) -> float:
+        return near * self.speed.l2_us + (1 - near) * self.speed.memory_us
+
+    def _latency(self, near: float, launches: float) -> float:
+        """Microseconds from the start of a block to its end. Behind a barrier its loads begin anew."""
+        chains = sum(self._chain(work, near) * work.launches / launches for work in self.works)
+        barriers = max(work.barriers() for work in self.works)
+        return _START_US + chains + barriers * (self.speed.barrier_us + self._far(near))
+
     def _chain(self, work: Work, near: float) -> float:
         """Microseconds that a thread takes for its instances of a statement in one launch, when it never waits for
         others; `near` of its lines come from the second cache."""
-        far = near * self.speed.l2_us + (1 - near) * self.speed.memory_us
+        far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
         if not work.serial_loops:
             return far if loads else self.speed.l1_us
@@ -162,8 +171,7 @@ class Kernel:
         miss = min(1.0, together * max((_misses(work, r, inner) for r in moving), default=0.0))
         wait = (miss * far + self.speed.l1_us * bool(moving)) / together
         step = _STEP_US * max(1.0, work.operations / 2)
-        barriers = self.speed.barrier_us * any(p.sync for loop in work.mapped.loops for p in loop.parts)
-        return far + work.serial * (max(step, wait) + barriers)
+        return far + work.serial * max(step, wait)
 
     def _carried(self, work: Work, reference: Reference) -> bool:
         """Whether a load may have to wait for what the same loop stores."""
@@ -175,7 +183,7 @@ def _misses(work: Work, reference: Reference, loop: int) -> float:
     """How often a load needs another sector when a serial loop advances: always, or once in several iterations where
     it runs along a row."""
     *outer, last = reference.subscripts or (None,)
-    step = work.mapped.loops[loop].step
-    if last is None or any(form is None or form.along(step) != 0 for form in outer):
+    step = work.thread_step(loop)
+    if last is None or any(form is None or form.moved_by(step) for form in outer):
         return 1.0
     return min(1.0, float(magnitude(last.along(step))) * reference.array.element.size / SECTOR)

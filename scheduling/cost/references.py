@@ -65,6 +65,13 @@ class Form:
             growth += slope * x
         return growth
 
+    def moved_by(self, step: Sequence[int]) -> bool:
+        """Whether the value changes when the iterators take a step, leaving aside where a quotient turns over."""
+        if not self.floors:
+            return self.along(step) != 0
+        points = [tuple(start * x for x in step) for start in range(3)]
+        return len({self.value(point, {}) for point in points}) > 1
+
     def involves(self) -> tuple[bool, ...]:
         """Which iterators the value depends on."""
         found = [c != 0 for c in self.coefficients]
@@ -86,6 +93,10 @@ class Reference:
     @property
     def exact(self) -> bool:
         return all(form is not None for form in self.subscripts)
+
+    def moved_by(self, step: Sequence[int]) -> bool:
+        """Whether the address changes when the iterators take a step; it may, where that is unknown."""
+        return any(form is None or form.moved_by(step) for form in self.subscripts)
 
     def involves(self, iterators: int) -> tuple[bool, ...]:
         """Which of the statement's iterators the address depends on; all, where that is unknown."""

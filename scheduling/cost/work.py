@@ -16,7 +16,7 @@ from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.cost.dual import variables
 from polytile.scheduling.cost.groups import Group, groups_along
 from polytile.scheduling.cost.lines import Footprint
-from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Role
+from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Role, Vector
 from polytile.scheduling.cost.references import Reference, references
 from polytile.scheduling.cost.requests import SECTOR, WARP, Along, Request, request
 from polytile.scheduling.cost.volume import counts
@@ -125,7 +125,7 @@ class Work:
     def serial_loops(self) -> tuple[int, ...]:
         """The numbers of the loops that threads run one after the other, innermost first."""
         numbers = [i for i, share in enumerate(self.shares) if share.serial > 1]
-        return tuple(sorted(numbers, key=lambda i: (-_serial_depth(self.mapped.loops[i]), -i)))
+        return tuple(sorted(numbers, key=lambda i: (-serial_depth(self.mapped.loops[i]), -i)))
 
     @cached_property
     def references(self) -> tuple[Reference, ...]:
@@ -134,10 +134,25 @@ class Work:
     def request(self, reference: Reference) -> Request:
         return request(reference, self.along, self.values)
 
+    def thread_step(self, loop: int) -> Vector:
+        """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
+        thread = self.mapped.loops[loop].part(Role.THREAD)
+        rounds = self.shares[loop].serial > thread.tile if thread else False
+        factor = thread.threads * thread.tile if thread and rounds and thread.tile == 1 else 1
+        return tuple(factor * x for x in self.mapped.loops[loop].step)
+
     def moves(self, reference: Reference, loop: int) -> bool:
-        """Whether the address changes from one iteration of a loop to the next."""
-        step = self.mapped.loops[loop].step
-        return any(form is None or form.along(step) != 0 for form in reference.subscripts)
+        """Whether the address changes from one iteration of a thread to the next."""
+        return reference.moved_by(self.thread_step(loop))
+
+    def barriers(self) -> float:
+        """How many barriers a block meets in one launch."""
+        depths = [p.depth for loop in self.mapped.loops for p in loop.parts if p.sync]
+        if not depths:
+            return float(self.mapped.barriers)
+        last = max(depths)
+        loops = (i for i in self.serial_loops if serial_depth(self.mapped.loops[i]) <= last)
+        return max(1, self.mapped.barriers) * prod(self.shares[i].serial for i in loops)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -205,7 +220,7 @@ def _share(loop: MappedLoop, extent: float) -> Share:
     return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
 
 
-def _serial_depth(loop: MappedLoop) -> int:
+def serial_depth(loop: MappedLoop) -> int:
     return max(part.depth for part in loop.parts)
 
 
