@@ -5,7 +5,7 @@ before: for (i) for (j) E[i][j] = f(A[i][j]);  for (i) for (j) F[j][i] = g(E[i][
 after:  parallel for (i, j) { E[i][j] = f(A[i][j]); F[j][i] = g(E[i][j]); }
 
 Nests are fused while each statement keeps two of its outermost parallel loops, or all that it has; which loop coalesces
-does not matter here. Where nothing outermost is parallel, the serial loop is the host's, and blocks are found inside it.
+does not matter here. Where nothing outermost is parallel, the serial loop is the host's, and blocks are found inside.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def block_level(
 
 def blocks(found: Search) -> Tree:
     """The loop tree for blocks, from loops that are not fused yet."""
-    return _ordered(found.scop, found.fused(Judge(found.scop, found.ranking)))
+    return _ordered(found.scop, found.fused(Judge(found.scop, found.ranking, found.locality)))
 
 
 def block_loops(nest: Loop) -> tuple[Loop, ...]:

@@ -26,7 +26,6 @@ from polytile.scheduling.superposed.nest import (
     statements_of,
 )
 from polytile.scheduling.superposed.parallelism import loop_over
-from polytile.scheduling.superposed.shared import arrays_of, shared_rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class Fusion:
     def _fused(self, first: Tree, second: Tree, between: Listed[Edge], around: Around) -> _Joined | None:
         """Both trees in common loops, the first one's bodies before the second one's."""
         a, b = nest_of(first), nest_of(second)
-        related = arrays_of(self.judge.scop, a.statements) & arrays_of(self.judge.scop, b.statements)
+        related = self.judge.locality.arrays(a.statements) & self.judge.locality.arrays(b.statements)
         if not related and not (a.is_point and b.is_point):
             return None
         close = -min(abs(p - q) for p in self._places(first) for q in self._places(second))
@@ -135,7 +134,7 @@ class Fusion:
             return None
         rows = (*a.rows, *moved(b.rows, False, max(0, -min(known, default=0))))
         loops = [{row.statement: row for row in rows}]
-        if not shared_rank(self.judge.scop, around.rows, loops, statements_of(a), statements_of(b)):
+        if not self.judge.locality.shared_rank(around.rows, loops, statements_of(a), statements_of(b)):
             return None
         return loop_over(self.judge.scop, rows, between, in_sequence((a.body, b.body)))
 

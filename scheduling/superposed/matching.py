@@ -15,7 +15,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.superposed.edges import Edge
 from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
 from polytile.scheduling.superposed.ranking import Ranking
-from polytile.scheduling.superposed.shared import shared_rank
+from polytile.scheduling.superposed.shared import Locality
 
 MOST_PARALLEL = 2  # loops that fusion leaves to each nest; more threads or blocks hardly help
 
@@ -147,6 +147,7 @@ class Judge:
 
     scop: Scop
     ranking: Ranking
+    locality: Locality
     along_x: dict[str, int | None] | None = None
 
     def match(
@@ -162,7 +163,7 @@ class Judge:
             return None
         if not self._keeps_x(loops, (*first.statements, *second.statements)):
             return None
-        rank = shared_rank(self.scop, around, [c.by_name for c in loops], first.statements, second.statements)
+        rank = self.locality.shared_rank(around, [c.by_name for c in loops], first.statements, second.statements)
         least = len(loops) if any(c.mixed for c in loops) else 1
         if rank < least and not (whole and first.is_point and second.is_point and len(loops) == 1):
             return None

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.cost import coalescing, is_coalesced
+from polytile.scheduling.cost.references import references
 from polytile.scheduling.superposed.nest import Kind, Row, Tree, rows_of
+from polytile.scheduling.superposed.shared import shape
 
 DEPTH_WEIGHT = 16.0  # how much more often a statement runs for each loop around it, as a guess
 
 
 @dataclass(slots=True)
 class Ranking:
-    """The costs of the iterators of a Scop's statements, each computed once."""
+    """The costs of the iterators of a Scop's statements, each computed once.
+
+    References that differ by constants alone, as in a stencil, mostly find each other's lines in a cache: they count
+    once.
+    """
 
     scop: Scop
     _costs: dict[tuple[str, int], float] = field(default_factory=dict)
     _ideal: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scop = replace(self.scop, statements=tuple(_distinct(self.scop, s) for s in self.scop.statements))
 
     def cost(self, statement: str, iterator: int) -> float:
         """Sectors for the requests of a warp along this iterator."""
@@ -47,6 +56,8 @@ class Ranking:
     def along_x(self, statement: str, parallel: Collection[int], reductions: Collection[int]) -> int | None:
         """The iterator for threadIdx.x: the best parallel one, unless only one that is a reduction coalesces."""
         best = self.best(statement, parallel)
+        if not reductions:
+            return best
         if best is not None and self.coalesces(statement, best):
             return best
         ideal = [i for i in reductions if self.coalesces(statement, i)]
@@ -60,3 +71,9 @@ class Ranking:
             for wanted in (Kind.FORALL, Kind.REDUCTION)
         )
         return self.along_x(statement, parallel, reductions)
+
+
+def _distinct(scop: Scop, statement: Statement) -> Statement:
+    """The statement with one access for each kind and shape of its references."""
+    kept = {(r.access.kind, shape(r)): r.access for r in reversed(references(scop, statement))}
+    return replace(statement, accesses=tuple(a for a in statement.accesses if any(a is k for k in kept.values())))

@@ -1,4 +1,4 @@
-"""What the searches for both loop trees share: dependences as edges, the cost of iterators, and the distributed loops."""
+"""What the searches for both trees share: dependences as edges, the cost of iterators, and the distributed loops."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from polytile.scheduling.superposed.matching import Judge
 from polytile.scheduling.superposed.nest import Tree, in_sequence, restrict
 from polytile.scheduling.superposed.parallelism import labelled
 from polytile.scheduling.superposed.ranking import Ranking
+from polytile.scheduling.superposed.shared import Locality
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Search:
     scop: Scop
     edges: list[Edge]
     ranking: Ranking
+    locality: Locality
     distributed: Tree
 
     def along_x(self) -> dict[str, int | None]:
@@ -43,4 +45,4 @@ def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:
     """
     edges = edges_of(scop, dependences, relax=relax)
     ranking = Ranking(scop)
-    return Search(scop, edges, ranking, Distribution(scop, ranking).run(edges))
+    return Search(scop, edges, ranking, Locality(scop), Distribution(scop, ranking).run(edges))

@@ -2,66 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.cost.references import Form, Number, Reference, references
+from polytile.scheduling.cost.references import Number, Reference, references
 from polytile.scheduling.superposed.nest import CONSTANT, Row
 
 Rows = dict[str, Row]  # of one loop, by statement
 Slopes = tuple[Number, ...]
+Shape = tuple[str, int | None, tuple[Slopes | None, ...]]  # an array, a field of its elements, slopes by subscript
 
 
-def arrays_of(scop: Scop, statements: Sequence[str]) -> frozenset[str]:
-    """The arrays that these statements reach in memory."""
-    return frozenset(r.array.name for name in statements for r in references(scop, scop.statement(name)))
+@dataclass(slots=True)
+class Locality:
+    """The references of a Scop's statements, as far as it matters which of them reach the same data."""
+
+    scop: Scop
+    _shapes: dict[str, frozenset[Shape]] = field(default_factory=dict)
+
+    def arrays(self, statements: Iterable[str]) -> frozenset[str]:
+        """The arrays that these statements reach in memory."""
+        return frozenset(array for name in statements for array, _, _ in self._of(name))
+
+    def shared_rank(
+        self, around: Sequence[Rows], loops: Sequence[Rows], first: Sequence[str], second: Sequence[str]
+    ) -> int:
+        """How many of the loops a reference follows that statements of both groups make: they reuse what it reaches
+        within one iteration of these loops, and of those around them. 0 when there is no such reference.
+
+        Example: A[r][q][s] and A[r][q][p] share 2 of the loops r, q; A[i][j] and A[j][i] share 2 of i ~ j, j ~ i.
+        """
+        nest = (*around, *loops)
+        own, others = self._in_time(nest, first), self._in_time(nest, second)
+        followed = (_followed(a, b) for a in own for b in others)
+        return max((sum(loop >= len(around) for loop in loops) for loops in followed), default=0)
+
+    def _of(self, statement: str) -> frozenset[Shape]:
+        if statement not in self._shapes:
+            self._shapes[statement] = frozenset(map(shape, references(self.scop, self.scop.statement(statement))))
+        return self._shapes[statement]
+
+    def _in_time(self, loops: Sequence[Rows], statements: Iterable[str]) -> set[Shape]:
+        """The references by their slopes along the loops; no slopes where other loops move a subscript."""
+        found: set[Shape] = set()
+        for name in statements:
+            rows = [by_name[name] for by_name in loops]
+            known = {row.iterator for row in rows}
+            for array, number, subscripts in self._of(name):
+                found.add((array, number, tuple(_along(rows, known, slopes) for slopes in subscripts)))
+        return found
 
 
-def shared_rank(
-    scop: Scop, around: Sequence[Rows], loops: Sequence[Rows], first: Sequence[str], second: Sequence[str]
-) -> int:
-    """How many of the loops a reference follows that statements of both groups make: they reuse what it reaches within
-    one iteration of these loops, and of those around them. 0 when there is no such reference.
-
-    Example: A[r][q][s] and A[r][q][p] share 2 of the loops r, q; A[i][j] and A[j][i] share 2 of i ~ j, j ~ i.
-    """
-    nest = (*around, *loops)
-    own = list(_steps(scop, nest, first))
-    followed = (_followed(a, b) for a in own for b in _steps(scop, nest, second))
-    return max((sum(loop >= len(around) for loop in loops) for loops in followed), default=0)
+def shape(reference: Reference) -> Shape:
+    """What a reference has in common with those that run over memory in step with it."""
+    slopes = (None if form is None else form.slopes for form in reference.subscripts)
+    return reference.array.name, reference.field, tuple(slopes)
 
 
-class _Steps:
-    """A reference as the loops see it: by subscript, its slopes along each; None where others than these move it."""
-
-    def __init__(self, reference: Reference, loops: Sequence[Row]) -> None:
-        self.array = reference.array.name
-        self.field = reference.field
-        self.slopes = [_slopes(form, loops) for form in reference.subscripts]
-
-
-def _steps(scop: Scop, loops: Sequence[Rows], statements: Sequence[str]) -> Iterator[_Steps]:
-    for name in statements:
-        for reference in references(scop, scop.statement(name)):
-            yield _Steps(reference, [rows[name] for rows in loops])
-
-
-def _slopes(form: Form | None, loops: Sequence[Row]) -> Slopes | None:
-    if form is None:
+def _along(rows: Sequence[Row], known: set[int], slopes: Slopes | None) -> Slopes | None:
+    if slopes is None or any(slope and i not in known for i, slope in enumerate(slopes)):
         return None
-    slopes = form.slopes
-    known = {row.iterator for row in loops}
-    if any(slope and i not in known for i, slope in enumerate(slopes)):
-        return None
-    return tuple(0 if r.iterator == CONSTANT else r.sign * slopes[r.iterator] for r in loops)
+    return tuple(0 if row.iterator == CONSTANT else row.sign * slopes[row.iterator] for row in rows)
 
 
-def _followed(a: _Steps, b: _Steps) -> frozenset[int]:
+def _followed(a: Shape, b: Shape) -> frozenset[int]:
     """The loops that two references follow alike; none where they follow them differently."""
-    if (a.array, a.field) != (b.array, b.field):
+    if a[:2] != b[:2]:
         return frozenset()
     followed: set[int] = set()
-    for first, second in zip(a.slopes, b.slopes, strict=True):
+    for first, second in zip(a[2], b[2], strict=True):
         if first is None or second is None:
             continue
         if first != second:

@@ -2,7 +2,7 @@
 algorithm 2].
 
 before: for (r) for (q) { for (p) { sum = 0; for (s) sum[p] += A[r][q][s] * C[s][p]; } for (p) A[r][q][p] = sum[p]; }
-after:  parallel for (r, q) { parallel for (p) { sum = 0; for (s) sum[p] += ...; } parallel for (p) A[r][q][p] = sum[p]; }
+after:  parallel for (r, q) { parallel for (p) { sum = 0; for (s) sum[p] += ...; } parallel for (p) A[r][q][p] = ...; }
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def thread_level(
 
 def threads(found: Search) -> Tree:
     """The loop tree for threads, from loops that are not fused yet."""
-    return found.fused(Judge(found.scop, found.ranking, found.along_x()))
+    return found.fused(Judge(found.scop, found.ranking, found.locality, found.along_x()))
 
 
 def thread_rows(scop: Scop, tree: Tree, statement: str) -> tuple[int, ...]:
