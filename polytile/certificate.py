@@ -1,8 +1,9 @@
 """Certificates: what was proven of each SCoP, as isl text in JSON, for `polytile check` and other tools.
 
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
-scheduled (statements may be joined, arrays renamed or expanded), the mapped schedule, where arrays live inside kernels,
-the dependences that were proven, and the sets of violations, which are empty.
+scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
+results, the mapped schedule, where arrays live inside kernels, the dependences that were proven, and the sets of
+violations, which are empty.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from polytile.ir.memory import Space
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
 from polytile.pipeline import Compilation
+from polytile.scheduling.lanes.spread import Spread
 from polytile.version import __version__
 
 FORMAT = "polytile certificate"
@@ -70,14 +72,16 @@ def _statement(statement: Statement, copy: bool) -> dict[str, Any]:
 def _scop(state: Compilation) -> dict[str, Any]:
     assert state.schedule is not None and state.dependences is not None
     scop, source = state.scop, state.source
+    _, dependences, schedule = state.run
     return {
         "name": scop.name,
         "context": str(scop.context),
         "source": {**statements(source), "arrays": [a.name for a in source.arrays]},
         "program": {**statements(scop), "arrays": {a.name: a.root for a in scop.arrays}},
         "visible": [a.name for a in source.arrays if a.origin is Origin.EXTERNAL and a.live_out],
-        "strategy": state.schedule.strategy,
-        "mapped": state.schedule.to_text(),
+        "run": _run(state.spread),
+        "strategy": schedule.strategy,
+        "mapped": schedule.to_text(),
         "homes": _homes(state),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
@@ -87,9 +91,25 @@ def _scop(state: Compilation) -> dict[str, Any]:
         },
         "dependences": {
             d.array: {"flow": str(d.flow), "false": str(d.false), "exact": d.exact}
-            for d in state.dependences.by_array
+            for d in dependences.by_array
         },
         "violations": {"order": "{ }", "values": "{ }", "storage": "{ }"},
+    }
+
+
+def _run(spread: Spread | None) -> dict[str, Any] | None:
+    """What runs in place of the program where threads combine what they hold."""
+    if spread is None:
+        return None
+    meetings = [
+        {"statement": m.statement, "array": m.array, "sizes": m.sizes, "strides": m.strides, "width": m.width}
+        for m in spread.meetings
+    ]
+    return {
+        **statements(spread.scop),
+        "arrays": {a.name: a.root for a in spread.scop.arrays},
+        "parts": str(spread.parts),
+        "meetings": meetings,
     }
 
 
@@ -102,7 +122,7 @@ def _homes(state: Compilation) -> dict[str, Any]:
     homes = {}
     for kernel, found in state.homes.items():
         for name, home in found.items():
-            rank = state.scop.array(name).rank
+            rank = state.run[0].array(name).rank
             keeps = range(rank) if home.keeps is None else home.keeps
             homes[name] = {
                 "array": name,

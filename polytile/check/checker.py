@@ -6,26 +6,24 @@ It shares no code with what made the schedule or proved it the first time, and t
 - of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
 - arrays inside kernels pass the same values on, though their elements share cells;
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
+- where threads combine what they hold, they do what the program's instances do;
 - the dependences that the certificate claims are those of its accesses.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any
 
 import islpy as isl
 
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
-
-NODE: Any = isl.schedule_node_type
-THREADS = re.compile(r"thread\[([\d, ]+)\]")
+from polytile.check.run import run_problems
+from polytile.check.tree import NODE, THREADS, blocks, kernels, mark, nodes, thread_of
 
 
 def problems(scop: Check) -> Iterator[str]:
     """What is wrong with one SCoP of a certificate, a line each. Raises isl.Error, KeyError for what is not one."""
-    context, program = isl.Set(scop["context"]), scop["program"]
+    context, program = isl.Set(scop["context"]), scop.get("run") or scop["program"]
     tree, order = isl.Schedule(scop["mapped"]), isl.Schedule(program["order"])
     domain = union([s["domain"] for s in program["statements"].values()], isl.UnionSet).intersect_params(context)
     yield from _check_tree(tree, domain, context)
@@ -52,7 +50,9 @@ def problems(scop: Check) -> Iterator[str]:
         left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
         if not left.is_empty():
             yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
-    yield from _check_values(scop["source"], program, scop["visible"], context)
+    if scop.get("run"):
+        yield from run_problems(scop["program"], scop["run"], tree, context)
+    yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
         yield "a set of violations is not empty"
@@ -64,8 +64,8 @@ def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> I
     times = tree.get_map().intersect_domain(domain)
     if not times.domain().is_equal(domain) or not times.is_single_valued():
         yield "the mapped schedule does not run each instance once"
-    for node, above in _nodes(tree.get_root(), ()):
-        kind, name = node.get_type(), _mark(node)
+    for node, above in nodes(tree.get_root(), ()):
+        kind, name = node.get_type(), mark(node)
         if kind in (NODE.context, NODE.expansion, NODE.extension, NODE.guard):
             yield "the mapped schedule has a node that changes its instances"
         inside = any(n == "kernel" for n in above)
@@ -73,17 +73,6 @@ def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> I
             yield f"a {name} mark stands where blocks and kernels cannot start"
         if (name == "sync" or THREADS.fullmatch(name)) and (not inside or any(THREADS.fullmatch(n) for n in above)):
             yield f"a {name} mark stands where not all threads of a block pass"
-
-
-def _nodes(node: isl.ScheduleNode, above: tuple[str, ...]) -> Iterator[tuple[isl.ScheduleNode, tuple[str, ...]]]:
-    yield node, above
-    below = (*above, _mark(node) or "-") if node.get_type() != NODE.domain else above
-    for i in range(node.n_children()):
-        yield from _nodes(node.child(i), below)
-
-
-def _mark(node: isl.ScheduleNode) -> str:
-    return str(node.mark_get_id().get_name()) if node.get_type() == NODE.mark else ""
 
 
 def _ordered(node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:
@@ -106,10 +95,10 @@ def _ordered(node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.UnionMap 
         found = _ordered(node.child(0), pairs.eq_at_multi_union_pw_aff(partial), threads, "")
         later = pairs.lex_lt_at_multi_union_pw_aff(partial)
         return found if role == "block" else found.union(_kept(later, threads, role))
-    name = _mark(node)
+    name = mark(node)
     if node.get_type() == NODE.filter:
         pairs = pairs.intersect_domain(node.filter_get_filter()).intersect_range(node.filter_get_filter())
-    return _ordered(node.child(0), pairs, _threads(node) if name == "kernel" else threads, name)
+    return _ordered(node.child(0), pairs, thread_of(node) if name == "kernel" else threads, name)
 
 
 def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:
@@ -118,32 +107,12 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
     return pairs.intersect(threads.apply_range(threads.reverse()))
 
 
-def _threads(kernel: isl.ScheduleNode) -> isl.UnionMap:
-    """From instances to threads: points modulo the sizes, and zeros where no thread mark is above."""
-    found, rank = isl.UnionMap.empty(kernel.get_domain().get_space()), 1
-    for node, _ in _nodes(kernel, ()):
-        match = THREADS.fullmatch(_mark(node))
-        if match:
-            sizes = [int(s) for s in match[1].split(",")]
-            rank, band = len(sizes), node.child(0)
-            points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
-            folds = ", ".join(f"p{i} mod {s}" for i, s in enumerate(sizes))
-            fold = isl.UnionMap(f"{{ [{', '.join(f'p{i}' for i in range(rank))}] -> [{folds}] }}")
-            found = found.union(points.intersect_domain(band.get_domain()).apply_range(fold))
-    zero = isl.UnionSet(f"{{ [{', '.join('0' * rank)}] }}")
-    return found.union(isl.UnionMap.from_domain_and_range(kernel.get_domain().subtract(found.domain()), zero))
-
-
 def _cells(tree: isl.Schedule, home: Check, accesses: isl.UnionMap) -> isl.UnionMap:
     """Accesses to the copy of an array that a thread (registers) or a block (shared memory) has, by kept subscripts."""
-    kernel = [n for n, _ in _nodes(tree.get_root(), ()) if _mark(n) == "kernel"][home["kernel"]]
-    place = kernel.get_prefix_schedule_union_map().intersect_domain(kernel.get_domain())
-    for node, _ in _nodes(kernel, ()):
-        if _mark(node) == "block":
-            coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
-            place = place.flat_range_product(coordinates)
+    kernel = kernels(tree)[home["kernel"]]
+    place = blocks(kernel)
     if home["space"] == "registers":
-        place = place.flat_range_product(_threads(kernel))
+        place = place.flat_range_product(thread_of(kernel))
     dims = ", ".join(f"a{i}" for i in range(home["rank"]))
     kept = isl.UnionMap(f"{{ {home['array']}[{dims}] -> [{', '.join(f'a{i}' for i in home['keeps'])}] }}")
     return place.range_product(accesses.apply_range(kept))
