@@ -13,11 +13,9 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.cost.dual import Dual, product, variables
 from polytile.scheduling.cost.groups import Loops
 from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
-from polytile.scheduling.cost.references import references
 from polytile.scheduling.cost.requests import LINE, WARP, Lane, predict
 
 TILE = 32  # where derivatives are taken when nobody says: a warp in each loop
-REUSE = 0.25  # what a request counts for each loop over which another one finds the same lines in a cache
 
 
 def memory_cost(lines: DistinctLines, tiles: Sequence[int]) -> Dual:
@@ -54,14 +52,8 @@ def derivatives(
 
 def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP) -> float:
     """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along threadIdx.x over
-    `width` threads. An access that depends on fewer iterators than another is served from caches more often, and
-    counts less."""
-    found = scop.statement(statement)
-    rank = len(found.iterators)
-    depends = [sum(reference.involves(rank)) for reference in references(scop, found)]
-    most = max(depends, default=0)
-    requests = predict(scop, statement, (Lane(iterator, width, sign),))
-    return sum(r.sectors * REUSE ** (most - d) for r, d in zip(requests, depends, strict=True))
+    `width` threads."""
+    return sum(request.sectors for request in predict(scop, statement, (Lane(iterator, width, sign),)))
 
 
 def is_coalesced(scop: Scop, statement: str, iterator: int, sign: int = 1) -> bool:
