@@ -8,7 +8,7 @@ from math import prod
 from polytile.diagnostics import UsageError
 from polytile.gpu import gpu
 
-SCHEDULES = ("auto", "classic")
+SCHEDULES = ("auto", "classic", "superposed")
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000
 IN_HASTE = 20_000  # operations of a scheduling call where more took too long

@@ -5,7 +5,7 @@ Each stage takes the state so far and returns a new one; an observer, when there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -24,18 +24,21 @@ from polytile.ir.scop import Scop
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.scheduling.classic import Candidate, candidates
 from polytile.scheduling.contract import contract
+from polytile.scheduling.cost.estimate import Estimate
+from polytile.scheduling.cost.time import timed
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
 from polytile.scheduling.lanes.spread import Spread, spread
-from polytile.scheduling.legality import BarrierReason, Proof
+from polytile.scheduling.legality import BarrierReason, Proof, unordered
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
-from polytile.scheduling.mapping import has_parallelism, map_to_gpu
+from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
 from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
 from polytile.scheduling.select import CLEARLY, best, estimate
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strides import few_threads
+from polytile.scheduling.superposed.strategy import superposed
 
 Observer = Callable[[str, object], None]
 
@@ -62,6 +65,7 @@ class Compilation:
     program: HostProgram | None = None
     remarks: tuple[Diagnostic, ...] = ()
     roomy: Compilation | None = None
+    considered: tuple[str, ...] = ()
 
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
@@ -87,6 +91,8 @@ class Compilation:
         if self.proof:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
+        if self.considered:
+            lines += ["  considered:", *(f"    {line}" for line in self.considered)]
         if self.program:
             lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
         if self.schedule:
@@ -136,8 +142,58 @@ def _expanded(state: Compilation, *, roomy: bool) -> Compilation:
 
 
 def find_schedule(state: Compilation) -> Compilation:
-    """A mapped schedule: the one that was given, or the classic strategy's. More expansion has to pay, or be what makes
-    a given schedule legal."""
+    """A mapped schedule: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
+    if state.options.load_schedule is not None or state.options.schedule in ("classic", "auto"):
+        return _classic(state)
+    found = [(one, _estimated(one)) for one in _superposed(replace(state, roomy=None))]
+    if state.options.schedule == "superposed" and found:
+        return _fastest(found)
+    classic = _classic(state)
+    if state.options.schedule == "superposed":
+        return classic.with_remark(f"{state.scop.name}: the superposed strategy found no schedule")
+    return _fastest([(classic, _estimated(classic)), *found])
+
+
+def _estimated(state: Compilation) -> Estimate | None:
+    """The time of what would run; None for the host."""
+    if state.schedule is None:
+        return None
+    state = choose_storage(combine_lanes(state))
+    scop, _, schedule = state.run
+    return timed(scop, schedule, state.homes, state.gpu, state.options.parameters)
+
+
+def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilation:
+    """The first, or a later one that is clearly faster; `considered` says what each would take."""
+    best, least = found[0]
+    for state, time in found[1:]:
+        if time is not None and (least is None or time.microseconds < CLEARLY * least.microseconds):
+            best, least = state, time
+    lines = [
+        f"{state.schedule.strategy}: {line}{' (chosen)' if state is best else ''}"
+        for state, time in found
+        if state.schedule is not None
+        for line in str(time).splitlines()[:1]
+    ]
+    return replace(best, considered=(*best.considered, *lines, *str(least or "").splitlines()[1:]))
+
+
+def _superposed(state: Compilation) -> Iterator[Compilation]:
+    """The superposed strategy's mapped schedules, each with the Scop whose reductions it privatised."""
+    assert state.dependences is not None
+    options = state.options
+    sizes = SizeChooser(options, parse_sizes(options.sizes), state.gpu)
+    for found in superposed(state.scop, state.dependences, sizes, options.max_operations, strict=options.strict):
+        own = state if found.scop is state.scop else find_dependences(replace(state, scop=found.scop))
+        assert own.dependences is not None
+        needed = own.dependences.all.intersect_params(own.scop.context)
+        tree = with_barriers(found.tree, needed)
+        if not unordered(tree, needed):
+            yield replace(own, schedule=MappedSchedule(tree, found.strategy), considered=found.reasons)
+
+
+def _classic(state: Compilation) -> Compilation:
+    """The classic strategy's schedule. More expansion has to pay, or be what makes a given schedule legal."""
     plain = _scheduled(replace(state, roomy=None))
     if state.roomy is None:
         return plain

@@ -11,7 +11,7 @@ from pathlib import Path
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
 
-SCHEDULES = ("auto", "classic")
+SCHEDULES = ("auto", "classic", "superposed")
 Command = Callable[[argparse.Namespace], int]
 
 

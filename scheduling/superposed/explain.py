@@ -1,0 +1,69 @@
+"""What the superposed strategy considered, for a person: both loop trees, lines and derivatives, predicted requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.cost import Lane, Request, derivatives, distinct_lines, predict, priority
+from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence
+from polytile.scheduling.superposed.nest import CONSTANT, Tree, outline, statements_of
+from polytile.scheduling.superposed.plans import Plan, Planner
+from polytile.scheduling.superposed.threads import nests_of
+
+AXES = "xyz"
+
+
+def explanation(scop: Scop, block: Tree, thread: Tree, host: Host, planner: Planner) -> tuple[str, ...]:
+    """A line for each level, for the lines and loop order of each statement, and for the requests of each access."""
+    lines = [f"block level: {outline(scop, block)}", f"thread level: {outline(scop, thread)}"]
+    for statement in (scop.statement(name) for name in statements_of(thread)):
+        if statement.iterators:
+            lines.append(_order(scop, statement))
+    for group in _groups(host):
+        lines += _requests(scop, planner.plans[id(group)])
+    return tuple(lines)
+
+
+def _order(scop: Scop, statement: Statement) -> str:
+    """`S1: distinct lines r*q + ...; by r -0.01, q -0.02, p -0.4: order r, q, p`."""
+    names = statement.iterators
+    slopes = derivatives(scop, statement.name)
+    by = ", ".join(f"{n} {s:.3g}" for n, s in zip(names, slopes, strict=True))
+    order = ", ".join(names[i] for i in priority(scop, statement.name))
+    return (
+        f"{statement.name}: distinct lines of a tile {distinct_lines(scop, (statement.name,)).text(names)};"
+        f" derivatives by {by}: order {order}"
+    )
+
+
+def _groups(host: Host) -> Iterator[Group]:
+    match host:
+        case Group():
+            yield host
+        case HostLoop(body=body):
+            yield from _groups(body)
+        case HostSequence(children):
+            for child in children:
+                yield from _groups(child)
+
+
+def _requests(scop: Scop, plan: Plan) -> Iterator[str]:
+    """`S1, threads r, q, p = 2 x 4 x 32: A read 1, C4 read 8, sum written 8 sectors per request`."""
+    for nest in nests_of(plan.group.inside):
+        for name in statements_of(nest.body):
+            statement, rows = scop.statement(name), plan.rows(nest, name)
+            moving = [(r, s) for r, s in zip(rows, plan.threads, strict=True) if r.iterator != CONSTANT]
+            if not moving or rows[-1].iterator == CONSTANT:
+                continue
+            lanes = [Lane(r.iterator, size, r.sign) for r, size in reversed(moving)]
+            along = ", ".join(statement.iterators[r.iterator] for r, _ in moving)
+            shape = " x ".join(str(size) for _, size in moving)
+            found = ", ".join(_request(r) for r in predict(scop, name, lanes))
+            yield f"{name}, threads {along} = {shape}: sectors per request: {found}"
+
+
+def _request(request: Request) -> str:
+    access = request.access
+    place = f" ({access.location.short})" if access.location.line else ""
+    return f"{access.array} {access.kind.value}{place} {request.sectors:g}{'' if request.ideal else ' (not ideal)'}"

@@ -1,0 +1,177 @@
+"""Kernels from the two loop trees: the block level says what runs in one kernel and which loops its blocks take, the
+thread level what happens inside [Shirako, Hayashi and Sarkar 2017, section 4].
+
+block level:  (r, q) { S; T; U }        thread level:  r [ q [ p [S; s [T]]; p [U] ] ]
+group:        blocks (r, q), inside: threads (r, q, p) of S and T, then of U
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polytile.ir.scop import AccessKind, Scop
+from polytile.scheduling.superposed.block_level import ENOUGH, block_loops
+from polytile.scheduling.superposed.nest import (
+    CONSTANT,
+    Kind,
+    Leaf,
+    Loop,
+    Row,
+    Sequence,
+    Tree,
+    in_sequence,
+    restrict,
+    statements_of,
+)
+from polytile.scheduling.superposed.steps import Steps
+from polytile.scheduling.superposed.threads import Inside, nests_of, share_out
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One kernel: the loops of its blocks, outermost first, and what the threads of a block do."""
+
+    blocks: tuple[Loop, ...]
+    inside: Inside
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """A part without parallel loops: one thread runs it."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class HostLoop:
+    """A serial loop around kernels."""
+
+    loop: Loop
+    body: Host
+
+
+@dataclass(frozen=True, slots=True)
+class HostSequence:
+    """Kernels one after the other."""
+
+    children: tuple[Host, ...]
+
+
+Host = Group | Serial | HostLoop | HostSequence
+Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the host's loops run through
+
+
+def superpose_levels(steps: Steps, block: Tree, thread: Tree, *, reductions: bool) -> Host:
+    """The kernels of a SCoP; `reductions` allows blocks and threads to share out loops that carry a reduction alone."""
+    everything = {s: frozenset[int]() for s in statements_of(block)}
+    return _Groups(steps, thread, reductions).host(block, everything)
+
+
+@dataclass(frozen=True, slots=True)
+class _Groups:
+    steps: Steps
+    thread: Tree
+    reductions: bool
+
+    def host(self, tree: Tree, fixed: Fixed) -> Host:
+        match tree:
+            case Loop() if self._of_blocks(tree):
+                return self._group(tree, fixed)
+            case Loop() if _any_parallel(tree.body):
+                inner = {s: fixed[s] | {tree.row(s).iterator} for s in statements_of(tree)}
+                return HostLoop(tree, self.host(tree.body, {**fixed, **inner}))
+            case Sequence(children):
+                return _merged([self.host(child, fixed) for child in children])
+        return self._without_blocks(tree, fixed)
+
+    def _of_blocks(self, loop: Loop) -> bool:
+        if not self.reductions:
+            return loop.parallel
+        pairs = zip(loop.rows, loop.kinds, strict=True)
+        plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
+        return plain and all(k is not Kind.SEQUENTIAL for k in loop.kinds)
+
+    def _group(self, tree: Loop, fixed: Fixed) -> Group:
+        blocks = tuple(loop for loop in block_loops(tree) if self._of_blocks(loop))
+        inside, names = self._inside(tree, fixed), statements_of(tree)
+        if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):
+            blocks = (chunks, *blocks)
+        return Group(blocks, inside, names)
+
+    def _without_blocks(self, tree: Tree, fixed: Fixed) -> Host:
+        """A part that no block loop is found for."""
+        return Serial(_without(restrict(self.thread, statements_of(tree)), fixed))
+
+    def _inside(self, tree: Tree, fixed: Fixed) -> Inside:
+        own = _without(restrict(self.thread, statements_of(tree)), fixed)
+        return share_out(self.steps, own, reductions=self.reductions)
+
+
+def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside) -> Loop | None:
+    """The reduction loops that threads share out and do not coalesce along, or have nothing else to share out, as one
+    more loop for blocks. Statements without one run in its first block.
+
+    before: blocks (j); inside: threads (i+, j*) of y[j] += A[i][j]
+    after:  blocks (chunks of i, j)
+    """
+    rows = {name: Row(name, CONSTANT) for name in names}
+    for nest in nests_of(inside):
+        x = nest.loops[nest.along_x] if nest.loops else None
+        alone = not any(loop.parallel for loop in nest.loops)
+        for loop in nest.loops:
+            if loop.parallel or (loop is x and not alone):
+                continue
+            for name in statements_of(nest.body):
+                if loop.kind(name) is Kind.REDUCTION and not _read_by_others(scop, name, names):
+                    rows[name] = loop.row(name)
+    taken = {row for block in blocks for row in block.rows}
+    if all(row.iterator == CONSTANT or row in taken for row in rows.values()):
+        return None
+    kinds = tuple(Kind.FORALL if r.iterator == CONSTANT else Kind.REDUCTION for r in rows.values())
+    return Loop(tuple(rows.values()), kinds, Sequence(tuple(Leaf(name) for name in names)))
+
+
+def _read_by_others(scop: Scop, statement: str, names: tuple[str, ...]) -> bool:
+    """Whether another statement of the group reads what this one accumulates: it would have to wait for all blocks."""
+    reduction = scop.statement(statement).reduction
+    others = (scop.statement(name) for name in names if name != statement)
+    return any(a.array == reduction.array for o in others for a in o.relations(AccessKind.READ)) if reduction else True
+
+
+def _any_parallel(tree: Tree) -> bool:
+    match tree:
+        case Loop():
+            return all(k is not Kind.SEQUENTIAL for k in tree.kinds) or _any_parallel(tree.body)
+        case Sequence(children):
+            return any(_any_parallel(child) for child in children)
+        case Leaf():
+            return False
+
+
+def _without(tree: Tree, fixed: Fixed) -> Tree:
+    """A tree without the loops that the host runs."""
+    match tree:
+        case Leaf():
+            return tree
+        case Sequence(children):
+            return in_sequence([_without(child, fixed) for child in children])
+        case Loop():
+            body = _without(tree.body, fixed)
+            if all(r.iterator == CONSTANT or r.iterator in fixed[r.statement] for r in tree.rows):
+                return body
+            return Loop(tree.rows, tree.kinds, body)
+
+
+def _merged(parts: list[Host]) -> Host:
+    """Neighbours that one thread runs share a kernel."""
+    found: list[Host] = []
+    for part in parts:
+        for one in part.children if isinstance(part, HostSequence) else (part,):
+            last = found[-1] if found else None
+            if isinstance(one, Serial) and isinstance(last, Serial):
+                found[-1] = Serial(in_sequence([last.tree, one.tree]))
+            else:
+                found.append(one)
+    return found[0] if len(found) == 1 else HostSequence(tuple(found))

@@ -1,0 +1,140 @@
+"""What each kernel's blocks and threads take: thread dimensions of loops, tiles of blocks, splits of reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polytile.ir.scop import Split
+from polytile.scheduling.sizes import KernelSizes, SizeChooser
+from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
+from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.superposed.threads import Nest, nests_of
+
+ITERATIONS = 8  # of a reduction loop on blocks and threads that each thread runs
+ITERATIONS_ALONE = 32  # where no other loop is shared out
+MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, and
+    how many iterations of each block loop one block runs."""
+
+    group: Group
+    dims: Mapping[int, int]  # by the identity of a loop
+    threads: tuple[int, ...]
+    tiles: tuple[int, ...]
+
+    def loop_at(self, nest: Nest, dim: int) -> Loop | None:
+        return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
+
+    def rows(self, nest: Nest, statement: str) -> list[Row]:
+        """The row of a statement of a nest for each thread dimension; constants where no loop runs along one."""
+        loops = (self.loop_at(nest, d) for d in range(len(self.threads)))
+        return [loop.row(statement) if loop else Row(statement, CONSTANT) for loop in loops]
+
+    def covered(self, row: Row, dim: int) -> bool:
+        """Whether the threads of a dimension run all of a block's iterations of a row at once."""
+        for block, tile in zip(self.group.blocks, self.tiles, strict=True):
+            if any(row == own for own in block.rows):
+                return tile <= self.threads[dim]
+        return row.iterator == CONSTANT
+
+    def splits(self) -> dict[str, tuple[Split, ...]]:
+        """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
+        found: dict[str, tuple[Split, ...]] = {}
+        for nest in nests_of(self.group.inside):
+            for name in statements_of(nest.body):
+                chunks = [
+                    Split(block.row(name).iterator, tile, lanes=False)
+                    for block, tile in zip(self.group.blocks, self.tiles, strict=True)
+                    if block.kind(name) is Kind.REDUCTION
+                ]
+                lanes = [
+                    Split(loop.row(name).iterator, self.threads[dim], lanes=True)
+                    for dim, loop in ((d, self.loop_at(nest, d)) for d in range(len(self.threads)))
+                    if loop is not None and loop.kind(name) is Kind.REDUCTION
+                ]
+                if chunks or lanes:
+                    found[name] = (*chunks, *lanes)
+        return found
+
+    def blocked(self, name: str) -> dict[int, int]:
+        """The parallel iterators of a statement that blocks and threads share out, with the tile of a block."""
+        nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
+        shared = {r.iterator for r in self.rows(nest, name)}
+        found = {}
+        for block, tile in zip(self.group.blocks, self.tiles, strict=True):
+            row = block.row(name)
+            if row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
+                if (row.sign, row.shift) == (1, 0) and row.iterator != CONSTANT:
+                    found[row.iterator] = tile
+        return found
+
+
+@dataclass
+class Planner:
+    """Plans kernel after kernel, in the order of their launches; `plans` is by the identity of a group."""
+
+    sizes: SizeChooser
+    plans: dict[int, Plan] = field(default_factory=dict)
+    kernels: int = 0
+
+    def visit(self, host: Host) -> None:
+        match host:
+            case Group():
+                self.plans[id(host)] = self._plan(host)
+            case HostLoop(body=body):
+                self.visit(body)
+            case HostSequence(children):
+                for child in children:
+                    self.visit(child)
+            case Serial():
+                self.kernels += 1
+
+    def _plan(self, group: Group) -> Plan:
+        nests = list(nests_of(group.inside))
+        rank = max((len(n.loops) for n in nests), default=0)
+        dims = _dimensions(nests, rank)
+        number, self.kernels = self.kernels, self.kernels + 1
+        chosen = self.sizes.choose(number, rank, rank) if rank else KernelSizes((), ())
+        tiles = tuple(self._tile(b, nests, dims, chosen) for b in group.blocks)
+        return Plan(group, dims, chosen.block, tiles)
+
+    def _tile(self, block: Loop, nests: Sequence[Nest], dims: Mapping[int, int], sizes: KernelSizes) -> int:
+        """What the threads cover at once, or several times that where partial results have to pay."""
+        dim = _thread_dimension(block, nests, dims)
+        reduces = Kind.REDUCTION in block.kinds
+        if dim is None:
+            return MOST_CHUNK if reduces else 1
+        if not reduces or self.sizes.options.tile:
+            return sizes.tile[dim]
+        if len(sizes.block) == 1:
+            return sizes.block[dim] * ITERATIONS_ALONE
+        # One iteration along x: what the other loop sums up for each of them stays in a register.
+        return sizes.block[dim] * (ITERATIONS if dim + 1 < len(sizes.block) else 1)
+
+
+def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:
+    """The thread dimension of each loop. Nests of most loops decide first; the loop that coalesces goes last."""
+    found: dict[int, int] = {}
+    for nest in sorted((n for n in nests if n.loops), key=lambda n: -len(n.loops)):
+        taken = {found[id(loop)] for loop in nest.loops if id(loop) in found}
+        x = nest.loops[nest.along_x]
+        if id(x) not in found and rank - 1 not in taken:
+            found[id(x)] = rank - 1
+            taken.add(rank - 1)
+        rest = [loop for loop in nest.loops if id(loop) not in found]
+        free = [d for d in range(rank) if d not in taken]
+        found.update((id(loop), dim) for loop, dim in zip(reversed(rest), reversed(free), strict=False))
+    return found
+
+
+def _thread_dimension(block: Loop, nests: Sequence[Nest], dims: Mapping[int, int]) -> int | None:
+    for nest in nests:
+        for loop in nest.loops:
+            for name in statements_of(nest.body):
+                if loop.row(name).iterator == block.row(name).iterator != CONSTANT:
+                    return dims[id(loop)]
+    return None

@@ -1,0 +1,191 @@
+"""Superposition: block-level and thread-level loops as one mapped tree [Shirako, Hayashi and Sarkar 2017, section 4].
+
+before: blocks (r, q); inside: threads (r, q, p) of S and T, then threads (r, q, p) of U
+after:  kernel { block [floor(r/2), floor(q/4)] { sequence {
+            thread[2,4,32] [r mod 2, q mod 4, p mod 32] { [floor(p/32)] { S; [s] T } }
+            thread[2,4,32] [r mod 2, q mod 4, p mod 32] { [floor(p/32)] U } } } }
+
+The outer rows are parallel, and so permutable with everything inside, and the inside is legal by itself: their
+Lemma 1. What is built is proven in any case.
+
+A reduction loop on blocks or threads makes its statement accumulate into partial results (privatise.py): their start
+stands before what the threads run, their combination behind it, and the sum over blocks is a kernel of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
+from polytile.ir.scop import Privatised, Scop
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.privatise import privatise
+from polytile.scheduling.sizes import DEFAULT_BLOCK
+from polytile.scheduling.superposed.bands import Times, in_order, leaf, marked, under_band
+from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
+from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of
+from polytile.scheduling.superposed.parts import Part, Parts
+from polytile.scheduling.superposed.plans import Plan, Planner
+from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Superposed:
+    """A mapped tree, still without barriers, over a Scop in which reductions may be privatised."""
+
+    scop: Scop
+    tree: isl.Schedule = field(compare=False)
+    strategy: str = "superposed"
+    reasons: tuple[str, ...] = ()
+
+
+def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner) -> Superposed | None:
+    """The mapped tree of the kernels that `host` describes and `planner` has planned; None where a reduction cannot be
+    privatised."""
+    private: dict[str, Privatised] = {}
+    for plan in planner.plans.values():
+        for name, splits in plan.splits().items():
+            result = privatise(scop, dependences, name, splits, plan.blocked(name))
+            if result is None:
+                return None
+            scop, private[name] = result, result.privatised[-1]
+    builder = _Builder(Parts(scop, private), planner.plans)
+    return Superposed(scop, builder.host(host))
+
+
+def alone(part: Part) -> isl.Schedule:
+    """A kernel for the sum over chunks of a privatised reduction: the last iterators that tell results apart go to
+    blocks and threads, and each thread adds up chunks in order."""
+    assert part.made is not None
+    rank, shared = len(part.scop.statement(part.statement).iterators), len(part.made.group)
+    taken = list(range(max(0, shared - 3), shared))
+    rows = [Row(part.statement, i) for i in range(rank)]
+    plain = Part(part.scop, part.statement)
+
+    def times(positions: list[int], value: str, sizes: tuple[int, ...]) -> Times:
+        found = [getattr(plain, value)(rows[i], s) for i, s in zip(positions, sizes, strict=True)]
+        return {part.statement: found}
+
+    serial = [plain.serial(r) for i, r in enumerate(rows) if i not in taken]
+    schedule = under_band(leaf(part.scop, part.statement), {part.statement: serial})
+    if taken:
+        block = DEFAULT_BLOCK[len(taken)]
+        schedule = marked(under_band(schedule, times(taken, "thread", block), parallel=True), thread_mark(block))
+        schedule = marked(under_band(schedule, times(taken, "block", block), parallel=True), BLOCK)
+    return marked(schedule, KERNEL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds the tree over the Scop in which reductions are privatised."""
+
+    parts: Parts
+    plans: Mapping[int, Plan]
+
+    def host(self, host: Host) -> isl.Schedule:
+        match host:
+            case Group():
+                return self._kernels(self.plans[id(host)])
+            case HostLoop(loop, body):
+                return self._repeat(loop, self.host(body), statements_of(loop), finishes=True)
+            case HostSequence(children):
+                return in_order([self.host(child) for child in children])
+            case Serial(tree):
+                return marked(self._alone(tree), KERNEL)
+
+    def _repeat(
+        self, loop: Loop, body: isl.Schedule, names: tuple[str, ...], *, finishes: bool = False
+    ) -> isl.Schedule:
+        times = {}
+        for name in names:
+            parts = [*self.parts.inside(name), *(self.parts.finishes(name) if finishes else [])]
+            times.update({p.statement: [p.serial(loop.row(name))] for p in parts})
+        return under_band(body, times)
+
+    def _kernels(self, plan: Plan) -> isl.Schedule:
+        """The kernel of a group, and behind it those that sum over its blocks."""
+        schedule = self._inside(plan, plan.group.inside)
+        times = {
+            part.statement: [
+                part.block(b.row(name), tile) for b, tile in zip(plan.group.blocks, plan.tiles, strict=True)
+            ]
+            for name in plan.group.statements
+            for part in self.parts.inside(name)
+        }
+        if plan.tiles:
+            schedule = marked(under_band(schedule, times, parallel=True), BLOCK)
+        sums = [alone(part) for name in plan.group.statements for part in self.parts.finishes(name)]
+        return in_order([marked(schedule, KERNEL), *sums])
+
+    def _inside(self, plan: Plan, inside: Inside) -> isl.Schedule:
+        match inside:
+            case Repeated(loop, body):
+                return self._repeat(loop, self._inside(plan, body), _statements(body))
+            case Phases(children):
+                return in_order([self._inside(plan, child) for child in children])
+            case Nest():
+                return self._nest(plan, inside)
+
+    def _nest(self, plan: Plan, nest: Nest) -> isl.Schedule:
+        """What threads run: partial results start, the loops, and behind them the combinations."""
+        names = statements_of(nest.body)
+        rows = {name: plan.rows(nest, name) for name in names}
+        runs = [(name, self.parts.runs(name)) for name in names]
+        starts = [(name, part) for name in names for part in self.parts.starts(name)]
+        combines = [(name, part) for name in names for part in self.parts.combines(name)]
+        schedule = self._alone(nest.body)
+        if not starts:
+            return self._threads(plan, rows, schedule, runs, points=True)
+        for dim in reversed(range(len(plan.threads))):
+            if not all(plan.covered(rows[name][dim], dim) for name in names):
+                turns = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])] for name, part in runs}
+                schedule = under_band(schedule, turns)
+        schedule = in_order([*(leaf(self.parts.scop, p.statement) for _, p in starts), schedule])
+        phases = [self._threads(plan, rows, schedule, [*starts, *runs])]
+        phases += [self._threads(plan, rows, leaf(self.parts.scop, p.statement), [(n, p)]) for n, p in combines]
+        return in_order(phases)
+
+    def _threads(
+        self,
+        plan: Plan,
+        rows: Mapping[str, list[Row]],
+        schedule: isl.Schedule,
+        members: list[tuple[str, Part]],
+        *,
+        points: bool = False,
+    ) -> isl.Schedule:
+        """A thread band, of the threads' coordinates, or of all `points` that they run in turn."""
+        if not plan.threads:
+            return schedule
+
+        def time(name: str, part: Part, dim: int) -> isl.PwAff:
+            row, size = rows[name][dim], plan.threads[dim]
+            covered = all(plan.covered(rows[other][dim], dim) for other, _ in members)
+            return part.serial(row) if points and not covered else part.thread(row, size)
+
+        times = {part.statement: [time(n, part, d) for d in range(len(plan.threads))] for n, part in members}
+        return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))
+
+    def _alone(self, tree: Tree) -> isl.Schedule:
+        """What one thread runs, in order."""
+        match tree:
+            case Leaf(statement):
+                return leaf(self.parts.scop, self.parts.runs(statement).statement)
+            case Sequence(children):
+                return in_order([self._alone(child) for child in children])
+            case Loop():
+                own = {self.parts.runs(r.statement): r for r in tree.rows}
+                return under_band(self._alone(tree.body), {p.statement: [p.serial(r)] for p, r in own.items()})
+
+
+def _statements(inside: Inside) -> tuple[str, ...]:
+    match inside:
+        case Nest(body=body):
+            return statements_of(body)
+        case Repeated(body=body):
+            return _statements(body)
+        case Phases(children):
+            return tuple(s for child in children for s in _statements(child))
