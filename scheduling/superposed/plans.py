@@ -67,9 +67,9 @@ class Plan:
         found = {}
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             row = block.row(name)
-            if row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
-                if (row.sign, row.shift) == (1, 0) and row.iterator != CONSTANT:
-                    found[row.iterator] = tile
+            plain = row.iterator != CONSTANT and (row.sign, row.shift) == (1, 0)
+            if plain and row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
+                found[row.iterator] = tile
         return found
 
 
