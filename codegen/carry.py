@@ -27,10 +27,10 @@ from polytile.codegen.iterations import (
     steps,
     with_registers,
 )
-from polytile.codegen.linear import Linear
 from polytile.codegen.names import Names
 from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, walk
 from polytile.ir.kernel import Barrier
+from polytile.ir.polynomial import Linear
 
 
 def carry(body: tuple[Stmt, ...], homes: frozenset[str], names: Names, *, few: bool = False) -> tuple[Stmt, ...]:

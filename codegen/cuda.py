@@ -7,7 +7,6 @@ after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from polytile.codegen.device_functions import features, functions
@@ -20,14 +19,15 @@ from polytile.codegen.locate import LocatedText, Marks
 from polytile.codegen.passes.widths import intervals
 from polytile.codegen.shared import brackets, shared_declarations
 from polytile.codegen.spelling import identifier, to_cpp
-from polytile.codegen.statements import StatementPrinter, comment, reads
+from polytile.codegen.statements import StatementPrinter, comment
 from polytile.codegen.templating import render
 from polytile.ir.check_kernel import check_kernel
-from polytile.ir.expr import Access, Declare, Expr, Name, Node, walk
+from polytile.ir.expr import Access, Declare, Expr, Node, walk
 from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Intervals
+from polytile.ir.uses import mentioned_names, reads
 
 
 def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
@@ -108,7 +108,8 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
     check_kernel(kernel)
     dialect.require(kernel, *sorted(features(kernel)))
     device = DeviceText.of(kernel, dialect)
-    used = frozenset(_mentioned(kernel))
+    extents = (e for s in kernel.storage for e in s.extents if e is not None)
+    used = frozenset(mentioned_names(*kernel.body, *extents))
     read = frozenset(name for stmt in kernel.body for name in reads(stmt))
     declared = frozenset(n.name for n in kernel.nodes if isinstance(n, Declare))
     fits = intervals(kernel) if kernel.ranges else None
@@ -135,15 +136,6 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
             "}",
         ]
     )
-
-
-def _mentioned(kernel: Kernel) -> Iterator[str]:
-    """Every name that occurs in the body, written or read, or in the layout of an array."""
-    extents = (n for s in kernel.storage for e in s.extents if e is not None for n in walk(e))
-    for node in chain(kernel.nodes, extents):
-        match node:
-            case Access(array=name) | Name(name=name):
-                yield name
 
 
 def parameter(p: KernelParameter) -> str:

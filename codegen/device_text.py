@@ -33,7 +33,7 @@ from polytile.ir.device import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
 
@@ -67,7 +67,7 @@ class DeviceText:
 
     @staticmethod
     def of(kernel: Kernel, dialect: Dialect) -> DeviceText:
-        return DeviceText(dialect, {identifier(n) for n in _names(kernel)}, unaliased(kernel))
+        return DeviceText(dialect, {identifier(n) for n in kernel.names}, unaliased(kernel))
 
     def value(self, expr: Expr, printer: Printer) -> str:
         """The text of a value that only kernels have."""
@@ -219,19 +219,6 @@ def _atomic(stmt: Atomic, printer: Printer) -> str:
         value = Cast(through, value)
     old = "" if stmt.old is None else f"{printer(stmt.old)} = "
     return f"{old}atomic{_ATOMICS[stmt.op]}({address}, {printer(value)});"
-
-
-def _names(kernel: Kernel) -> Iterable[str]:
-    """Every name that the kernel uses."""
-    yield from (p.name for p in kernel.parameters)
-    yield from (c.name for c in kernel.coordinates)
-    yield from (s.name for s in kernel.storage)
-    for node in kernel.nodes:
-        match node:
-            case Name(name=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
-                yield name
-            case For(iterator=name):
-                yield name
 
 
 def unaliased(kernel: Kernel) -> frozenset[str]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from polytile.codegen.mathematics import MATH_SIGNATURES
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.diagnostics import InternalError
 from polytile.ir.device import BARRIER_TYPE
 from polytile.ir.expr import (
-    DOUBLE,
-    FLOAT,
+    COMPARISONS,
     INT,
     LLONG,
-    LONG,
+    TRUTHS,
     Access,
     Binary,
     Call,
@@ -46,29 +46,10 @@ _PRECEDENCE = {
     "||": 4,
 }
 _POSTFIX, _UNARY, _TERNARY, _LOWEST = 16, 15, 3, 0
-_COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 _BITWISE = frozenset(("&", "^", "|", "<<", ">>"))
 
 MAX_INT = 2**31 - 1
 INDEX_HELPERS = ("floord", "max", "min", "pmod")
-_ONE_REAL = """
-    sqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p logb sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
-    fabs ceil floor round trunc rint nearbyint erf erfc tgamma lgamma lround llround lrint llrint ilogb
-"""
-_TWO_REALS = "pow fmod remainder atan2 hypot fmin fmax fdim copysign nextafter"
-
-
-def _signatures() -> dict[str, tuple[CType, ...]]:
-    table: dict[str, tuple[CType, ...]] = {"abs": (INT,), "labs": (LONG,), "llabs": (LLONG,)}
-    for suffix, real in (("", DOUBLE), ("f", FLOAT)):
-        table |= {name + suffix: (real,) for name in _ONE_REAL.split()}
-        table |= {name + suffix: (real, real) for name in _TWO_REALS.split()}
-        table["fma" + suffix] = (real, real, real)
-        table |= {name + suffix: (real, INT) for name in ("ldexp", "scalbn")}
-    return table
-
-
-MATH_SIGNATURES = _signatures()
 
 
 def type_name(ctype: CType, *, cpp: bool = True) -> str:
@@ -222,10 +203,10 @@ class Printer:
         """How tightly an operand must bind to stand without parentheses, which C or -Wall may ask for."""
         minimum = _PRECEDENCE[op] + side
         if isinstance(operand, Binary) and (
-            (op in _BITWISE and operand.op != op) or (op in _COMPARISONS and operand.op in _COMPARISONS)
+            (op in _BITWISE and operand.op != op) or (op in COMPARISONS and operand.op in COMPARISONS)
         ):
             minimum = _UNARY
-        if isinstance(operand, Unary) and operand.op == "!" and op in _COMPARISONS | _BITWISE:
+        if isinstance(operand, Unary) and operand.op == "!" and (op in COMPARISONS or op in _BITWISE):
             minimum = _POSTFIX
         return minimum
 
@@ -253,5 +234,5 @@ def _is_truth_value(expr: Expr) -> bool:
         case Unary(op="!"):
             return True
         case Binary(op=op):
-            return op in _COMPARISONS or op in ("&&", "||")
+            return op in TRUTHS
     return False

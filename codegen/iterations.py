@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polytile.codegen.fold import folded
-from polytile.codegen.linear import Linear, linear
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Scope, Stmt, Ternary, children, rewrite
+from polytile.ir.polynomial import Linear, linear
 
 Known = Mapping[str, Expr]  # names declared in the loop's body, in terms of those outside and of the iterator
 Element = tuple[Linear, ...]  # the subscripts of an access

@@ -5,9 +5,9 @@ from __future__ import annotations
 from polytile.codegen.dialects import CUDA, Dialect
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
-from polytile.ir.device import AsyncCopy, Load, Store
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import ALIGNMENT, Storage, constant_extents, shared_size
+from polytile.ir.uses import elements
 
 BLOCK = "polytile_shared"
 STATIC_LIMIT = 48 * 1024  # of every architecture; beyond it a kernel has to opt in
@@ -49,12 +49,7 @@ def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
 
 def _wide(kernel: Kernel) -> bool:
     """Whether some access is wider than an element, so that arrays start where it may."""
-    return any(
-        (isinstance(n, Load) and len(n.targets) > 1)
-        or (isinstance(n, Store) and len(n.values) > 1)
-        or (isinstance(n, AsyncCopy) and n.elements > 1)
-        for n in kernel.nodes
-    )
+    return any(elements(n) > 1 for n in kernel.nodes)
 
 
 def _carved(storage: Storage, offset: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from polytile.codegen.mathematics import MATH_SIGNATURES
+
 # Keywords of C++ alone, what CUDA's and the system's headers define as variables or macros, and what generated code
 # itself says.
 _WORDS = """
@@ -18,14 +20,7 @@ _WORDS = """
     va_arg va_copy va_end va_start std
     BUFSIZ EOF INFINITY MAXFLOAT NAN NFDBITS NULL NZERO CSIGNAL
 """
-_MATH = """
-    sqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p logb sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh
-    fabs ceil floor round trunc rint nearbyint erf erfc tgamma lgamma lround llround lrint llrint ilogb pow fmod
-    remainder atan2 hypot fmin fmax fdim copysign nextafter fma ldexp scalbn
-"""
-_NOT_FREE = frozenset(
-    (*_WORDS.split(), *(name + suffix for name in _MATH.split() for suffix in ("", "f")), "abs", "labs", "llabs")
-)
+_NOT_FREE = frozenset((*_WORDS.split(), *MATH_SIGNATURES))
 # Names that C and C++ reserve, polytile's own, and families of macros: INT_MAX, M_PI, HUGE_VALF, cudaStreamDefault.
 _FAMILIES = re.compile(
     r"""

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from textwrap import fill
 
-from polytile.codegen.expressions import MAX_INT, Printer, type_name
+from polytile.codegen.expressions import Printer, type_name
+from polytile.codegen.fold import absorbed
 from polytile.codegen.layout import INDENT, WIDTH, broken, indented
 from polytile.codegen.locate import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
-from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
-from polytile.ir.expr import (
-    INT,
-    Access,
-    Assign,
-    Binary,
-    Call,
-    Declare,
-    Expr,
-    For,
-    If,
-    Literal,
-    Name,
-    Node,
-    Scope,
-    Stmt,
-    children,
-)
+from polytile.ir.device import AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
+from polytile.ir.expr import INT, Assign, Binary, Call, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.kernel import Barrier, Comment, Launch
 
 _SHOWN = (Assign, Declare, Load, Store, Atomic, AsyncCopy, MultiplyAccumulate, Pointer)  # with their lines of the C
@@ -138,56 +123,11 @@ def strict_bound(condition: Expr, iterator: str) -> Expr:
 
 
 def _plus_one(expr: Expr) -> Expr | None:
-    """`expr + 1` where that is shorter to write, else None."""
-    match expr:
-        case Literal():
-            value = _integer(expr)
-            return None if value is None else Literal(str(value + 1), expr.type)
-        case Binary(op="+" | "-" as op, left=left, right=Literal() as right, type=ctype):
-            value = _integer(right)
-            if value is None:
-                return None
-            offset = (value if op == "+" else -value) + 1
-            if offset == 0:
-                return left
-            return Binary("+" if offset > 0 else "-", left, Literal(str(abs(offset)), right.type), ctype)
-        case Call(function="min" | "max", arguments=arguments):
-            bounds = [bound for a in arguments if (bound := _plus_one(a)) is not None]
-            return Call(expr.function, tuple(bounds), expr.type) if len(bounds) == len(arguments) else None
-    return None
-
-
-def _integer(literal: Literal) -> int | None:
-    digits = literal.text.removeprefix("-")
-    value = int(literal.text) if digits.isdigit() and (digits == "0" or digits[0] != "0") else None
-    return value if value is not None and -MAX_INT < value < MAX_INT else None
-
-
-def reads(node: Node) -> Iterator[str]:
-    """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
-    below = children(node)
-    match node:
-        case Load(targets=targets, source=source, guard=guard):
-            below = (*_places(targets), source, *([] if guard is None else [guard]))
-        case Store(target=target, values=values, guard=guard):
-            below = (*_places([target]), *values, *([] if guard is None else [guard]))
-        case Atomic(target=target, value=value):
-            below = (target, value)
-        case AsyncCopy(target=target, source=source, guard=guard):
-            below = (*_places([target]), source, *([] if guard is None else [guard]))
-        case Advance(pointer=pointer):
-            yield pointer
-        case Assign(target=target, op="", value=value):
-            below = (*children(target), value)
-        case Access(array=name) | Name(name=name):
-            yield name
-    for child in below:
-        yield from reads(child)
-
-
-def _places(targets: Iterable[Expr]) -> Iterator[Node]:
-    """What one reads to know where `targets` are."""
-    return (below for target in targets for below in children(target))
+    """`expr + 1` where that is as short to write, else None."""
+    if not isinstance(expr, Call) or expr.function not in ("min", "max"):
+        return absorbed(expr, 1)
+    bounds = [bound for a in expr.arguments if (bound := _plus_one(a)) is not None]
+    return Call(expr.function, tuple(bounds), expr.type) if len(bounds) == len(expr.arguments) else None
 
 
 def comment(text: str) -> list[str]:

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from polytile.codegen.linear import linear
-from polytile.codegen.passes.constants import Body, assigned_names, names_of, substituted_expr, written_names
+from polytile.codegen.passes.constants import Body, substituted_expr
 from polytile.diagnostics import InternalError
 from polytile.ir.checks.uniform import differing_names, differs
-from polytile.ir.device import AsyncCopy, Atomic, Await, Load, Pointer, Store
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Node, Scope, Stmt, walk
+from polytile.ir.device import Atomic, Await, Pointer
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt, expressions, walk, with_bodies
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space
+from polytile.ir.polynomial import linear
+from polytile.ir.uses import elements, names_of, reads_memory, targets, written_names
 
 _AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
@@ -48,9 +49,7 @@ def insert_barriers(kernel: Kernel) -> Kernel:
     A wait for a split barrier counts as one. Raises InternalError where a barrier would stand below a condition that
     threads of a block may see differently.
     """
-    changing = frozenset(name for stmt in kernel.body for name in assigned_names(stmt))
-    pointers = {n.name: n.target.array for s in kernel.body for n in walk(s) if isinstance(n, Pointer)}
-    inserter = _Inserter(kernel, pointers, _threads(kernel), changing, differing_names(kernel))
+    inserter = _Inserter(kernel, _threads(kernel), kernel.changing, differing_names(kernel))
     return replace(kernel, body=inserter.block(kernel.body, _NOTHING, {})[0])
 
 
@@ -63,7 +62,6 @@ def _threads(kernel: Kernel) -> dict[str, int]:
 @dataclass(frozen=True, slots=True)
 class _Inserter:
     kernel: Kernel
-    pointers: Mapping[str, str]
     threads: Mapping[str, int]
     changing: frozenset[str]
     differing: frozenset[str]
@@ -119,34 +117,29 @@ class _Inserter:
 
     def _together(self, stmt: If | For | Scope) -> bool:
         """Whether all threads of the block take the same way."""
-        return not any(differs(self.kernel, e, self.differing) for e in _head(stmt))
+        return not any(differs(self.kernel, e, self.differing) for e in expressions(stmt))
 
     # Accesses ------------------------------------------------------------------------------------
     def _uses(self, stmt: Stmt, values: Mapping[str, Expr]) -> Iterator[_Use]:
         """The shared accesses of a statement; of a loop or branch, those of its head."""
-        roots: list[Node] = list(_head(stmt)) if isinstance(stmt, If | For | Scope) else [stmt]
-        written = {id(access) for access in _written(stmt)}
-        pointed = {id(n.target) for root in roots for n in walk(root) if isinstance(n, Pointer)}
-        whole = isinstance(stmt, Load | Store | AsyncCopy | Atomic) and _count(stmt) != 1
-        for node in (n for root in roots for n in walk(root)):
-            if isinstance(node, Access) and id(node) not in pointed and (array := self._shared(node.array)):
+        written = {id(target) for target in targets(stmt)}
+        pointed = stmt.target if isinstance(stmt, Pointer) else None
+        whole = elements(stmt) > 1 or isinstance(stmt, Atomic)
+        for node in walk(*expressions(stmt)):
+            if isinstance(node, Access) and node is not pointed and (array := self._shared(node.array)):
                 own = None if whole or array != node.array else self._own(node, values)
                 yield _Use(array, id(node) in written, own)
 
     def _shared(self, name: str) -> str:
         """The shared array that a name stands for, or ""."""
-        while name in self.pointers:
-            name = self.pointers[name]
-        home = self.kernel.home(name)
-        return name if home.space is Space.SHARED and home.element.kind != "struct" else ""
+        home = self.kernel.root(name)
+        return home.array if home.space is Space.SHARED and home.element.kind != "struct" else ""
 
     def _own(self, access: Access, values: Mapping[str, Expr]) -> tuple[Expr, ...] | None:
         """The subscripts in terms of coordinates, where different threads have different ones."""
-        keeps = self.kernel.home(access.array).keeps
-        kept = access.subscripts if keeps is None else tuple(access.subscripts[k] for k in keeps)
-        subscripts = tuple(substituted_expr(s, values) for s in kept)
+        subscripts = tuple(substituted_expr(s, values) for s in self.kernel.subscripts(access))
         others = names_of(subscripts) - set(self.threads)
-        if others & (self.changing | self.differing) or any(isinstance(n, Access) for s in subscripts for n in walk(s)):
+        if others & (self.changing | self.differing) or reads_memory(*subscripts):
             return None
         told = {name for s in subscripts for name in self._told(s)}
         return subscripts if told >= {name for name, count in self.threads.items() if count > 1} else None
@@ -163,37 +156,6 @@ class _Inserter:
                 return ()
             reach += factor * (self.threads[name] - 1)
         return [name for _, name in factors]
-
-
-def _head(stmt: If | For | Scope) -> tuple[Expr, ...]:
-    match stmt:
-        case If(condition=condition):
-            return (condition,)
-        case For(lower=lower, condition=condition, step=step):
-            return (lower, condition, *((step,) if isinstance(step, Name) else ()))
-    return ()
-
-
-def _written(stmt: Stmt) -> Iterator[Access]:
-    match stmt:
-        case (
-            Assign(target=Access() as target) | Store(target=target) | Atomic(target=target) | AsyncCopy(target=target)
-        ):
-            yield target
-        case Load(targets=targets):
-            yield from (t for t in targets if isinstance(t, Access))
-
-
-def _count(stmt: Load | Store | AsyncCopy | Atomic) -> int:
-    """How many elements one thread reaches; 0 where others do at the same time."""
-    match stmt:
-        case Load(targets=targets):
-            return len(targets)
-        case Store(values=values):
-            return len(values)
-        case AsyncCopy(elements=elements):
-            return elements
-    return 0
 
 
 def _later(use: _Use, changed: frozenset[str]) -> _Use:
@@ -219,7 +181,7 @@ def _thinned(kernel: Kernel, body: Body) -> Body:
     out: list[Stmt] = []
     last: int | None = None  # where the barrier is that nothing was accessed since
     for stmt in body:
-        stmt = _thinned_inside(kernel, stmt)
+        stmt = with_bodies(stmt, lambda inside: _thinned(kernel, inside))
         if isinstance(stmt, Barrier):
             before = out[last] if last is not None else None
             if isinstance(before, Barrier) and last is not None and _covers(before, stmt):
@@ -230,15 +192,6 @@ def _thinned(kernel: Kernel, body: Body) -> Body:
             last = None
         out.append(stmt)
     return tuple(out)
-
-
-def _thinned_inside(kernel: Kernel, stmt: Stmt) -> Stmt:
-    match stmt:
-        case For(body=body) | Scope(body=body):
-            return replace(stmt, body=_thinned(kernel, body))
-        case If(then=then, otherwise=otherwise):
-            return replace(stmt, then=_thinned(kernel, then), otherwise=_thinned(kernel, otherwise))
-    return stmt
 
 
 def _covers(one: Barrier, other: Barrier) -> bool:
@@ -254,6 +207,7 @@ def _merged(one: Barrier, other: Barrier) -> Barrier:
 def _quiet(kernel: Kernel, stmt: Stmt) -> bool:
     """Whether a statement touches registers alone."""
     registers = (Space.PRIVATE, Space.VALUE)
-    inside = [n for n in walk(stmt) if isinstance(n, Stmt)]
-    alone = all(isinstance(n, Assign | Declare | For | If | Scope | Comment) for n in inside)
-    return alone and all(kernel.home(n.array).space in registers for n in walk(stmt) if isinstance(n, Access))
+    quiet = Expr | Assign | Declare | For | If | Scope | Comment
+    return all(
+        kernel.home(n.array).space in registers if isinstance(n, Access) else isinstance(n, quiet) for n in walk(stmt)
+    )

@@ -1,7 +1,7 @@
 """What holds at a point of a kernel, as linear forms that are at least 0, and what follows from it.
 
-before: facts i >= 0 and n - 1 - i >= 0, question i < n
-after:  it holds: n - i - 1 is the second fact
+before: const int i = 32 * b + t; if (i >= n) leave;        question i < n
+after:  facts i = 32 * b + t and n - 1 - i >= 0: it holds, as n - i - 1 is the second fact
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import gcd
 
-from polytile.codegen.linear import Linear, linear
-from polytile.codegen.passes.constants import is_truth
+from polytile.codegen.fold import is_truth
 from polytile.ir.arith import add, known, lift, mul
-from polytile.ir.expr import Access, Binary, Call, Expr, Name, Unary, walk
-from polytile.ir.kernel import Coordinate
+from polytile.ir.device import Leave, PrivateArray
+from polytile.ir.expr import Access, Binary, Call, CType, Declare, Expr, For, If, Name, Stmt, Unary, walk
+from polytile.ir.polynomial import Linear, difference, linear, total
 from polytile.ir.ranges import Range
 
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-_AXES = ("x", "y", "z")
 DEPTH = 8
 
 
@@ -30,7 +29,37 @@ class Facts:
     order: tuple[str, ...] = ()  # of names: what is eliminated first comes last
     changing: frozenset[str] = frozenset()
 
-    # What is known -------------------------------------------------------------------------------
+    @staticmethod
+    def of(ranges: Iterable[Range], changing: frozenset[str]) -> Facts:
+        """What ranges say, but of `changing` names; several of one name all hold."""
+        facts = Facts(changing=changing)
+        for r in ranges:
+            if r.name not in facts.order:
+                facts = facts.with_range(r.name, r.least, r.most)
+            else:
+                beside = Facts(order=facts.order, changing=changing).with_range(r.name, r.least, r.most)
+                facts = replace(facts, known=(*facts.known, *beside.known))
+        return facts
+
+    # What is known where -------------------------------------------------------------------------
+    def after(self, stmt: Stmt) -> Facts:
+        """Behind a statement."""
+        match stmt:
+            case Declare(name=name, value=Expr() as value) if name not in self.changing:
+                return self.with_value(name, value) if _holds_exactly(stmt.type, value) else self.without(name)
+            case Declare(name=name) | PrivateArray(name=name):
+                return self.without(name)
+            case If(condition=condition, then=(*_, Leave()), otherwise=()):
+                return self.where(condition, holds=False)
+        return self
+
+    def within(self, loop: For) -> Facts:
+        """In the body of a loop."""
+        if isinstance(loop.step, Name) or not loop.type.signed:
+            return self.without(loop.iterator)
+        first = (loop.lower, None) if loop.step > 0 else (None, loop.lower)
+        return self.with_range(loop.iterator, *first).where(loop.condition)
+
     def with_range(self, name: str, least: Expr | None, most: Expr | None) -> Facts:
         """A name that is new here, between bounds."""
         rest = self.without(name)
@@ -133,18 +162,6 @@ class Facts:
         return (f for f in self.known if f.get(name, 0) * form[name] > 0)
 
 
-def of_launch(ranges: Iterable[Range], coordinates: Iterable[Coordinate], block: tuple[int, int, int]) -> list[Range]:
-    """Ranges of the coordinates, which the launch gives, then the others."""
-    return [*(_coordinate(c, block) for c in coordinates), *ranges]
-
-
-def _coordinate(coordinate: Coordinate, block: tuple[int, int, int]) -> Range:
-    kind, _, axis = coordinate.source.partition(".")
-    if kind == "threadIdx" and axis in _AXES:
-        return Range(coordinate.name, lift(0), lift(block[_AXES.index(axis)] - 1))
-    return Range(coordinate.name, lift(0) if kind == "blockIdx" and axis in _AXES else None)
-
-
 def _parts(bound: Expr | None, function: str) -> Iterator[Expr]:
     """The arguments of a largest lower or smallest upper bound: each bounds."""
     match bound:
@@ -155,6 +172,11 @@ def _parts(bound: Expr | None, function: str) -> Iterator[Expr]:
                 yield from _parts(argument, function)
         case _:
             yield bound
+
+
+def _holds_exactly(ctype: CType, value: Expr) -> bool:
+    """Whether a variable of this type has the value that it starts with."""
+    return ctype.kind == value.type.kind == "int" and ctype.signed and ctype.size >= max(4, value.type.size)
 
 
 def _exact(expr: Expr) -> bool:
@@ -171,11 +193,7 @@ def _difference(a: Expr, b: Expr, minus: int = 0) -> Linear | None:
     if not (_exact(a) and _exact(b)):
         return None
     x, y = linear(a), linear(b)
-    if x is None or y is None:
-        return None
-    total = {name: x.get(name, 0) - y.get(name, 0) for name in {**x, **y, "": 0}}
-    total[""] -= minus
-    return {name: factor for name, factor in total.items() if factor or not name}
+    return None if x is None or y is None else difference(difference(x, y), {"": minus})
 
 
 def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tuple[Linear, int, int]:
@@ -183,8 +201,7 @@ def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tup
     a, b = form[name], bound[name]
     common = gcd(a, b)
     by, less = abs(b) // common, abs(a) // common
-    total = {n: by * form.get(n, 0) - less * bound.get(n, 0) for n in {**form, **bound}}
-    return {n: factor for n, factor in total.items() if factor}, depth - 1, scale * by
+    return total(form, bound, -less, by), depth - 1, scale * by
 
 
 def _both_forms(condition: Binary, holds: bool) -> list[list[Linear]]:

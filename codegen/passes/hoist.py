@@ -10,11 +10,11 @@ Compilers do most of this themselves; not where a guard stands before an address
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polytile.codegen.passes.constants import Body, names_of, written_names
+from polytile.codegen.passes.constants import Body
 from polytile.codegen.spelling import fresh
 from polytile.ir.expr import (
     Access,
@@ -29,10 +29,13 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     Unary,
+    bodies,
     rewrite,
     walk,
+    with_bodies,
 )
 from polytile.ir.kernel import Kernel
+from polytile.ir.uses import names_of, written_names
 
 OPERATIONS = 2  # at least, in what gets a name
 
@@ -43,9 +46,7 @@ def hoist(kernel: Kernel) -> Kernel:
     Only additions, subtractions, multiplications and casts: they trap nowhere, so they may be computed where a guard
     around their uses does not hold. An expression is named in the outermost block that has all its names.
     """
-    taken = set(names_of(kernel.body)) | {p.name for p in kernel.parameters} | {s.name for s in kernel.storage}
-    taken |= {c.name for c in kernel.coordinates}
-    return replace(kernel, body=_Hoister(taken).block(kernel.body))
+    return replace(kernel, body=_Hoister(set(kernel.names)).block(kernel.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +55,7 @@ class _Hoister:
 
     def block(self, body: Body) -> Body:
         """Names for what the statements share, outer blocks first: what they name is a name further in."""
-        body = self._named(body)
-        return tuple(self._inside(stmt) for stmt in body)
-
-    def _inside(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case For(body=body) | Scope(body=body):
-                return replace(stmt, body=self.block(body))
-            case If(then=then, otherwise=otherwise):
-                return replace(stmt, then=self.block(then), otherwise=self.block(otherwise))
-        return stmt
+        return tuple(with_bodies(stmt, self.block) for stmt in self._named(body))
 
     def _named(self, body: Body) -> Body:
         while (shared := _best_shared(body)) is not None:
@@ -93,17 +85,11 @@ def _best_shared(body: Body) -> tuple[Expr, int] | None:
 def _weighted(stmt: Stmt) -> Iterator[Expr]:
     """The candidates in a statement, once for each simple statement in it, twice for each in a loop."""
     times = 2 if isinstance(stmt, For) else 1
-    match stmt:
-        case For(body=body) | Scope(body=body):
-            inner: Sequence[Stmt] = body
-        case If(then=then, otherwise=otherwise):
-            inner = (*then, *otherwise)
-        case _:
-            yield from dict.fromkeys(_candidates(stmt))
-            return
-    for part in inner:
-        for expr in _weighted(part):
+    if isinstance(stmt, For | If | Scope):
+        for expr in (found for body in bodies(stmt) for part in body for found in _weighted(part)):
             yield from [expr] * times
+    else:
+        yield from dict.fromkeys(_candidates(stmt))
 
 
 def _candidates(stmt: Stmt) -> Iterator[Expr]:

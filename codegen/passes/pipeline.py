@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-from polytile.codegen.passes.constants import Body, block, names_of, substituted
+from polytile.codegen.passes.constants import Body, block, substituted
 from polytile.codegen.passes.trips import Trips, trips
 from polytile.codegen.spelling import fresh
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, lift, select
 from polytile.ir.device import Advance, AsyncCopy, CommitCopies, WaitCopies
-from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt, rewrite, walk
+from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt, rewrite, walk, with_bodies
 from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.uses import names_of
 
 
 def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:
@@ -37,43 +37,28 @@ def pipeline(kernel: Kernel, iterator: str, stages: int) -> Kernel:
     and a wait), a barrier, the steps of the computation, and perhaps a barrier. Nothing else uses the shared arrays.
     Raises InternalError for other loops.
     """
-    loops = [n for stmt in kernel.body for n in walk(stmt) if isinstance(n, For) and n.iterator == iterator]
+    loops = [n for n in kernel.nodes if isinstance(n, For) and n.iterator == iterator]
     if not loops or stages < 2:
         raise InternalError(f"no loop over {iterator} to pipeline in {stages} stages")
-    staged = frozenset(n.target.array for loop in loops for n in walk(loop) if isinstance(n, AsyncCopy))
-    used = [n for stmt in kernel.body for n in walk(stmt) if isinstance(n, Access) and n.array in staged]
-    inside = [n for loop in loops for n in walk(loop) if isinstance(n, Access) and n.array in staged]
+    staged = frozenset(n.target.array for n in walk(*loops) if isinstance(n, AsyncCopy))
+    used = [n for n in kernel.nodes if isinstance(n, Access) and n.array in staged]
+    inside = [n for n in walk(*loops) if isinstance(n, Access) and n.array in staged]
     if len(used) > len(inside) or any(s.keeps is not None for s in kernel.storage if s.array in staged):
         raise InternalError(f"the tiles of the loop over {iterator} are used outside it")
-    names = names_of(kernel.body) | {p.name for p in kernel.parameters} | {s.name for s in kernel.storage}
-    read = fresh("read", names)
-    pipeliner = _Pipeliner(staged, stages, Name(read), Name(fresh("write", names)))
-    body = rewrite(_Root(kernel.body), partial(_spliced, iterator=iterator, pipeliner=pipeliner)).body
+    read, write = (Name(fresh(name, kernel.names)) for name in ("read", "write"))
+    body = _spliced(kernel.body, iterator, _Pipeliner(staged, stages, read, write))
     buffers = (lift(stages),)
     storage = tuple(replace(s, extents=(*buffers, *s.extents)) if s.array in staged else s for s in kernel.storage)
     return replace(kernel, body=body, storage=storage)
 
 
-@dataclass(frozen=True, slots=True)
-class _Root(Stmt):
-    """What holds a kernel's body while it is rewritten."""
-
-    body: Body
-
-
-def _spliced(node: Any, iterator: str, pipeliner: _Pipeliner) -> Any:
-    """A statement with the pipelined loops in place of those over `iterator` that it directly holds."""
-    changed = {}
-    for name in ("body", "then", "otherwise"):
-        statements = getattr(node, name, None)
-        if isinstance(statements, tuple) and any(_is_over(s, iterator) for s in statements):
-            parts = ((pipeliner.loop(s) if _is_over(s, iterator) else (s,)) for s in statements)
-            changed[name] = tuple(s for part in parts for s in part)
-    return replace(node, **changed) if changed else node
-
-
-def _is_over(stmt: Any, iterator: str) -> bool:
-    return isinstance(stmt, For) and stmt.iterator == iterator
+def _spliced(body: Body, iterator: str, pipeliner: _Pipeliner) -> Body:
+    """The statements with pipelined loops in place of those over `iterator`, from inner loops to outer ones."""
+    out: list[Stmt] = []
+    for stmt in body:
+        stmt = with_bodies(stmt, lambda inside: _spliced(inside, iterator, pipeliner))
+        out += pipeliner.loop(stmt) if isinstance(stmt, For) and stmt.iterator == iterator else (stmt,)
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polytile.codegen.passes.constants import Body, names_of, substituted_expr, written_names
-from polytile.codegen.passes.polynomial import (
+from polytile.codegen.passes.constants import Body, substituted_expr
+from polytile.codegen.passes.widths import intervals, widened
+from polytile.codegen.spelling import fresh
+from polytile.ir.arith import lift
+from polytile.ir.device import Advance, Pointer
+from polytile.ir.expr import Access, CType, Expr, For, Name, Node, Stmt, rewrite, walk, with_bodies
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import Space
+from polytile.ir.polynomial import (
     Polynomial,
     degree,
     difference,
@@ -27,14 +34,8 @@ from polytile.codegen.passes.polynomial import (
     times,
     without,
 )
-from polytile.codegen.passes.widths import intervals, widened
-from polytile.codegen.spelling import fresh
-from polytile.ir.arith import lift
-from polytile.ir.device import Advance, Atomic, Pointer, Store
-from polytile.ir.expr import Access, Assign, CType, Expr, For, If, Name, Node, Scope, Stmt, rewrite, walk
-from polytile.ir.kernel import Kernel
-from polytile.ir.memory import Space
 from polytile.ir.ranges import Intervals
+from polytile.ir.uses import targets, written_names
 
 
 def point(kernel: Kernel, arrays: Collection[str] | None = None) -> Kernel:
@@ -43,9 +44,8 @@ def point(kernel: Kernel, arrays: Collection[str] | None = None) -> Kernel:
     An offset is a sum of multiples of names, in 32 bits where the ranges of the kernel show that they do.
     """
     roots: list[Node] = [*kernel.body, *(e for s in kernel.storage for e in s.extents if e is not None)]
-    names = set(names_of(roots)) | {p.name for p in kernel.parameters} | {s.name for s in kernel.storage}
-    types = {n.name: n.type for root in roots for n in walk(root) if isinstance(n, Name)}
-    pointing = _Pointing(kernel, arrays, intervals(kernel), types, names)
+    types = {n.name: n.type for n in walk(*roots) if isinstance(n, Name)}
+    pointing = _Pointing(kernel, arrays, intervals(kernel), types, set(kernel.names))
     return replace(kernel, body=pointing.block(kernel.body))
 
 
@@ -67,21 +67,12 @@ class _Pointing:
     names: set[str]
 
     def block(self, body: Body) -> Body:
-        return tuple(done for stmt in body for done in self._statement(stmt))
-
-    def _statement(self, stmt: Stmt) -> Body:
-        match stmt:
-            case For(body=body):
-                return self._loop(replace(stmt, body=self.block(body)))
-            case Scope(body=body):
-                return (replace(stmt, body=self.block(body)),)
-            case If(then=then, otherwise=otherwise):
-                return (replace(stmt, then=self.block(then), otherwise=self.block(otherwise)),)
-        return (stmt,)
+        inside = (with_bodies(stmt, self.block) for stmt in body)
+        return tuple(done for stmt in inside for done in (self._loop(stmt) if isinstance(stmt, For) else (stmt,)))
 
     def _loop(self, loop: For) -> Body:
         """The loop behind the pointers that it moves."""
-        inside = frozenset(name for stmt in loop.body for name in written_names(stmt))
+        inside = frozenset(written_names(*loop.body))
         if loop.iterator in inside or loop.unroll == 0 or isinstance(loop.step, Name):
             return (loop,)
         before: list[Stmt] = []
@@ -99,16 +90,17 @@ class _Pointing:
     def _stride(self, loop: For, at: Polynomial) -> Expr | None:
         """How far the pointer moves in an iteration; None where it does not, or not evenly."""
         by = slope(at, loop.iterator)
-        stride = None if isinstance(loop.step, Name) else times(by, {(): loop.step})
-        return expression(stride, self.types) if stride else None
+        return expression(times(by, {(): loop.step}), self.types) if by and isinstance(loop.step, int) else None
 
     def _pointer(self, loop: For, group: _Group, inside: frozenset[str]) -> Pointer:
         name = fresh(f"p_{group.base.array}", self.names)
         self.names.add(name)
         start = {loop.iterator: loop.lower, **dict.fromkeys(inside, lift(0))}
         subscripts = tuple(widened(substituted_expr(s, start), self.known) for s in group.base.subscripts)
-        written = _written(loop.body)
-        const = not any(access in written for access in group.offsets)
+        nodes = list(walk(*loop.body))
+        written = {t for n in nodes for t in targets(n)}
+        written |= {n.target for n in nodes if isinstance(n, Pointer) and not n.const}
+        const = written.isdisjoint(group.offsets)
         return Pointer(name, replace(group.base, subscripts=subscripts), const, loop.location)
 
     # What one pointer can serve -------------------------------------------------------------------
@@ -131,11 +123,11 @@ class _Pointing:
         """The group with the base among its accesses that makes the offsets shortest."""
 
         def cost(base: Polynomial) -> int:
-            return sum(size(difference(at, base) or {}) for at in group.offsets.values())
+            return sum(size(difference(at, base)) for at in group.offsets.values())
 
         base = min(group.offsets, key=lambda access: cost(without(group.offsets[access], inside)))
         fixed = without(group.offsets[base], inside)
-        offsets = {access: difference(at, fixed) or {} for access, at in group.offsets.items()}
+        offsets: dict[Access, Polynomial] = {access: difference(at, fixed) for access, at in group.offsets.items()}
         return _Group(base, fixed, offsets)
 
     def _offset(self, access: Access, at: Polynomial, group: _Group, iterator: str) -> Polynomial | None:
@@ -143,7 +135,7 @@ class _Pointing:
         if access.array != group.base.array:
             return None
         offset = difference(at, group.at)
-        if offset is None or any(iterator in key for key in offset):
+        if any(iterator in key for key in offset):
             return None
         short = degree(offset) <= 1 or self.known.fits_int(expression(offset, self.types))
         return offset if short else None
@@ -151,10 +143,10 @@ class _Pointing:
     def _accesses(self, body: Body) -> Iterable[tuple[Access, Polynomial]]:
         """The global elements in the body whose index is a polynomial, each once."""
         seen: dict[Access, Polynomial] = {}
-        for node in (n for stmt in body for n in walk(stmt)):
+        for node in walk(*body):
             if not isinstance(node, Access) or node in seen or node.field is not None or not self._wanted(node.array):
                 continue
-            at = index_polynomial(node.subscripts, self.kernel.home(node.array))
+            at = index_polynomial(self.kernel, node)
             if at is not None:
                 seen[node] = at
         return seen.items()
@@ -177,15 +169,3 @@ def _through(body: Body, group: _Group, pointer: str, pointing: _Pointing) -> Bo
         return node
 
     return tuple(rewrite(stmt, change) for stmt in body)
-
-
-def _written(body: Body) -> set[Access]:
-    """The elements that the statements write, or point to in order to write."""
-    found: set[Access] = set()
-    for node in (n for stmt in body for n in walk(stmt)):
-        match node:
-            case Assign(target=Access() as target) | Store(target=target) | Atomic(target=target):
-                found.add(target)
-            case Pointer(target=target, const=False):
-                found.add(target)
-    return found

@@ -72,13 +72,12 @@ class Movable:
 def movables(body: Iterable[Stmt], storage: Iterable[Storage] = ()) -> dict[str, Movable]:
     """What can be moved, by name: declared in the body, or private in the kernel."""
     found = {s.array: _private(s) for s in storage if s.space is Space.PRIVATE}
-    for stmt in body:
-        for node in walk(stmt):
-            match node:
-                case PrivateArray(name=name, type=ctype, extents=extents):
-                    found[name] = Movable(ctype, extents)
-                case Declare(name=name, type=ctype):
-                    found[name] = Movable(ctype)
+    for node in walk(*body):
+        match node:
+            case PrivateArray(name=name, type=ctype, extents=extents):
+                found[name] = Movable(ctype, extents)
+            case Declare(name=name, type=ctype):
+                found[name] = Movable(ctype)
     return found
 
 

@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from polytile.codegen.linear import Linear
-from polytile.codegen.passes.constants import Body, assigned_names, written_names
-from polytile.codegen.passes.facts import Facts, implied, of_launch
-from polytile.codegen.passes.flow import after, start, within
-from polytile.codegen.passes.polynomial import Monomial, expression
+from polytile.codegen.passes.constants import Body
+from polytile.codegen.passes.facts import Facts, implied
 from polytile.codegen.passes.simplify import simplify
 from polytile.ir.checks.uniform import differing_names
 from polytile.ir.device import AsyncCopy, Leave, Load, Store
 from polytile.ir.expr import BOOL, Binary, CType, Declare, Expr, For, If, Name, Scope, Stmt, Ternary, walk
 from polytile.ir.kernel import Comment, Kernel
+from polytile.ir.polynomial import Linear, expression
+from polytile.ir.uses import written_names
 
 
 def separate(kernel: Kernel, iterator: str | None = None) -> Kernel:
@@ -32,9 +31,8 @@ def separate(kernel: Kernel, iterator: str | None = None) -> Kernel:
     The test is the same for all threads of a block. Guards that are no affine bounds, or bounds of what has no bound
     itself, stay. Where no guard goes, nothing changes but what `simplify` does.
     """
-    changing = frozenset(name for stmt in kernel.body for name in assigned_names(stmt))
-    facts = start(of_launch(kernel.ranges, kernel.coordinates, kernel.block), changing)
-    types = {n.name: n.type for stmt in kernel.body for n in walk(stmt) if isinstance(n, Name)}
+    facts = Facts.of(kernel.known_ranges, kernel.changing)
+    types = {n.name: n.type for n in kernel.nodes if isinstance(n, Name)}
     separator = _Separator(iterator, differing_names(kernel), types)
     return simplify(replace(kernel, body=separator.block(kernel.body, facts)))
 
@@ -51,7 +49,7 @@ class _Separator:
             if self.iterator is None and not _leading(stmt):
                 return (*out, *self._both(body[position:], facts))
             out += self._statement(stmt, facts)
-            facts = after(stmt, facts)
+            facts = facts.after(stmt)
         return tuple(out)
 
     def _statement(self, stmt: Stmt, facts: Facts) -> Body:
@@ -59,7 +57,7 @@ class _Separator:
             case For(iterator=iterator) if iterator == self.iterator:
                 return self._both((stmt,), facts)
             case For(body=body):
-                return (replace(stmt, body=self.block(body, within(stmt, facts))),)
+                return (replace(stmt, body=self.block(body, facts.within(stmt))),)
             case If(condition=condition, then=then, otherwise=otherwise) if self.iterator is not None:
                 then = self.block(then, facts.where(condition))
                 return (replace(stmt, then=then, otherwise=self.block(otherwise, facts.where(condition, False))),)
@@ -69,7 +67,7 @@ class _Separator:
 
     def _both(self, tile: Body, facts: Facts) -> Body:
         """The tile behind its test, and as it is."""
-        varying = self.differing.union(*(written_names(stmt) for stmt in tile))
+        varying = self.differing.union(written_names(*tile))
         forms: list[Linear] = []
         for form, known in _guards(tile, facts):
             least = known.least(form, varying) if varying.intersection(form) else None
@@ -82,9 +80,9 @@ class _Separator:
 
     def _bound(self, form: Linear) -> Expr:
         """`form >= 0`, without minus signs."""
-        right: dict[Monomial, int] = {((name,) if name else ()): factor for name, factor in form.items() if factor > 0}
-        left: dict[Monomial, int] = {((name,) if name else ()): -factor for name, factor in form.items() if factor < 0}
-        return Binary("<=", expression(left, self.types), expression(right, self.types), BOOL)
+        terms = [((name,) if name else (), factor) for name, factor in form.items()]
+        left = expression({key: -factor for key, factor in terms if factor < 0}, self.types)
+        return Binary("<=", left, expression({key: factor for key, factor in terms if factor > 0}, self.types), BOOL)
 
 
 def _leading(stmt: Stmt) -> bool:
@@ -102,13 +100,13 @@ def _guards(body: Body, facts: Facts) -> Iterator[tuple[Linear, Facts]]:
                 yield form, facts
         match stmt:
             case For(body=inner):
-                yield from _guards(inner, within(stmt, facts))
+                yield from _guards(inner, facts.within(stmt))
             case If(then=then, otherwise=otherwise):
                 yield from _guards(then, facts)
                 yield from _guards(otherwise, facts)
             case Scope(body=inner):
                 yield from _guards(inner, facts)
-        facts = after(stmt, facts)
+        facts = facts.after(stmt)
 
 
 def _tests(stmt: Stmt) -> Iterator[tuple[Expr, bool]]:

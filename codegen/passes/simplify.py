@@ -8,87 +8,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
-from polytile.codegen.linear import linear
-from polytile.codegen.passes.constants import Body, assigned_names, block, fold_node, settled, substituted_expr
-from polytile.codegen.passes.facts import Facts, of_launch
-from polytile.codegen.passes.flow import after, start, within
+from polytile.codegen.fold import fold_node
+from polytile.codegen.passes.constants import Body, Context, rewritten
+from polytile.codegen.passes.facts import Facts
 from polytile.ir import arith
 from polytile.ir.arith import known
-from polytile.ir.device import AsyncCopy, Load, Store
-from polytile.ir.expr import BOOL, Binary, Call, Expr, For, If, Literal, Scope, Stmt, rewrite
+from polytile.ir.expr import BOOL, COMPARISONS, Binary, Call, Expr, For, Literal, Stmt, rewrite
 from polytile.ir.kernel import Kernel
+from polytile.ir.polynomial import linear
 from polytile.ir.ranges import Range
-
-_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+from polytile.ir.uses import assigned_names
 
 
 def simplify(kernel: Kernel) -> Kernel:
     """The kernel without guards that its ranges, its launch and its loops make superfluous."""
-    ranges = of_launch(kernel.ranges, kernel.coordinates, kernel.block)
-    return replace(kernel, body=simplified(kernel.body, ranges))
+    return replace(kernel, body=simplified(kernel.body, kernel.known_ranges))
 
 
 def simplified(body: Body, ranges: Iterable[Range] = ()) -> Body:
     """The same for statements, within `ranges`."""
-    changing = frozenset(name for stmt in body for name in assigned_names(stmt))
-    return _Simplifier().block(body, start(ranges, changing))
+    return rewritten(body, _Simpler(Facts.of(ranges, frozenset(assigned_names(*body)))))
 
 
 @dataclass(frozen=True, slots=True)
-class _Simplifier:
-    def block(self, body: Body, facts: Facts) -> Body:
-        out: list[Stmt] = []
-        for stmt in body:
-            out += self._statement(stmt, facts)
-            facts = after(stmt, facts)
-        return tuple(out)
+class _Simpler(Context):
+    """Values are as short as facts allow."""
 
-    def _statement(self, stmt: Stmt, facts: Facts) -> Body:
-        match stmt:
-            case If():
-                return self._branch(stmt, facts)
-            case For():
-                return self._loop(stmt, facts)
-            case Scope(body=body):
-                inside = self.block(body, facts)
-                return (Scope(inside),) if inside else ()
-            case Load() | Store() | AsyncCopy():
-                return settled(_rewritten(stmt, facts))
-        return (_rewritten(stmt, facts),)
+    facts: Facts
 
-    def _branch(self, stmt: If, facts: Facts) -> Body:
-        condition = simplified_expr(stmt.condition, facts)
-        then = self.block(stmt.then, facts.where(stmt.condition))
-        otherwise = self.block(stmt.otherwise, facts.where(stmt.condition, holds=False))
-        holds = known(condition)
-        if holds is not None:
-            return block(then if holds else otherwise)
-        return (replace(stmt, condition=condition, then=then, otherwise=otherwise),) if then or otherwise else ()
+    def value(self, node: Any) -> Any:
+        return rewrite(node, lambda n: _simpler(fold_node(n), self.facts))
 
-    def _loop(self, stmt: For, facts: Facts) -> Body:
-        lower = simplified_expr(stmt.lower, facts)
-        outside = facts.without(stmt.iterator)
-        condition = simplified_expr(stmt.condition, outside)
-        if facts.value(substituted_expr(condition, {stmt.iterator: lower})) is False:
-            return ()
-        body = self.block(stmt.body, within(replace(stmt, lower=lower), facts))
-        return (replace(stmt, lower=lower, condition=condition, body=body),)
+    def behind(self, stmt: Stmt) -> Self:
+        return replace(self, facts=self.facts.after(stmt))
 
+    def where(self, condition: Expr, holds: bool) -> Self:
+        return replace(self, facts=self.facts.where(condition, holds))
 
-def simplified_expr(expr: Expr, facts: Facts) -> Expr:
-    """The same value where the facts hold."""
-    return _rewritten(expr, facts)  # type: ignore[no-any-return]
+    def around(self, loop: For) -> Self:
+        return replace(self, facts=self.facts.without(loop.iterator))
 
-
-def _rewritten(node: Any, facts: Facts) -> Any:
-    return rewrite(node, lambda n: _simpler(fold_node(n), facts))
+    def within(self, loop: For) -> Self:
+        return replace(self, facts=self.facts.within(loop))
 
 
 def _simpler(node: Any, facts: Facts) -> Any:
     match node:
-        case Binary(op=op) if op in _COMPARISONS:
+        case Binary(op=op) if op in COMPARISONS:
             holds = facts.value(node)
             return node if holds is None else Literal(str(int(holds)), BOOL)
         case Binary(op="+" | "-", type=ctype) if ctype.kind == "int" and (form := linear(node)) is not None:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
 
-from polytile.codegen.passes.constants import constant, folded, substituted_expr
+from polytile.codegen.fold import constant, folded
+from polytile.codegen.passes.constants import substituted_expr
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
 from polytile.ir.arith import known
-from polytile.ir.expr import Access, Binary, Expr, For, Name, walk
+from polytile.ir.expr import Binary, Expr, For, Name
+from polytile.ir.uses import mentioned_names, reads_memory
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -66,9 +68,8 @@ def trips(loop: For) -> Trips | None:
     if isinstance(loop.step, Name):
         return None
     ends = list(_ends(loop.condition, loop.iterator, 1 if loop.step > 0 else -1))
-    reading = any(isinstance(n, Access) for e in (loop.lower, *ends) if e is not None for n in walk(e))
     bounds = tuple(end for end in ends if end is not None)
-    if reading or len(bounds) < len(ends):
+    if reads_memory(loop.lower, *bounds) or len(bounds) < len(ends):
         return None
     return Trips(Name(loop.iterator, loop.type), loop.lower, loop.step, bounds)
 
@@ -88,7 +89,6 @@ def _ends(condition: Expr, iterator: str, sign: int) -> Iterator[Expr | None]:
 
 
 def _end(op: str, end: Expr, iterator: str, sign: int) -> Expr | None:
-    inside = any(isinstance(n, Name) and n.name == iterator for n in walk(end))
-    if inside or op[0] != ("<" if sign > 0 else ">"):
+    if iterator in mentioned_names(end) or op[0] != ("<" if sign > 0 else ">"):
         return None
     return folded(arith.add(end, sign)) if op.endswith("=") else end

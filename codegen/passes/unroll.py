@@ -15,15 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polytile.codegen.passes.constants import (
-    Body,
-    constant,
-    count_nodes,
-    names_of,
-    substituted,
-    substituted_expr,
-    written_names,
-)
+from polytile.codegen.fold import constant, folded
+from polytile.codegen.passes.constants import Body, block, braces, count_nodes, substituted
 from polytile.codegen.passes.roles import START, Movable, Roles, movables, moves, renamed
 from polytile.codegen.passes.trips import Trips, trip_values, trips
 from polytile.codegen.spelling import fresh
@@ -32,6 +25,7 @@ from polytile.ir import arith
 from polytile.ir.device import Pointer, PrivateArray, Rotate
 from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.kernel import Kernel
+from polytile.ir.uses import names_of, written_names
 
 LIMIT = 200_000  # nodes of one unrolled loop
 
@@ -79,7 +73,7 @@ class _Unroller:
                 return self._branch(stmt, roles)
             case Scope(body=body):
                 inside, after = self._scope(body, roles)
-                return _braces(inside), after
+                return braces(inside), after
         return (renamed(stmt, roles),), roles
 
     def _scope(self, body: Body, roles: Roles) -> tuple[Body, Roles]:
@@ -128,13 +122,12 @@ class _Unroller:
 
     def _copy(self, stmt: For, value: Expr, roles: Roles) -> tuple[Body, Roles]:
         body, after = self._scope(substituted(stmt.body, {stmt.iterator: value}), roles)
-        declares = any(isinstance(s, Declare | PrivateArray | Pointer) for s in body)
-        return ((Scope(body),) if declares else body), after
+        return block(body), after
 
     def _by_factor(self, stmt: For, factor: int, roles: Roles) -> tuple[Body, Roles]:
         """A loop of `factor` iterations at a time, and what remains."""
         run = trips(stmt)
-        if run is None or set(written_names(Scope(stmt.body))) & names_of((stmt.lower, stmt.condition)):
+        if run is None or set(written_names(*stmt.body)) & names_of((stmt.lower, stmt.condition)):
             raise InternalError(f"the bounds of the loop over {stmt.iterator} do not allow unrolling by {factor}")
         main = self._main(stmt, factor, run, roles)
         values = trip_values(stmt, self.limit)
@@ -156,9 +149,5 @@ class _Unroller:
             raise InternalError(f"a loop unrolled by {factor} rotates with another period")
         if count_nodes(out) > self.limit:
             raise InternalError(f"unrolling the loop over {stmt.iterator} takes more than {self.limit} nodes")
-        condition = substituted_expr(run.condition_of(factor), {})
+        condition = folded(run.condition_of(factor))
         return (replace(stmt, condition=condition, step=factor * run.step, body=tuple(out), unroll=None),)
-
-
-def _braces(body: Body) -> Body:
-    return (Scope(body),) if body else ()

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polytile.codegen.linear import linear
 from polytile.codegen.passes.alignment import Alignment, Divisors
 from polytile.codegen.passes.constants import Body
 from polytile.ir.device import VECTOR_BYTES, Load, Shuffle, Store, WarpReduce
-from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Expr, Name, Stmt, walk, with_bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
+from polytile.ir.polynomial import degree, difference, polynomial
+from polytile.ir.uses import mentioned_names
 
 _ADDRESSED = (Space.GLOBAL, Space.SHARED, Space.POINTER)
 
@@ -40,17 +41,9 @@ class _Vectoriser:
         position = 0
         while position < len(body):
             run = self._run(accesses[position:])
-            out.append(_together(run) if len(run) > 1 else self._inside(body[position]))
+            out.append(_together(run) if len(run) > 1 else with_bodies(body[position], self.block))
             position += max(1, len(run))
         return tuple(out)
-
-    def _inside(self, stmt: Stmt) -> Stmt:
-        match stmt:
-            case For(body=body) | Scope(body=body):
-                return replace(stmt, body=self.block(body))
-            case If(then=then, otherwise=otherwise):
-                return replace(stmt, then=self.block(then), otherwise=self.block(otherwise))
-        return stmt
 
     def _access(self, stmt: Stmt) -> Load | Store | None:
         """A statement as an access of one element, when it is one that may become part of a vector."""
@@ -114,12 +107,11 @@ def _distance(a: Access, b: Access) -> int | None:
     """How many elements `b` lies behind `a`, in one row."""
     if (a.array, a.subscripts[:-1], a.type) != (b.array, b.subscripts[:-1], b.type) or not a.subscripts:
         return None
-    x, y = linear(a.subscripts[-1]), linear(b.subscripts[-1])
+    x, y = polynomial(a.subscripts[-1]), polynomial(b.subscripts[-1])
     if x is None or y is None:
         return 0 if a == b else None
-    difference = {name: y.get(name, 0) - x.get(name, 0) for name in {**x, **y}}
-    offset = difference.pop("", 0)
-    return None if any(difference.values()) else offset
+    offset = difference(y, x)
+    return None if degree(offset) else offset.get((), 0)
 
 
 def _disturbed(run: Sequence[Load | Store]) -> bool:
@@ -127,10 +119,8 @@ def _disturbed(run: Sequence[Load | Store]) -> bool:
     loads = [a for a in run if isinstance(a, Load)]
     targets = [t for a in loads for t in a.targets]
     written = {t.name if isinstance(t, Name) else t.array for t in targets}
-    used = {n.name for a in loads for e in (a.source, a.guard) if e is not None for n in walk(e) if isinstance(n, Name)}
-    used |= {n.array for a in loads if a.guard is not None for n in walk(a.guard) if isinstance(n, Access)}
-    used |= {n.array for a in loads for s in a.source.subscripts for n in walk(s) if isinstance(n, Access)}
-    return bool(written & used) or len(set(targets)) < len(targets)
+    used = [e for a in loads for e in (*a.source.subscripts, a.guard) if e is not None]
+    return not written.isdisjoint(mentioned_names(*used)) or len(set(targets)) < len(targets)
 
 
 def _together(run: Sequence[Load | Store]) -> Stmt:

@@ -9,21 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from polytile.codegen.passes.constants import assigned_names
-from polytile.codegen.passes.facts import of_launch
 from polytile.codegen.passes.trips import Trips, trips
 from polytile.ir.device import Advance
-from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary, rewrite, walk
+from polytile.ir.expr import LLONG, Access, Binary, Cast, Declare, Expr, For, Unary, rewrite
 from polytile.ir.kernel import Kernel
 from polytile.ir.ranges import ANY, INT_LEAST, INT_MOST, Interval, Intervals
 
 
 def intervals(kernel: Kernel) -> Intervals:
     """The values of every name of the kernel: its ranges, its launch, its loops and its constants."""
-    found = Intervals(of_launch(kernel.ranges, kernel.coordinates, kernel.block))
+    found, changing = Intervals(kernel.known_ranges), kernel.changing
     given = {r.name for r in kernel.ranges}
-    changing = {name for stmt in kernel.body for name in assigned_names(stmt)}
-    for node in (n for stmt in kernel.body for n in walk(stmt)):
+    for node in kernel.nodes:
         match node:
             case Declare(name=name, value=value) if name not in given:
                 constant = value is not None and name not in changing

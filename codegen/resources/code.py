@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 
-from polytile.codegen.passes.constants import assigned_names
-from polytile.codegen.passes.polynomial import Polynomial, index_polynomial
 from polytile.codegen.resources.costs import helper_registers, instructions, operation, registers
 from polytile.codegen.resources.live import Loop, Value
 from polytile.ir.arith import known
@@ -37,6 +35,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space
+from polytile.ir.polynomial import Polynomial, index_polynomial
 
 MOST_UNROLLED = 16  # iterations of an innermost loop that compilers compute together
 LONGEST_UNROLLED = 60  # instructions of such a loop
@@ -85,7 +84,7 @@ class _Builder:
         self.versions: dict[str, int] = {}
         self.writes: dict[int, int] = {}  # how often a variable was set
         self.needs: dict[int, int] = {}  # by identity of the expression
-        self.changing = {name for stmt in kernel.body for name in assigned_names(stmt)}
+        self.changing = kernel.changing
         self.constant = {p.buffer for p in kernel.parameters if p.const}
         self.sources = {c.name: c.source for c in kernel.coordinates}
 
@@ -241,7 +240,7 @@ class _Builder:
                 return self._read(*key)
             return self._load(access, ("local", *(self.value(s) for s in subscripts)), [])
         address = self._address(access)
-        where = index_polynomial(access.subscripts, home)
+        where = index_polynomial(self.kernel, access)
         constant = (where or {}).get((), 0)
         return self._load(access, (address, constant), [address])
 
@@ -260,7 +259,7 @@ class _Builder:
         home, array = self.kernel.home(access.array), access.array
         size, cost = (1, 1) if home.space is Space.SHARED else (2, ADDRESS)
         base: list[Token] = [self._name(array)] if home.space is Space.POINTER else []
-        where = index_polynomial(access.subscripts, home)
+        where = index_polynomial(self.kernel, access)
         if where is None:
             parts = [*base, *(self.value(s) for s in self.kernel.subscripts(access))]
             return self._emit(("address", array, *parts), parts, size, cost)

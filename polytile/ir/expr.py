@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as _field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from polytile.diagnostics import NOWHERE, Location
 
@@ -45,10 +45,6 @@ LLONG = CType("long long", "int", 8)
 ULLONG = CType("unsigned long long", "int", 8, signed=False)
 FLOAT = CType("float", "float", 4)
 DOUBLE = CType("double", "float", 8)
-SCALAR_TYPES = {
-    t.name: t
-    for t in (CHAR, SCHAR, UCHAR, BOOL, SHORT, USHORT, INT, UINT, LONG, ULONG, LLONG, ULLONG, FLOAT, DOUBLE)
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,9 @@ class Access(Expr):
 
 
 UNARY = ("-", "+", "!", "~")
-BINARY = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=", "&&", "||")
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+TRUTHS = (*COMPARISONS, "&&", "||")  # operators whose value is 0 or 1
+BINARY = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", *TRUTHS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +205,7 @@ class Scope(Stmt):
 
 
 Node = Expr | Stmt
+_Stmt = TypeVar("_Stmt", bound=Stmt)
 _PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
 
 
@@ -230,9 +229,35 @@ def children(node: Node) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first."""
-    waiting = [node]
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions of a statement itself, not those of the statements inside it."""
+    step = (stmt.step,) if isinstance(stmt, For) and isinstance(stmt.step, Name) else ()
+    return (*(part for part in children(stmt) if isinstance(part, Expr)), *step)
+
+
+def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The blocks of statements that a loop, branch or scope holds."""
+    match stmt:
+        case For(body=body) | Scope(body=body):
+            return (body,)
+        case If(then=then, otherwise=otherwise):
+            return then, otherwise
+    return ()
+
+
+def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> _Stmt:
+    """The statement with every block that it holds changed."""
+    match stmt:
+        case For(body=body) | Scope(body=body):
+            return replace(stmt, body=change(body))
+        case If(then=then, otherwise=otherwise):
+            return replace(stmt, then=change(then), otherwise=change(otherwise))
+    return stmt
+
+
+def walk(*nodes: Node) -> Iterator[Node]:
+    """The nodes and all below them, parents first."""
+    waiting = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
         waiting += reversed(children(node))

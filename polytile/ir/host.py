@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import CType, Expr, Stmt
+from polytile.ir.expr import Expr, Stmt
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Origin, Parameter
 
@@ -77,6 +77,3 @@ class HostProgram:
     def buffer(self, array: str) -> Buffer | None:
         """The buffer of `array`, or None (a scalar by value, an array that lives inside the kernels)."""
         return next((b for b in self.buffers if b.array.name == array), None)
-
-    def argument_type(self, array: Array) -> CType:
-        return array.element

@@ -10,10 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
+from polytile.ir.arith import lift
 from polytile.ir.device import Pointer, PrivateArray
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
+from polytile.ir.uses import assigned_names, names_of
+
+_AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,22 @@ class Kernel:
         return access.subscripts if keeps is None else tuple(access.subscripts[k] for k in keeps)
 
     @property
+    def names(self) -> frozenset[str]:
+        """Every name that the kernel uses: of values, arrays and pointers, used or declared."""
+        given: tuple[KernelParameter | Coordinate | Storage, ...] = (*self.parameters, *self.coordinates, *self.storage)
+        return names_of(self.body).union(g.name for g in given)
+
+    @property
+    def changing(self) -> frozenset[str]:
+        """The scalars and pointers that get another value after their declaration."""
+        return frozenset(assigned_names(*self.body))
+
+    @property
+    def known_ranges(self) -> tuple[Range, ...]:
+        """What the launch says of the coordinates, then `ranges`."""
+        return (*(_coordinate_range(c, self.block) for c in self.coordinates), *self.ranges)
+
+    @property
     def shared(self) -> tuple[Storage, ...]:
         return tuple(s for s in self.storage if s.space is Space.SHARED)
 
@@ -132,6 +152,13 @@ def _local_home(node: PrivateArray | Pointer) -> Storage:
         return Storage(node.name, Space.POINTER, node.target.type, (None,), node.name)
     sizes = tuple(Literal(str(e)) for e in node.extents)
     return Storage(node.name, Space.PRIVATE, node.type, sizes, node.name)
+
+
+def _coordinate_range(coordinate: Coordinate, block: tuple[int, int, int]) -> Range:
+    kind, _, axis = coordinate.source.partition(".")
+    if kind == "threadIdx" and axis in _AXES:
+        return Range(coordinate.name, lift(0), lift(block[_AXES.index(axis)] - 1))
+    return Range(coordinate.name, lift(0) if kind == "blockIdx" and axis in _AXES else None)
 
 
 def ceil_div(value: int, by: int) -> int:

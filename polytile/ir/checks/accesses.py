@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from polytile.ir.arith import known
 from polytile.ir.checks.refuse import ensure
-from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, Store
-from polytile.ir.expr import Access, Assign, Binary, Cast, Expr, For, Name, Node, Stmt, Unary, children, walk
+from polytile.ir.device import AsyncCopy, Load, Pointer, Store
+from polytile.ir.expr import Access, For, Name, Node, Stmt, bodies, expressions, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
+from polytile.ir.polynomial import Places, Polynomial
+from polytile.ir.uses import elements, targets
 
 
 def check_spaces(kernel: Kernel) -> None:
@@ -34,8 +35,7 @@ def check_spaces(kernel: Kernel) -> None:
 
 
 def _written(kernel: Kernel) -> set[str]:
-    targets = (n.target for n in kernel.nodes if isinstance(n, Assign | Store | Atomic))
-    return {kernel.root(t.array).array for t in targets if isinstance(t, Access)}
+    return {kernel.root(t.array).array for n in kernel.nodes for t in targets(n) if isinstance(t, Access)}
 
 
 def check_alignment(kernel: Kernel) -> None:
@@ -43,78 +43,27 @@ def check_alignment(kernel: Kernel) -> None:
 
     Arrays begin where any access may.
     """
-    aims = {n.name: n.target for n in kernel.nodes if isinstance(n, Pointer)}
-    steps: dict[str, list[Expr]] = {}
+    places = Places(kernel)
     for node in kernel.nodes:
-        if isinstance(node, Advance):
-            steps.setdefault(node.pointer, []).append(node.by)
-    places = _Places(kernel, aims, steps)
-    for node in kernel.nodes:
-        for access, count in _wide(node):
-            past = places.residue(access, count)
+        count = elements(node)
+        for access in _in_memory(node) if count > 1 else ():
+            past = _residue(places(access), count)
             ensure(past in (None, 0), kernel, node, f"{count} elements at once, {past} past where they are aligned")
 
 
-def _wide(node: Node) -> list[tuple[Access, int]]:
+def _in_memory(node: Node) -> tuple[Access, ...]:
     match node:
-        case Load(targets=targets, source=source) if len(targets) > 1:
-            return [(source, len(targets))]
-        case Store(target=target, values=values) if len(values) > 1:
-            return [(target, len(values))]
-        case AsyncCopy(target=target, source=source, elements=elements) if elements > 1:
-            return [(target, elements), (source, elements)]
-    return []
+        case Load(source=access) | Store(target=access):
+            return (access,)
+        case AsyncCopy(target=target, source=source):
+            return (target, source)
+    return ()
 
 
-class _Places:
-    """Offsets of accesses from the beginning of their arrays, as far as constants tell them modulo a number."""
-
-    def __init__(self, kernel: Kernel, aims: Mapping[str, Access], steps: Mapping[str, list[Expr]]) -> None:
-        self.kernel, self.aims, self.steps = kernel, aims, steps
-
-    def residue(self, access: Access, modulus: int) -> int | None:
-        home = self.kernel.home(access.array)
-        offset: int | None = 0
-        for subscript, extent in zip(self.kernel.subscripts(access), home.extents, strict=True):
-            wide = None if extent is None else residue(extent, modulus)
-            offset = _plus(_times(offset, wide, modulus), residue(subscript, modulus), modulus)
-        if home.space is Space.POINTER:
-            offset = _plus(offset, self._start(access.array, modulus), modulus)
-        return offset
-
-    def _start(self, pointer: str, modulus: int) -> int | None:
-        """Where a pointer is, if all its steps keep that."""
-        steady = all(residue(by, modulus) == 0 for by in self.steps.get(pointer, ()))
-        return self.residue(self.aims[pointer], modulus) if steady else None
-
-
-def residue(value: Expr, modulus: int) -> int | None:
-    """`value` modulo a number, where constants alone decide that."""
-    constant = known(value)
-    if constant is not None:
-        return constant % modulus
-    match value:
-        case Cast(type=ctype, operand=operand) if ctype.kind == "int":
-            return residue(operand, modulus)
-        case Unary(op="-", operand=operand):
-            return _times(residue(operand, modulus), modulus - 1, modulus)
-        case Binary(op="+", left=left, right=right):
-            return _plus(residue(left, modulus), residue(right, modulus), modulus)
-        case Binary(op="-", left=left, right=right):
-            return _plus(residue(left, modulus), _times(residue(right, modulus), modulus - 1, modulus), modulus)
-        case Binary(op="*", left=left, right=right):
-            return _times(residue(left, modulus), residue(right, modulus), modulus)
-    return None
-
-
-def _plus(a: int | None, b: int | None, modulus: int) -> int | None:
-    return None if a is None or b is None else (a + b) % modulus
-
-
-def _times(a: int | None, b: int | None, modulus: int) -> int | None:
-    if a == 0 or b == 0:
-        return 0
-    return None if a is None or b is None else a * b % modulus
+def _residue(place: list[Polynomial], modulus: int) -> int | None:
+    """The place modulo a number, where constants alone decide that."""
+    decided = all(factor % modulus == 0 or not key for part in place for key, factor in part.items())
+    return sum(part.get((), 0) for part in place) % modulus if decided else None
 
 
 def check_registers(kernel: Kernel) -> None:
@@ -128,11 +77,10 @@ def check_registers(kernel: Kernel) -> None:
 def _check_registers(kernel: Kernel, body: Iterable[Stmt], constants: frozenset[str]) -> None:
     for stmt in body:
         inside = constants | {stmt.iterator} if isinstance(stmt, For) and stmt.unroll == 0 else constants
-        for part in children(stmt):
-            if isinstance(part, Stmt):
-                _check_registers(kernel, [part], inside)
-            else:
-                _check_subscripts(kernel, part, inside)
+        for value in expressions(stmt):
+            _check_subscripts(kernel, value, inside)
+        for block in bodies(stmt):
+            _check_registers(kernel, block, inside)
 
 
 def _check_subscripts(kernel: Kernel, value: Node, constants: frozenset[str]) -> None:

@@ -53,6 +53,8 @@ def value(expr: Expr, names: dict[str, int]) -> int:
             return int(text)
         case Name(name=name):
             return names[name]
+        case Unary(op="-", operand=operand):
+            return -value(operand, names)
         case Ternary(condition=c, then=a, otherwise=b):
             return value(a if value(c, names) else b, names)
         case Binary(op=operator, left=left, right=right):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from polytile.codegen.linear import linear
 from polytile.ir.expr import Access, Binary, Expr, Literal, Name, Unary
+from polytile.ir.polynomial import linear
 
 SIZES = [{"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 2), (5, 3), (33, 70))]
 PAIR = "int n, int m, double A[n][m], double B[n][m]"

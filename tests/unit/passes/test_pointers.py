@@ -6,11 +6,11 @@ import pytest
 
 from polytile.codegen.cuda import print_kernel
 from polytile.codegen.passes.pointers import point
-from polytile.codegen.passes.polynomial import Polynomial, difference, polynomial, slope
 from polytile.ir.arith import add, compare, lift, mul, sub
 from polytile.ir.expr import DOUBLE, Access, Assign, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
+from polytile.ir.polynomial import Polynomial, difference, polynomial, slope
 from polytile.ir.ranges import Range
 
 C, I, J, K, L, M, N, T = (Name(name) for name in "cijklmnt")  # noqa: E741

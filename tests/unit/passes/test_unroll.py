@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.codegen.passes.constants import folded, substituted
+from polytile.codegen.fold import folded
+from polytile.codegen.passes.constants import substituted
 from polytile.codegen.passes.unroll import unrolled
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub

@@ -1,0 +1,165 @@
+"""Indices as polynomials in their names, so that what two of them differ by can be told.
+
+before: (i + 1) * m + j  and  i * m + j
+after:  {(i, m): 1, (m): 1, (j): 1}  and  {(i, m): 1, (j): 1}, which differ by {(m): 1}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from itertools import product
+from math import gcd, prod
+from typing import TypeVar
+
+from polytile.ir.arith import add, known, lift, mul, sub
+from polytile.ir.device import Advance, Pointer
+from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary
+from polytile.ir.kernel import Kernel
+
+Monomial = tuple[str, ...]  # names in order; () for the constant
+Polynomial = Mapping[Monomial, int]  # without zeros
+Linear = Mapping[str, int]  # one without products: name -> factor; the constant has the name ""
+_Key = TypeVar("_Key")
+_OPAQUE = "?"  # begins the name of a value that is no polynomial
+
+
+def terms(expr: Expr) -> Polynomial:
+    """The polynomial that an integer expression is, in names and in such parts of it as are no polynomials."""
+    value = known(expr)
+    if value is not None:
+        return {(): value} if value else {}
+    match expr:
+        case Name(name=name):
+            return {(name,): 1}
+        case Unary(op="-", operand=operand):
+            return total({}, terms(operand), -1)
+        case Cast(type=ctype, operand=operand) if ctype.kind == "int" and ctype.size >= operand.type.size:
+            return terms(operand)
+        case Binary(op="+", left=left, right=right):
+            return total(terms(left), terms(right))
+        case Binary(op="-", left=left, right=right):
+            return total(terms(left), terms(right), -1)
+        case Binary(op="*", left=left, right=right):
+            return times(terms(left), terms(right))
+    return {(f"{_OPAQUE}{expr!r}",): 1}
+
+
+def polynomial(expr: Expr) -> Polynomial | None:
+    """The polynomial that an integer expression is in its names alone, or None."""
+    return _plain(terms(expr))
+
+
+def linear(expr: Expr) -> Linear | None:
+    """`2 * i + n - 1` as {"i": 2, "n": 1, "": -1}; None for what is not linear in its names."""
+    found = polynomial(expr)
+    return None if found is None or degree(found) > 1 else {"".join(key): factor for key, factor in found.items()}
+
+
+def index_polynomial(kernel: Kernel, access: Access) -> Polynomial | None:
+    """The linear position of an element in its array, or None where it is no polynomial."""
+    return _plain(_index(kernel, access))
+
+
+def _plain(a: Polynomial) -> Polynomial | None:
+    return None if any(name.startswith(_OPAQUE) for key in a for name in key) else a
+
+
+def _index(kernel: Kernel, access: Access) -> Polynomial:
+    index: Polynomial = {}
+    extents = kernel.home(access.array).extents
+    for position, (subscript, extent) in enumerate(zip(kernel.subscripts(access), extents, strict=True)):
+        if position:
+            index = times(index, {(_OPAQUE,): 1} if extent is None else terms(extent))
+        index = total(index, terms(subscript))
+    return index
+
+
+# Arithmetic ---------------------------------------------------------------------------------------
+def total(a: Mapping[_Key, int], b: Mapping[_Key, int], by: int = 1, of: int = 1) -> dict[_Key, int]:
+    """`of * a + by * b`, of polynomials or linear forms."""
+    found = {key: of * a.get(key, 0) + by * b.get(key, 0) for key in {**a, **b}}
+    return {key: factor for key, factor in found.items() if factor}
+
+
+def difference(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> dict[_Key, int]:
+    """`a - b`."""
+    return total(a, b, -1)
+
+
+def times(a: Polynomial, b: Polynomial) -> Polynomial:
+    """The product."""
+    found: dict[Monomial, int] = {}
+    for (x, p), (y, q) in product(a.items(), b.items()):
+        key = tuple(sorted(x + y))
+        found[key] = found.get(key, 0) + p * q
+    return {key: factor for key, factor in found.items() if factor}
+
+
+def slope(a: Polynomial, name: str) -> Polynomial | None:
+    """By how much it grows with `name`; None where it is not linear in it."""
+    with_name = {key: factor for key, factor in a.items() if name in key}
+    if any(key.count(name) > 1 for key in with_name):
+        return None
+    return {tuple(n for n in key if n != name): factor for key, factor in with_name.items()}
+
+
+def without(a: Polynomial, names: Collection[str]) -> Polynomial:
+    """The terms that have none of `names`."""
+    return {key: factor for key, factor in a.items() if not set(key).intersection(names)}
+
+
+def degree(a: Polynomial) -> int:
+    return max((len(key) for key in a), default=0)
+
+
+def size(a: Polynomial) -> int:
+    """How much it takes to compute it: constants are part of an instruction."""
+    return sum(2 * abs(factor) * len(key) if key else 1 for key, factor in a.items())
+
+
+def divisor(a: Polynomial, of: Callable[[str], int] = lambda name: 1) -> int:
+    """What divides it, given what divides each name; 0 for 0, which everything divides."""
+    return gcd(*(factor * prod(map(of, key)) for key, factor in a.items()))
+
+
+def expression(a: Polynomial, types: Mapping[str, CType]) -> Expr:
+    """The polynomial as an expression, positive terms first."""
+    result: Expr | None = None
+    for key, factor in sorted(a.items(), key=lambda item: (item[1] < 0, not item[0], item[0])):
+        term: Expr = lift(abs(factor))
+        for name in key:
+            term = mul(term, Name(name, types[name]))
+        if result is None:
+            result = term if factor > 0 else lift(factor) if not key else Unary("-", term, term.type)
+        else:
+            result = add(result, term) if factor > 0 else sub(result, term)
+    return lift(0) if result is None else result
+
+
+# Memory -------------------------------------------------------------------------------------------
+class Places:
+    """Where the accesses of a kernel are, from the beginning of the arrays that they or their pointers are of.
+
+    A place is several polynomials that add up: those of pointers, and of each way that these move, an unknown number
+    of times. The same name may have another value in another one.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._starts: dict[str, list[Polynomial]] = {}
+        self._moves: dict[str, list[Polynomial]] = {}
+        for node in kernel.nodes:
+            if isinstance(node, Advance):
+                self._moves.setdefault(node.pointer, []).append(_sometimes(terms(node.by)))
+        for node in kernel.nodes:
+            if isinstance(node, Pointer):
+                start, other = self(node.target), self._starts.get(node.name)
+                self._starts[node.name] = start if other is None else [_sometimes(a) for a in (*start, *other)]
+
+    def __call__(self, access: Access) -> list[Polynomial]:
+        array = access.array
+        return [_index(self._kernel, access), *self._starts.get(array, ()), *self._moves.get(array, ())]
+
+
+def _sometimes(a: Polynomial) -> Polynomial:
+    return times({(_OPAQUE,): 1}, a)
