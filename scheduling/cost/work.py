@@ -18,8 +18,9 @@ from polytile.scheduling.cost.groups import Group, groups_along
 from polytile.scheduling.cost.lines import Footprint
 from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Role, Vector
 from polytile.scheduling.cost.references import Reference, references
-from polytile.scheduling.cost.requests import SECTOR, WARP, Along, Request, request
+from polytile.scheduling.cost.requests import SECTOR, Request, request
 from polytile.scheduling.cost.volume import counts
+from polytile.scheduling.cost.warps import Dimension, mean_lanes, mean_request, warp_shapes
 
 # Operations that a division, or a function of the library, counts for.
 _DIVISION, _FUNCTION = 12.0, 30.0
@@ -82,20 +83,20 @@ class Work:
         return prod(s.serial for s in self.shares)
 
     @cached_property
-    def along(self) -> tuple[Along, ...]:
+    def dimensions(self) -> tuple[Dimension, ...]:
         """The thread block as this statement sees it, from x on."""
         found = []
-        for dimension in reversed(range(len(self.mapped.sizes))):
-            extent = self.mapped.sizes[dimension]
-            place = self._thread_loop(dimension)
-            rank = len(self.statement.iterators)
+        for number in reversed(range(len(self.mapped.sizes))):
+            extent = self.mapped.sizes[number]
+            place = self._thread_loop(number)
             if place is None:
-                found.append(Along((0,) * rank, extent, 1))
+                found.append(Dimension((0,) * len(self.statement.iterators), extent, 1.0, 1.0))
                 continue
             loop, share = place
             part = loop.part(Role.THREAD)
             tile = part.tile if part else 1
-            found.append(Along(tuple(tile * x for x in loop.step), extent, min(extent, ceil(share.lanes))))
+            points = share.inside * share.blocks / tile
+            found.append(Dimension(tuple(tile * x for x in loop.step), extent, points, share.lanes))
         return tuple(found)
 
     def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share] | None:
@@ -108,13 +109,7 @@ class Work:
     @cached_property
     def lanes(self) -> float:
         """Active lanes of a warp, on average."""
-        lanes, room = 1.0, WARP
-        for dimension, along in zip(reversed(range(len(self.along))), self.along, strict=True):
-            place = self._thread_loop(dimension)
-            mean = place[1].lanes / along.extent if place else 1 / along.extent
-            lanes *= min(along.extent, room) * mean
-            room //= min(along.extent, room)
-        return min(float(WARP), max(1.0, lanes))
+        return mean_lanes(self.dimensions)
 
     @cached_property
     def warps(self) -> float:
@@ -132,7 +127,9 @@ class Work:
         return references(self.scop, self.statement)
 
     def request(self, reference: Reference) -> Request:
-        return request(reference, self.along, self.values)
+        """The mean request of a warp."""
+        shapes = warp_shapes(self.dimensions)
+        return mean_request([(weight, request(reference, along, self.values)) for weight, along in shapes])
 
     def thread_step(self, loop: int) -> Vector:
         """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
@@ -207,17 +204,22 @@ def _share(loop: MappedLoop, extent: float) -> Share:
     launches = blocks = lanes = 1.0
     inside, within, serial = extent, extent, 0.0
     if (host := loop.part(Role.HOST)) is not None:
-        launches = ceil(extent / host.tile)
+        launches = _whole(extent / host.tile)
         inside = within = min(extent, host.tile)
     if (block := loop.part(Role.BLOCK)) is not None:
-        blocks = ceil(inside / block.tile)
+        blocks = _whole(inside / block.tile)
         inside = within = inside / blocks
     if (thread := loop.part(Role.THREAD)) is not None:
         points = within / thread.tile
-        rounds = max(1.0, ceil(points / thread.threads))
+        rounds = max(1.0, _whole(points / thread.threads))
         lanes = points / rounds
         serial = rounds * min(within, thread.tile)
     return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
+
+
+def _whole(parts: float) -> float:
+    """The least whole number that is not below, up to rounding errors."""
+    return float(ceil(parts - 1e-6))
 
 
 def serial_depth(loop: MappedLoop) -> int:

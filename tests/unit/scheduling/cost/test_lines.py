@@ -76,7 +76,7 @@ def test_lines_of_a_tile(scop: Callable[..., Scop], case: str, tiles: tuple[int,
     ],
 )
 def test_bounds(scop: Callable[..., Scop], read: str, subscripts: Subscripts, tiles: tuple[int, int]) -> None:
-    """Where dimensions depend on one another, or remainders address, the model bounds the lines from above, and never by
+    """Where dimensions depend on one another, or remainders address, the model bounds the lines from above, and by no
     more than one line for each iteration."""
     program = nest(scop, read)
     counted = distinct_lines(program, [program.statements[0].name]).evaluate(tiles) - 1

@@ -9,7 +9,7 @@ import pytest
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.cost import Lane, Request, predict
 
-I, J = 0, 1
+OUTER, INNER = 0, 1
 
 
 def reads(scop: Callable[..., Scop], access: str, *lanes: Lane, element: str = "double", **parameters: int) -> Request:
@@ -22,26 +22,26 @@ def reads(scop: Callable[..., Scop], access: str, *lanes: Lane, element: str = "
 
 # Access, iterator along x, sectors (doubles), whether ideal.
 CASES = [
-    ("A[i][j]", J, 8.0, True),
-    ("A[i][j]", I, 32.0, False),
-    ("A[j][i]", I, 8.0, True),
-    ("A[i][j + 1]", J, 9.0, True),
-    ("A[i][j + 4]", J, 8.0, True),
-    ("A[i + 1][j]", J, 8.0, True),
-    ("A[i][2 * j]", J, 16.0, False),
-    ("A[i][4 * j]", J, 32.0, False),
-    ("A[i][j / 2]", J, 4.0, True),
-    ("A[i][j % 8]", J, 2.0, True),
-    ("A[j][j]", J, 32.0, False),
-    ("A[j][j]", I, 1.0, True),
-    ("A[i + j][i]", J, 32.0, False),
-    ("v[i + j]", J, 8.75, True),
-    ("v[i]", J, 1.0, True),
-    ("v[3]", I, 1.0, True),
-    ("v[4 * i + j]", J, 8.0, True),
-    ("v[2 * i + j]", J, 8.5, True),
-    ("N[i][1]", I, 16.0, False),
-    ("N[j][0]", J, 16.0, False),
+    ("A[i][j]", INNER, 8.0, True),
+    ("A[i][j]", OUTER, 32.0, False),
+    ("A[j][i]", OUTER, 8.0, True),
+    ("A[i][j + 1]", INNER, 9.0, True),
+    ("A[i][j + 4]", INNER, 8.0, True),
+    ("A[i + 1][j]", INNER, 8.0, True),
+    ("A[i][2 * j]", INNER, 16.0, False),
+    ("A[i][4 * j]", INNER, 32.0, False),
+    ("A[i][j / 2]", INNER, 4.0, True),
+    ("A[i][j % 8]", INNER, 2.0, True),
+    ("A[j][j]", INNER, 32.0, False),
+    ("A[j][j]", OUTER, 1.0, True),
+    ("A[i + j][i]", INNER, 32.0, False),
+    ("v[i + j]", INNER, 8.75, True),
+    ("v[i]", INNER, 1.0, True),
+    ("v[3]", OUTER, 1.0, True),
+    ("v[4 * i + j]", INNER, 8.0, True),
+    ("v[2 * i + j]", INNER, 8.5, True),
+    ("N[i][1]", OUTER, 16.0, False),
+    ("N[j][0]", INNER, 16.0, False),
 ]
 
 
@@ -53,13 +53,13 @@ def test_doubles(scop: Callable[..., Scop], access: str, along: int, sectors: fl
 
 @pytest.mark.parametrize(("element", "sectors"), [("float", 4.0), ("double", 8.0), ("char", 1.0), ("short", 2.0)])
 def test_sizes_of_elements(scop: Callable[..., Scop], element: str, sectors: float) -> None:
-    assert reads(scop, "v[j]", Lane(J), element=element).sectors == sectors
-    assert reads(scop, "A[j][i]", Lane(J), element=element).sectors == 32
+    assert reads(scop, "v[j]", Lane(INNER), element=element).sectors == sectors
+    assert reads(scop, "A[j][i]", Lane(INNER), element=element).sectors == 32
 
 
 def test_backwards(scop: Callable[..., Scop]) -> None:
     """Lane 0 is at a multiple of the warp, the other lanes below it: one sector more."""
-    assert reads(scop, "A[i][j]", Lane(J, sign=-1)).sectors == 9
+    assert reads(scop, "A[i][j]", Lane(INNER, sign=-1)).sectors == 9
 
 
 @pytest.mark.parametrize(
@@ -68,19 +68,19 @@ def test_backwards(scop: Callable[..., Scop]) -> None:
 )
 def test_blocks_narrower_than_a_warp(scop: Callable[..., Scop], x: int, sectors: float) -> None:
     """A warp takes several rows, 32 / x, of x columns each."""
-    assert reads(scop, "A[i][j]", Lane(J, x), Lane(I, 64)).sectors == sectors
-    assert reads(scop, "v[i]", Lane(J, x), Lane(I, 64)).sectors == max(1, 32 // x // 4)
+    assert reads(scop, "A[i][j]", Lane(INNER, x), Lane(OUTER, 64)).sectors == sectors
+    assert reads(scop, "v[i]", Lane(INNER, x), Lane(OUTER, 64)).sectors == max(1, 32 // x // 4)
 
 
 def test_a_block_of_fewer_threads_than_a_warp(scop: Callable[..., Scop]) -> None:
-    assert reads(scop, "A[i][j]", Lane(J, 8)).sectors == 2
-    assert reads(scop, "A[i][j]", Lane(J, 4), Lane(I, 2)).sectors == 2
+    assert reads(scop, "A[i][j]", Lane(INNER, 8)).sectors == 2
+    assert reads(scop, "A[i][j]", Lane(INNER, 4), Lane(OUTER, 2)).sectors == 2
 
 
 @pytest.mark.parametrize(("m", "sectors"), [(64, 8.0), (65, 8.75), (66, 8.5), (3, 8.75)])
 def test_rows_of_known_length(scop: Callable[..., Scop], m: int, sectors: float) -> None:
     """The start of a row shifts with i, unless rows are whole sectors."""
-    assert reads(scop, "A[i][j]", Lane(J), m=m).sectors == sectors
+    assert reads(scop, "A[i][j]", Lane(INNER), m=m).sectors == sectors
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 5, 64])
@@ -99,5 +99,5 @@ def test_against_addresses(scop: Callable[..., Scop], access: str, m: int) -> No
         return len({8 * (row * m + column) // 32 for row, column in elements})
 
     mean = sum(map(sectors, range(64))) / 64
-    assert reads(scop, access, Lane(J), m=m).sectors == pytest.approx(mean)
+    assert reads(scop, access, Lane(INNER), m=m).sectors == pytest.approx(mean)
 

@@ -130,7 +130,7 @@ def test_a_slower_machine_takes_longer(compiled: Callable[..., Any]) -> None:
 
 
 def test_text() -> None:
-    text = str(of_suite("atax", m=1800, n=2200))
-    assert text.startswith("estimated ") and "m=1800, n=2200" in text
+    text = str(of_suite("atax", m=1792, n=2208))
+    assert text.startswith("estimated ") and "m=1792, n=2208" in text
     assert "A read atax.c:24: 32 sectors/request, not coalesced" in text
     assert "bound by latency" in text

@@ -1,0 +1,95 @@
+"""What the cost model predicts for each access of the classic schedules, against what the emulator counts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polytile.api import Program
+from polytile.ir.memory import Space
+from polytile.scheduling.cost.time import timed
+
+SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+# Sizes of which rows are whole sectors, and extents whole warps where the mapping begins at 0.
+SIZES: dict[str, dict[str, int]] = {
+    "gemm": {"ni": 16, "nj": 64, "nk": 12},
+    "doitgen": {"nr": 4, "nq": 8, "np": 64},
+    "atax": {"m": 96, "n": 64},
+    "mvt": {"n": 96},
+    "jacobi-2d": {"tsteps": 1, "n": 228},
+}
+EDGES = {"jacobi-2d": 0.01}  # its warps begin at column 0, which is no interior one: the first has 31 lanes
+
+Key = tuple[str, str, str]  # array, load or store, place in the source
+Cost = tuple[float, float]  # requests, sectors
+
+
+@cache
+def compiled(name: str) -> Program:
+    return polytile.compile(SUITE / f"{name}.c", schedule="classic", block=(8, 32))
+
+
+def total(costs: Iterable[tuple[Key, float, float]]) -> dict[Key, Cost]:
+    found: dict[Key, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for key, requests, sectors in costs:
+        found[key][0] += requests
+        found[key][1] += sectors
+    return {key: (requests, sectors) for key, (requests, sectors) in found.items()}
+
+
+def counted(name: str) -> dict[Key, Cost]:
+    program = compiled(name)
+    (scop,) = program.scops
+    result = scop.count(parameters=SIZES[name], seed=1, unit=program.unit)
+    assert result is not None
+    return total(
+        ((s.array, s.access, s.location.short if s.location else ""), s.requests, s.sectors)
+        for s in result.counts.sites
+        if s.space == "global"
+    )
+
+
+def predicted(name: str) -> dict[Key, Cost]:
+    (scop,) = compiled(name).scops
+    state = scop.compilation
+    assert state.schedule is not None
+    estimate = timed(state.scop, state.schedule, state.homes, state.gpu, SIZES[name])
+    lines = {s.name: s.location.short for s in state.scop.statements}
+    shared = {a for home in state.homes.values() for a, s in home.items() if s.space is not Space.GLOBAL}
+    return total(
+        (
+            (a.array, "store" if a.kind.value.endswith("write") else "load", lines[a.statement]),
+            kernel.launches * a.requests,
+            kernel.launches * a.requests * a.sectors,
+        )
+        for kernel in estimate.kernels
+        for a in kernel.accesses
+        if a.array not in shared
+    )
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_sectors_per_request(name: str) -> None:
+    """For every access that the kernel makes."""
+    measured, expected = counted(name), predicted(name)
+    assert set(measured) <= set(expected)
+    for key, (requests, sectors) in measured.items():
+        predicted_requests, predicted_sectors = expected[key]
+        ratio = predicted_sectors / predicted_requests
+        assert ratio == pytest.approx(sectors / requests, rel=EDGES.get(name, 1e-6)), key
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_requests(name: str) -> None:
+    """How often warps ask: the model knows what stays in registers; a compiler may forward a value more."""
+    measured, expected = counted(name), predicted(name)
+    for key, (requests, _) in measured.items():
+        assert expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
