@@ -13,9 +13,10 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.device import WARP
+from polytile.ir.expr import Access, walk
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
-from polytile.ir.scop import AccessKind, Combination, Scop, Statement
+from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
 from polytile.scheduling.places import Place, places
 
 _OUT = isl.dim_type.out
@@ -28,17 +29,20 @@ class Way(Enum):
     SHUFFLE = "shuffle"  # a segment of a warp, at once
     WARPS = "warps"  # each warp at once, then one warp those of all, through shared memory
     HAND_OVER = "hand over"  # through shared memory, one thread adding them up
+    STORE = "store"  # each thread for itself, to be added up by another kernel
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The way of one statement with a combination; `axes` are the thread dimensions of its lanes, in their order."""
+    """The way of one statement that uses partial results, which `initial` starts; `axes` are the thread dimensions of
+    its lanes, in their order."""
 
     statement: str
     combine: Combination
     way: Way
     axes: tuple[int, ...]
     threads: tuple[int, ...]
+    initial: str = ""
 
     @property
     def lanes(self) -> int:
@@ -55,11 +59,13 @@ class Plan:
 
 def plans(scop: Scop, schedule: MappedSchedule) -> list[Plan]:
     """The combinations whose lanes are threads of the block that they run in."""
-    combining = [s for s in scop.statements if s.combine is not None]
-    if not combining:
+    if not scop.privatised:
         return []
     kernels = list(zip(places(schedule), _threads(schedule), strict=True))
-    found = (_plan(scop, s, place, sizes) for s in combining for place, sizes in kernels)
+    found: list[Plan | None] = []
+    for place, sizes in kernels:
+        found += [_plan(scop, s, place, sizes) for s in scop.statements if s.combine is not None]
+        found += [_stored(scop, made, place, sizes) for made in scop.privatised if made.combine is None]
     return [p for p in found if p is not None]
 
 
@@ -88,6 +94,22 @@ def _plan(scop: Scop, statement: Statement, place: Place, threads: tuple[int, ..
     if axes is None or not _at_lane_zero(own, holders, place, axes, len(threads)):
         return None
     return Plan(statement.name, combine, _way(combine, axes, threads), axes, threads)
+
+
+def _stored(scop: Scop, made: Privatised, place: Place, threads: tuple[int, ...]) -> Plan | None:
+    """Chunks without lanes: whose partial results one thread makes, and another kernel uses."""
+    if made.finish is None:
+        return None
+    finish, only, array = scop.statement(made.finish), frozenset((made.partial,)), scop.array(made.partial)
+    read = next(n for s in finish.body for n in walk(s) if isinstance(n, Access) and n.array == made.partial)
+    writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=only).intersect_params(scop.context)
+    elsewhere = isl.UnionSet.from_set(finish.domain).intersect_params(scop.context).is_disjoint(place.domain)
+    if not elsewhere or not writes.domain().is_subset(place.domain):
+        return None
+    if not writes.reverse().apply_range(place.thread).is_single_valued():
+        return None
+    combine = Combination(made.op, made.partial, read.subscripts, (), "", array.element)
+    return Plan(finish.name, combine, Way.STORE, (), threads, made.initial)
 
 
 def _reads(statement: Statement) -> isl.Map:

@@ -14,9 +14,11 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polytile.ir.isl_util import mark_name, transform_node
+from polytile.ir.memory import Space
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
 from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, array_dependences
 from polytile.scheduling.lanes.plan import Plan, Way, plans
 from polytile.scheduling.lanes.statements import Made, Meeting, made
@@ -42,38 +44,47 @@ class Spread:
 def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Spread | None:
     """Spread all combinations whose lanes are threads; None where there are none."""
     found = plans(scop, schedule)
-    if not found:
-        return None
+    spread = _spread(scop, dependences, schedule, found)
+    if spread is None or all(p.way in (Way.SHUFFLE, Way.WARPS) for p in found):
+        return spread
+    homes = contract(spread.scop, spread.dependences, spread.schedule, 0)
+    registers = {name for kernel in homes.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
+    worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
+    return spread if worth == found else _spread(scop, dependences, schedule, worth)
+
+
+def _spread(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, found: list[Plan]
+) -> Spread | None:
     taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
     taken |= {i for s in scop.statements for i in s.iterators}
-    change: list[tuple[Plan, Made]] = []
+    new: list[Made] = []
     tree = schedule.tree
     for plan in found:
-        new = made(scop, plan, taken)
-        changed = _changed_tree(scop, tree, plan, new)
+        one = made(scop, plan, taken)
+        changed = _changed_tree(scop, tree, plan, one)
         if changed is not None:
-            tree, change = changed, [*change, (plan, new)]
-    if not change:
+            tree, new = changed, [*new, one]
+    if not new:
         return None
-    after = _changed_scop(scop, [new for _, new in change])
-    touched = {a.array for _, new in change for s in new.statements for a in s.accesses}
+    after = _changed_scop(scop, new)
+    touched = {a.array for one in new for s in one.statements for a in s.accesses}
     known = {d.array: d for d in dependences.by_array if d.array not in touched}
     by_array = tuple(known.get(a.name) or array_dependences(after, a.name, ARRAY_OPERATIONS) for a in after.arrays)
     if any(not d.exact for d in by_array if d.array in touched):
         return None
-    empty = isl.UnionMap.empty(scop.context.get_space())
-    everything = Dependences(by_array, empty)
+    everything = Dependences(by_array, isl.UnionMap.empty(scop.context.get_space()))
     tree = without_barriers(tree, everything.all.intersect_params(scop.context))
-    meetings = tuple(m for _, new in change for m in new.meetings)
-    return Spread(after, everything, replace(schedule, tree=tree), meetings, _parts(scop, [n for _, n in change]))
+    meetings = tuple(m for one in new for m in one.meetings)
+    return Spread(after, everything, replace(schedule, tree=tree), meetings, _parts(scop, new))
 
 
 def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:
     """From all instances of the new Scop to those of the old one."""
-    names = {s.name for made in new for s in made.statements}
+    names = {s.name for one in new for s in one.statements}
     total = isl.UnionMap.empty(scop.context.get_space())
-    for made_ in new:
-        total = total.union(made_.parts)
+    for one in new:
+        total = total.union(one.parts)
     for statement in scop.statements:
         if statement.name not in names:
             total = total.union(isl.UnionSet.from_set(statement.domain).identity())
@@ -81,15 +92,15 @@ def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:
 
 
 def _changed_scop(scop: Scop, new: list[Made]) -> Scop:
-    by_name = {made_.statements[-1].name: made_ for made_ in new}
+    by_name = {one.statements[-1].name: one for one in new}
     statements: list[Statement] = []
     for statement in scop.statements:
         statements += by_name[statement.name].statements if statement.name in by_name else [statement]
     tree = _pulled_back(scop.schedule, _parts(scop, new))
-    for made_ in new:
-        if len(made_.statements) > 1:
-            tree = _first_before(tree, made_)
-    arrays = tuple(made_.array for made_ in new if made_.array is not None)
+    for one in new:
+        if len(one.statements) > 1:
+            tree = _first_before(tree, one)
+    arrays = tuple(one.array for one in new if one.array is not None)
     return replace(scop, statements=tuple(statements), arrays=(*scop.arrays, *arrays), schedule=tree, privatised=())
 
 
@@ -142,6 +153,8 @@ def _in_sequence(node: isl.ScheduleNode, first: isl.UnionSet) -> isl.ScheduleNod
 # The mapped tree -----------------------------------------------------------------------------------------------------
 def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.Schedule | None:
     """The mapped tree with the new statements; None where a barrier between them has no place."""
+    if plan.way is Way.STORE:
+        return _stored(scop, tree, plan, new)
     others = [s for s in _names(tree.get_domain()) if s != plan.statement]
     parts = new.parts
     for name in others:
@@ -157,6 +170,27 @@ def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.
     first = isl.UnionSet(f"{{ {new.statements[0].name}[{_dims(new.statements[0])}] }}")
     node = _in_sequence(node_at(pulled, path).child(0), first)
     return node.insert_mark(isl.Id(SYNC)).get_schedule()
+
+
+def _stored(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.Schedule | None:
+    """The mapped tree with a statement behind those that make partial results, in the threads that start them."""
+    store, domain = new.statements[0], tree.get_domain()
+    start = isl.Map.identity(_named(domain, plan.initial).get_set_list().get_at(0).get_space().map_from_set())
+    parts = isl.UnionMap.from_map(start.set_tuple_name(isl.dim_type.in_, store.name))
+    own = isl.UnionSet.from_set(store.domain.intersect_params(scop.context))
+    pulled = _pulled_back(tree, parts.intersect_domain(own).union(domain.identity()))
+    writers = {s.name for s in scop.statements for a in s.accesses if a.writes and a.array == plan.combine.array}
+    for node in nodes(pulled):
+        if node.get_type() == isl.schedule_node_type.sequence and _parts_them(node, plan.initial, writers):
+            above = node.parent() if mark_name(node.parent()) == SYNC else node
+            return _in_sequence(above, above.get_domain().subtract(own)).get_schedule()
+    return None
+
+
+def _parts_them(sequence: isl.ScheduleNode, initial: str, writers: set[str]) -> bool:
+    """Whether a sequence has the initial statement in another child than some other writer."""
+    children = [set(_names(sequence.child(k).child(0).get_domain())) for k in range(sequence.n_children())]
+    return any(initial in names and not writers <= names for names in children)
 
 
 def _names(domain: isl.UnionSet) -> list[str]:

@@ -19,6 +19,9 @@ from polytile.scheduling.lanes.plan import Plan, Way
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
 
+_WORDS = {"+": "the sum", "*": "the product", "min": "the least", "max": "the greatest"}
+
+
 @dataclass(frozen=True, slots=True)
 class Meeting:
     """The lanes of `statement` are its last iterators, of these sizes; `strides` number them, `axes` are the thread
@@ -65,8 +68,11 @@ class _Maker:
         if self.plan.way is Way.SHUFFLE:
             final, meeting = self.final(self.combine, self.before.name)
             return self.collected([final], None, [meeting])
-        name = self._fresh(f"{self.before.name}_lanes")
+        stored = self.plan.way is Way.STORE
+        name = self._fresh(f"{self.before.name}_{'store' if stored else 'lanes'}")
         handed = self.handed()
+        if stored:
+            return self.collected([self.stored(name, handed), self.renamed(handed.name)], handed, [])
         first = self.first(name, handed)
         if self.plan.way is Way.HAND_OVER:
             return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
@@ -125,6 +131,23 @@ class _Maker:
         )
         return statement, meeting
 
+    def stored(self, name: str, handed: Array) -> Statement:
+        """Each thread stores what it has."""
+        part, location = self.part(self.combine, ()), self.before.location
+        relation = self.parts(name, ()).apply_range(self.reads())
+        return replace(
+            self.before,
+            name=name,
+            domain=self.parts(name, ()).domain(),
+            body=(Assign(replace(part, array=handed.name), "", part, location),),
+            accesses=(
+                AccessRelation(part.array, AccessKind.READ, relation, location),
+                AccessRelation(handed.name, AccessKind.WRITE, relation.set_tuple_name(_OUT, handed.name), location),
+            ),
+            reduction=None,
+            text=f"{self.before.text}, each",
+        )
+
     def final(self, combine: Combination, name: str) -> tuple[Statement, Meeting]:
         """The lanes of one segment combine; the first uses the result."""
         lanes = self.lane_names(len(combine.sizes))
@@ -173,12 +196,13 @@ class _Maker:
             for a in self.before.accesses
         )
         body = tuple(rewrite(s, other) for s in self.before.body)
-        return replace(self.before, body=body, accesses=tuple(accesses), combine=replace(self.combine, array=handed))
+        combine = self.before.combine and replace(self.before.combine, array=handed)
+        return replace(self.before, body=body, accesses=tuple(accesses), combine=combine)
 
     def handed(self) -> Array:
         array = self.scop.array(self.combine.array)
         name = self._fresh(f"{array.name}_{'warps' if self.plan.way is Way.WARPS else 'all'}")
-        if self.plan.way is Way.HAND_OVER:
+        if self.plan.way is not Way.WARPS:
             return replace(array, name=name)
         extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP)))
         return Array(name, array.element, extents, Origin.TEMPORARY, False, False, location=array.location)
@@ -187,8 +211,9 @@ class _Maker:
     def reduced(self, combine: Combination, part: Access, width: int) -> tuple[Stmt, ...]:
         """`const double v = polytile_warp_sum(part[i][lane]);`"""
         op = {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if part.type.kind == "float" else combine.op
-        who = f"the {width} threads" if width == self.plan.lanes or part.array != self.combine.array else "each warp"
-        text = f"{who} combine{'s' * (who == 'each warp')} {part.array} by {combine.op}"
+        whole = width == self.plan.lanes or part.array != self.combine.array
+        who = f"{width} neighbouring threads, together:" if whole else "each warp:"
+        text = f"{who} {_WORDS.get(combine.op, combine.op)} of their {part.array}"
         value = Declare(combine.value, combine.type, WarpReduce(op, part, width), self.before.location)
         return Comment(text), value
 

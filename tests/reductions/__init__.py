@@ -1,0 +1,1 @@
+"""Reductions over lanes, chunks and blocks: hand-written mapped trees, run in the emulator."""

@@ -1,0 +1,61 @@
+"""Many programs in one .cu, compiled once for the emulator and once for its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polytile.codegen.cuda import print_unit
+from polytile.codegen.header import print_header
+from polytile.pipeline import Compilation
+from polytile.runtime.checked import CheckedEngine, Unit, checked_engine
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.emulator.instrument import CHECKS
+from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.layout import layouts
+
+Engine = CheckedEngine | EmulatorEngine
+
+
+@dataclass
+class Programs:
+    """Compilations by name; each runs by its name, with all checks or without."""
+
+    states: Mapping[str, Compilation]
+    _engines: dict[tuple[str, bool], Engine] = field(default_factory=dict)
+    _library: list[EmulatorLibrary] = field(default_factory=list)
+
+    def run(self, name: str, values: Mapping[str, int], memory: Mapping[str, Any], *, checked: bool) -> None:
+        """Run one SCoP on arrays, which it changes; raises FindingsError where a check finds something."""
+        shapes = layouts(self.states[name].source, values)
+        self._engine(name, checked).run(shapes, values, {k: np.ascontiguousarray(v) for k, v in memory.items()})
+
+    def _engine(self, name: str, checked: bool) -> Engine:
+        if (name, checked) not in self._engines:
+            self._engines[name, checked] = self._checked(name) if checked else self._plain(name)
+        return self._engines[name, checked]
+
+    @property
+    def programs(self) -> Sequence[Any]:
+        return [state.program for state in self.states.values()]
+
+    def _checked(self, name: str) -> Engine:
+        state = self.states[name]
+        assert state.program is not None
+        return checked_engine(state.source, state.program, Unit(self.programs, "reductions", []), CHECKS)
+
+    def _plain(self, name: str) -> Engine:
+        state = self.states[name]
+        assert state.program is not None
+        if not self._library:
+            text = print_unit(self.programs, header="unit.h", title=[])
+            texts = {"unit.h": print_header(self.programs, guard_name="UNIT_H"), "unit.cu": text}
+            unit = write_unit(texts, "unit.cu", key="reductions")
+            library = unit.with_name("emulator.so")
+            if not library.exists():
+                compile_shared(unit, library)
+            self._library.append(EmulatorLibrary.open(library))
+        return EmulatorEngine(state.source, state.program.name, self._library[0])
