@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from polytile.ir.checks.refuse import ensure
+from polytile.ir.checks.scopes import distinctly_named
 from polytile.ir.device import Atomic, Leave, Load, Shuffle, WarpReduce
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.kernel import Barrier, Kernel
@@ -23,11 +24,14 @@ def check_uniform(kernel: Kernel) -> None:
     Values from memory, from other lanes and from `threadIdx` may differ; so may what is computed from them.
     """
     if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
+        kernel = replace(kernel, body=distinctly_named(kernel.body))
         _check(kernel, kernel.body, differing_names(kernel), False)
 
 
 def check_segments(kernel: Kernel) -> None:
     """Raise InternalError where a reduction over lanes may miss some of its segment."""
+    if any(isinstance(n, WarpReduce) for n in kernel.nodes):
+        kernel = replace(kernel, body=distinctly_named(kernel.body))
     for width in sorted({n.width for n in kernel.nodes if isinstance(n, WarpReduce)}):
         x, y, _ = kernel.block
         ensure(not x % width or not width % x, kernel, None, f"segments of {width} lanes in rows of {x} threads")

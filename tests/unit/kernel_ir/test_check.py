@@ -315,6 +315,16 @@ def test_reductions_of_whole_segments(guarded: Stmt) -> None:
     check_kernel(kernel(START, guarded, block=(32, 8, 1)))
 
 
+def test_variables_of_one_name_are_told_apart() -> None:
+    """A loop over rows of threads is one for all lanes of a segment, whatever its iterator's name stands for elsewhere."""
+    before = For("i", T, compare("<", ROUND, N), 1, (Assign(SUM, "", N),))
+    rows = For("i", Y, compare("<", ROUND, N), 1, (TOGETHER,))
+    check_kernel(kernel(START, before, rows, block=(32, 8, 1)))
+    check_kernel(kernel(START, rows, before, block=(32, 8, 1)))
+    inside = replace(before, body=(rows, If(compare("<", ROUND, N), (TOGETHER,))))
+    refused("a reduction of lanes below a condition", START, inside, block=(32, 8, 1))
+
+
 def test_segments_across_rows() -> None:
     rows = If(compare("<", Y, 3), (TOGETHER,))
     refused("a reduction of lanes below a condition", START, rows, block=(4, 8, 1))

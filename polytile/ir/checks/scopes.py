@@ -1,0 +1,71 @@
+"""Distinct names for distinct variables, for checks that follow values by name.
+
+before: for (i = t; ...) x[i] = 0;  for (i = 0; ...) y[i] = 0;
+after:  for (i = t; ...) x[i] = 0;  for (i'1 = 0; ...) y[i'1] = 0;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt, rewrite
+
+_Node = TypeVar("_Node", bound=Expr | Stmt)
+
+
+def distinctly_named(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with a name of its own for each loop and each declaration, by the scopes of C."""
+    return _Renaming().block(body, {})
+
+
+@dataclass
+class _Renaming:
+    times: dict[str, int] = field(default_factory=dict)
+
+    def block(self, body: tuple[Stmt, ...], names: Mapping[str, str]) -> tuple[Stmt, ...]:
+        found: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case Declare(name=name, value=value):
+                    known = None if value is None else _renamed(value, names)
+                    names = {**names, name: self._fresh(name)}
+                    found.append(replace(stmt, name=names[name], value=known))
+                case For(iterator=iterator, step=step):
+                    inner = {**names, iterator: self._fresh(iterator)}
+                    found.append(
+                        replace(
+                            stmt,
+                            iterator=inner[iterator],
+                            lower=_renamed(stmt.lower, names),
+                            condition=_renamed(stmt.condition, inner),
+                            step=_renamed(step, names) if isinstance(step, Expr) else step,
+                            body=self.block(stmt.body, inner),
+                        )
+                    )
+                case If():
+                    then, otherwise = self.block(stmt.then, names), self.block(stmt.otherwise, names)
+                    condition = _renamed(stmt.condition, names)
+                    found.append(replace(stmt, condition=condition, then=then, otherwise=otherwise))
+                case Scope(body=inside):
+                    found.append(replace(stmt, body=self.block(inside, names)))
+                case _:
+                    found.append(_renamed(stmt, names))
+        return tuple(found)
+
+    def _fresh(self, name: str) -> str:
+        """The name itself at first, then with a number that no C name has."""
+        count = self.times.get(name, 0)
+        self.times[name] = count + 1
+        return f"{name}'{count}" if count else name
+
+
+def _renamed(node: _Node, names: Mapping[str, str]) -> _Node:
+    """The uses of names in a node that declares none."""
+
+    def change(part: object) -> object:
+        moved = isinstance(part, Name) and names.get(part.name, part.name) != part.name
+        return replace(part, name=names[part.name]) if moved and isinstance(part, Name) else part
+
+    return rewrite(node, change)  # type: ignore[no-any-return]
