@@ -316,7 +316,7 @@ def test_reductions_of_whole_segments(guarded: Stmt) -> None:
 
 
 def test_variables_of_one_name_are_told_apart() -> None:
-    """A loop over rows of threads is one for all lanes of a segment, whatever its iterator's name stands for elsewhere."""
+    """A loop over rows of threads is the same for all lanes, whatever its iterator's name stands for elsewhere."""
     before = For("i", T, compare("<", ROUND, N), 1, (Assign(SUM, "", N),))
     rows = For("i", Y, compare("<", ROUND, N), 1, (TOGETHER,))
     check_kernel(kernel(START, before, rows, block=(32, 8, 1)))
