@@ -32,7 +32,7 @@ def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedu
     equally serial trees the one of the fewest pieces is taken.
     """
     least = min(_serial_loops(scop, tree) for tree in present)
-    if not any(least):
+    if not any(least) or scop.privatised:  # whose order is no nest of loops
         return None
     nest = nest_of(scop)
     best: isl.Schedule | None = None

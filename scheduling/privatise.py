@@ -54,7 +54,8 @@ def privatise(
 
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
     apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
-    one result are not one uninterrupted chain over the iterators of the splits, or partial results would not add up.
+    one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
+    and where they have too many forms to follow each value in reasonable time.
     """
     before = scop.statement(statement)
     made = {n for p in scop.privatised for n in (p.initial, p.update, p.combine, p.finish)}
@@ -70,7 +71,9 @@ def privatise(
         return None
     if not element.apply_domain(projection(before.domain, group, GROUP)).is_single_valued():
         return None
-    return _rewritten(_plan(scop, before, found, ctype, group, tuple(splits), blocked or {}))
+    after = _rewritten(_plan(scop, before, found, ctype, group, tuple(splits), blocked or {}))
+    partial = array_dependences(after, after.privatised[-1].partial, ARRAY_OPERATIONS)
+    return after if partial.exact else None
 
 
 def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
