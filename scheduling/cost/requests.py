@@ -15,7 +15,7 @@ from math import gcd
 import islpy as isl
 
 from polytile.ir.scop import AccessRelation, Scop
-from polytile.scheduling.cost.layout import field_bytes, pitches
+from polytile.scheduling.cost.layout import element_size, field_bytes, pitches
 from polytile.scheduling.cost.references import Form, Number, Reference, references
 
 WARP = 32  # lanes
@@ -85,7 +85,7 @@ def request(reference: Reference, along: Sequence[Along], parameters: Mapping[st
     if not reference.exact:
         apart = float(len(points) * -(-size // SECTOR))
         return Request(reference.access, apart, float(len(points)), _least(len(points), size), False)
-    address = _Address(reference, parameters, points, pitches(reference.array, parameters))
+    address = _Address(reference, parameters, points, _jumps(along), pitches(reference.array, parameters))
     cells = [address.cells(base) for base in address.bases()]
     sectors, lines = (
         sum(_mean(found, offset, size, length, address.grain(length)) for found in cells) / len(cells)
@@ -119,6 +119,17 @@ def _points(along: Sequence[Along], rank: int) -> list[Vector]:
     return points
 
 
+def _jumps(along: Sequence[Along]) -> list[Vector]:
+    """How the iterators move from one warp to another, by dimension of the block."""
+    room = WARP
+    found: list[Vector] = []
+    for dimension in along:
+        covered = min(dimension.extent, room)
+        found.append(tuple(covered * x for x in dimension.step))
+        room = max(1, room // covered)
+    return found
+
+
 _Cells = Mapping[tuple[Number, ...], set[int]]  # the bytes that lanes address, by row
 
 
@@ -129,6 +140,7 @@ class _Address:
     reference: Reference
     parameters: Mapping[str, int]
     points: list[Vector]
+    jumps: list[Vector]
     pitches: tuple[int | None, ...]
 
     def forms(self) -> list[tuple[Form, int | None]]:
@@ -166,20 +178,25 @@ class _Address:
     def grain(self, length: int) -> int:
         """What alignments are multiples of, in bytes, as iterators outside the warp and unknown parameters shift."""
         still = self._still()
-        grain = length
+        shifts: dict[str, Number] = {}  # bytes, by iterator or parameter
         for form, pitch in self.forms():
             if pitch is not None:
-                for step in _shifts(form, still, self.parameters):
-                    grain = gcd(grain, int(step * pitch) if step.denominator == 1 else pitch)
+                jumps = ((f"warp {i}", form.along(jump)) for i, jump in enumerate(self.jumps))
+                for name, step in (*_shifts(form, still, self.parameters), *jumps):
+                    shifts[name] = shifts.get(name, 0) + step * pitch
+        grain = length
+        for step in shifts.values():
+            grain = gcd(grain, int(step) if step.denominator == 1 else element_size(self.reference.array))
         return grain
 
 
-def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) -> list[Number]:
-    """The coefficients of what shifts a subscript from one request to another."""
-    found = [c for c, alone in zip(form.coefficients, still, strict=True) if alone and c]
-    found += [c for name, c in form.parameters if name not in parameters]
+def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) -> list[tuple[str, Number]]:
+    """The coefficients of what shifts a subscript from one request to another. Quotients shift on their own."""
+    found = [(f"{i}", c) for i, (c, alone) in enumerate(zip(form.coefficients, still, strict=True)) if alone and c]
+    found += [(name, c) for name, c in form.parameters if name not in parameters]
     for term in form.floors:
-        found += [term.factor for _ in _shifts(term.inside, still, parameters)]
+        if _shifts(term.inside, still, parameters):
+            found.append((str(term), term.factor))
     return found
 
 

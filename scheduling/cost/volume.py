@@ -9,10 +9,13 @@ from math import floor
 
 import islpy as isl
 
+from polytile.ir.isl_util import OverBudgetError, budget
+
 DEFAULT_SIZE = 2000  # of a parameter that nobody knows
 # Gauss's nodes and weights for three points on [-1/2, 1/2]: exact up to degree five.
 _NODES = ((-0.3872983346207417, 5 / 18), (0.0, 8 / 18), (0.3872983346207417, 5 / 18))
 _FEW = 3  # values that are taken one by one
+_MOST_OPERATIONS = 200_000  # of isl
 _MOST_PIECES = 12  # more are counted by their hull
 
 
@@ -57,10 +60,7 @@ def at(points: isl.Set, values: Mapping[str, int]) -> isl.Set:
 def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
     """For each number of leading dimensions, from none to all, how many points their projection has."""
     rank = int(points.dim(isl.dim_type.set))
-    fixed = at(points, values).remove_divs().coalesce()
-    pieces = fixed.make_disjoint().get_basic_sets()
-    if len(pieces) > _MOST_PIECES:
-        pieces = [fixed.simple_hull()]
+    pieces = _pieces(at(points, values).remove_divs())
     total = [0.0] * (rank + 1)
     for piece in pieces:
         if not piece.is_empty():
@@ -68,6 +68,16 @@ def counts(points: isl.Set, values: Mapping[str, int]) -> tuple[float, ...]:
                 total[level] += found
     total[0] = min(total[0], 1.0)
     return tuple(total)
+
+
+def _pieces(points: isl.Set) -> list[isl.BasicSet]:
+    """Convex sets without common points; a hull, where those are many or take long to find."""
+    try:
+        with budget(_MOST_OPERATIONS):
+            pieces = list(points.coalesce().make_disjoint().get_basic_sets())
+    except OverBudgetError:
+        return [points.simple_hull()]
+    return pieces if len(pieces) <= _MOST_PIECES else [points.simple_hull()]
 
 
 Bound = tuple[int, tuple[int, ...], int]  # coefficient of the level itself, of the levels around, constant

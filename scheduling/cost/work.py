@@ -12,6 +12,7 @@ from math import ceil, prod
 import islpy as isl
 
 from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.cost.dual import variables
 from polytile.scheduling.cost.groups import Group, groups_along
@@ -24,6 +25,7 @@ from polytile.scheduling.cost.warps import Dimension, mean_lanes, mean_request, 
 
 # Operations that a division, or a function of the library, counts for.
 _DIVISION, _FUNCTION = 12.0, 30.0
+_MOST_OPERATIONS = 100_000  # of isl
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,8 @@ def in_time(mapped: MappedStatement) -> isl.Set:
 
 
 def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
-    """Whether two accesses of a statement touch one element in iterations of a loop that all other loops agree on."""
+    """Whether two accesses of a statement touch one element in iterations of a loop that all other loops agree on; true
+    where that takes too long to find out."""
     rank = len(work.statement.iterators)
     first, second = ([f"{name}{k}" for k in range(rank)] for name in "ab")
     equal = (
@@ -193,11 +196,14 @@ def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
     )
     same = isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {' and '.join(equal) or 'true'} }}")
     domain = work.mapped.domain.reset_tuple_id()
-    touched = (
+    touched = [
         r.access.relation.reset_tuple_id(isl.dim_type.in_).intersect_domain(domain) for r in (one, other)
-    )
-    a, b = touched
-    return not a.apply_range(b.reverse()).intersect(same).is_empty()
+    ]
+    try:
+        with budget(_MOST_OPERATIONS):
+            return not touched[0].apply_range(touched[1].reverse()).intersect(same).is_empty()
+    except OverBudgetError:
+        return True
 
 
 def _share(loop: MappedLoop, extent: float) -> Share:

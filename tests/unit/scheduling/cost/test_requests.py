@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
 
+import islpy as isl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from polytile.frontend.program import read_program
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.cost import Lane, Request, predict
 
@@ -101,3 +107,68 @@ def test_against_addresses(scop: Callable[..., Scop], access: str, m: int) -> No
     mean = sum(map(sectors, range(64))) / 64
     assert reads(scop, access, Lane(INNER), m=m).sectors == pytest.approx(mean)
 
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    row=st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    column=st.tuples(st.integers(0, 4), st.integers(-2, 4)),
+    constant=st.integers(0, 9),
+    m=st.integers(1, 40),
+    x=st.sampled_from([4, 8, 16, 32]),
+)
+def test_any_affine_access(
+    row: tuple[int, int], column: tuple[int, int], constant: int, m: int, x: int
+) -> None:
+    """The mean over the requests of many warps, with x lanes along j and the other lanes of the warp along i."""
+    access = f"A[{row[0]} * k + {row[1]} * j][{column[0]} * k + {column[1]} * j + i + {constant}]"
+    text = (
+        f"void f(int n, int m, double A[n][m], double x[1]) {{\n#pragma scop\n"
+        f"for (int k = 0; k < n; k++) for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) x[0] += {access};\n"
+        f"#pragma endscop\n}}\n"
+    )
+    (program,) = read_program("test.c", text).scops
+    found = predict(program, program.statements[0].name, (Lane(2, x), Lane(1, 64)), {"m": m})
+    predicted = next(r for r in found if r.access.array == "A").sectors
+
+    def sectors(k: int, first_i: int, first_j: int) -> int:
+        lanes = ((32 // x * first_i + lane // x, x * first_j + lane % x) for lane in range(32))
+        elements = ((row[0] * k + row[1] * j) * m + column[0] * k + column[1] * j + i + constant for i, j in lanes)
+        return len({8 * element // 32 for element in elements})
+
+    warps = [sectors(*where) for where in product(range(4), repeat=3)]  # alignments repeat after four elements
+    assert predicted == pytest.approx(sum(warps) / len(warps))
+
+
+def test_fields_of_structs() -> None:
+    """One field of neighbouring structs of 24 bytes: 32 elements in 24 sectors, of which 8 would do."""
+    text = (
+        "struct P { double x, y; float z; };\n"
+        "void f(int n, struct P p[n], double a[n]) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) a[i] = p[i].y + p[i].z;\n#pragma endscop\n}\n"
+    )
+    (program,) = read_program("test.c", text).scops
+    found = predict(program, program.statements[0].name, (Lane(0),))
+    fields = [r for r in found if r.access.array == "p"]
+    assert [r.sectors for r in fields] == [
+        len({(24 * i + offset) // 32 for i in range(32)}) for offset in (8, 16)
+    ]
+    assert [r.least for r in fields] == [8, 4]
+    assert not any(r.ideal for r in fields)
+
+
+def test_unknown_subscripts_are_bounded() -> None:
+    """An access that may go anywhere takes a sector for each lane."""
+    text = (
+        "void f(int n, double A[n], double x[n]) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) A[i] = x[i];\n#pragma endscop\n}\n"
+    )
+    (program,) = read_program("test.c", text).scops
+    (statement,) = program.statements
+    name = statement.name
+    anywhere = isl.Map(f"[n] -> {{ {name}[i] -> A[a] : 0 <= a < n }}")
+    accesses = tuple(replace(a, relation=anywhere) if a.array == "A" else a for a in statement.accesses)
+    program = replace(program, statements=(replace(statement, accesses=accesses),))
+    found = {r.access.array: r for r in predict(program, name, (Lane(0),))}
+    assert (found["A"].sectors, found["A"].exact, found["A"].ideal) == (32, False, False)
+    assert (found["x"].sectors, found["x"].exact) == (8, True)
