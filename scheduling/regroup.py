@@ -44,6 +44,11 @@ class Regrouping:
     source: isl.UnionMap = field(compare=False)
     program: isl.UnionMap = field(compare=False)
 
+    @property
+    def last(self) -> str:
+        """The statement that adds partial results to the array; empty where none does."""
+        return self.made.finish or self.made.combine or ""
+
     def __str__(self) -> str:
         splits = (f"{s.size} lanes" if s.lanes else f"chunks of {s.size}" for s in self.made.splits)
         what = WORDS.get(self.made.op, self.made.op)
@@ -94,6 +99,9 @@ def wrong_regroupings(
     source, before = settled_source(source, before, results)
     found = []
     for result in results:
+        if (result.made.middle is None) == bool(result.made.combine and result.made.finish) or not result.last:
+            found.append((result, "nothing adds the partial results up"))
+            continue
         reasons = [
             *_wrong_source(source, before, result),
             *_wrong_parts(program, after, result.made),
@@ -125,9 +133,6 @@ def _values(scop: Scop, dependences: Dependences, array: str) -> Values:
 def _wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator[str]:
     """Partial results: each value goes to one reader, of the same result, and what is read was written."""
     ends = [s for s in (made.combine, made.finish) if s is not None]
-    if not ends or (len(ends) == 2) != (made.middle is not None):
-        yield "nothing adds the partial results up"
-        return
     steps = [(made.partial, [made.initial, made.update], [made.update, ends[0]], made.update)]
     if made.middle is not None:
         steps.append((made.middle, [ends[0]], [ends[1]], ends[0]))
@@ -186,8 +191,7 @@ def _instances(program: Scop, statement: str | None) -> isl.UnionSet:
 
 def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
     """What adds to each result is one uninterrupted chain, too."""
-    array, last = result.made.array, result.made.finish or result.made.combine
-    assert last is not None
+    array, last = result.made.array, result.last
     if not after.of(array).exact or own_element(program.statement(last), array) is None:
         yield f"{last} uses other elements of {array}"
         return
