@@ -33,6 +33,9 @@ def run_problems(program: Check, run: Check, tree: isl.Schedule, context: isl.Se
             yield from _changed(program, run, parts, array, context)
         elif not _handed_over(run, parts, array, context):
             yield f"what threads hand over through {array} does not arrive at the same instance"
+    several = {m.get_tuple_name(IN) for m in maps(parts) if not m.is_injective()}
+    for name in sorted(several - {meeting["statement"] for meeting in run["meetings"]}):
+        yield f"several instances of {name} are a part of one, and do not meet"
     for meeting in run["meetings"]:
         yield from _meeting(run, parts, meeting, tree)
 
@@ -81,7 +84,8 @@ def _meeting(run: Check, parts: isl.UnionMap, meeting: Check, tree: isl.Schedule
     for access in run["statements"][name]["accesses"]:
         relation = isl.Map(access["relation"]).intersect_domain(lanes)
         if access["array"] != meeting["array"]:
-            if not relation.domain().is_subset(firsts):
+            alike = access["kind"] == "read" or firsts.intersect(lanes).is_subset(relation.domain())
+            if not relation.domain().is_subset(firsts) or not alike:
                 yield f"lanes of {name} without a result access {access['array']}"
         elif access["kind"] != "read" or not _one_each(part, relation):
             yield f"the lanes of {name} do not each have an element of {meeting['array']}"

@@ -18,12 +18,16 @@ from math import prod
 
 import islpy as isl
 
+from polytile.ir.device import Shuffle, WarpReduce
+from polytile.ir.expr import Access, Declare, If, Name, walk
+from polytile.ir.expr import Scope as Braces
 from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
+from polytile.ir.kernel import Comment
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
-from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.lanes.spread import Spread
-from polytile.scheduling.lanes.statements import Meeting
+from polytile.scheduling.lanes.statements import Meeting, lane_operator, leads
 from polytile.scheduling.legality import thread_map
 from polytile.scheduling.places import places
 
@@ -45,6 +49,9 @@ def wrong_meetings(scop: Scop, dependences: Dependences, spread: Spread) -> Iter
         yield from _not_handed_over(spread, parts, array)
     for meeting in spread.meetings:
         yield from _wrong_meeting(spread, parts, meeting)
+    for statement in spread.scop.statements:
+        if not _does_as_claimed(scop, spread, parts, statement):
+            yield f"{statement.name} does not combine what its lanes have"
 
 
 def _other_values(
@@ -86,7 +93,8 @@ def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: Meeting) -> Ite
     for access in statement.accesses:
         relation = access.relation.intersect_domain(domain)
         if access.array != meeting.array:
-            if not relation.domain().is_subset(leaders):
+            own = relation.domain()
+            if not own.is_subset(leaders) or (access.writes and not leaders.is_subset(own)):
                 yield f"other lanes of {statement.name} access {access.array} than those that have a result"
             continue
         each = relation.domain().is_equal(domain) and relation.is_single_valued()
@@ -94,6 +102,28 @@ def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: Meeting) -> Ite
         if access.kind is not AccessKind.READ or not each or not apart:
             yield f"the lanes of {statement.name} do not read an element of {access.array} each"
     yield from _apart(spread.schedule, part, meeting)
+
+
+def _does_as_claimed(scop: Scop, spread: Spread, parts: isl.UnionMap, statement: Statement) -> bool:
+    """Whether the body of a statement with lanes is one combination of its segments, whose first lanes use it; others
+    do not look at other lanes."""
+    meeting = next((m for m in spread.meetings if m.statement == statement.name and m.width > 1), None)
+    shuffles = [n for s in statement.body for n in walk(s) if isinstance(n, WarpReduce | Shuffle)]
+    if meeting is None:
+        return not shuffles
+    whole = next(m for m in maps(parts) if m.get_tuple_name(isl.dim_type.in_) == statement.name)
+    combine = scop.statement(whole.get_tuple_name(isl.dim_type.out)).combine
+    lanes = statement.iterators[len(statement.iterators) - len(meeting.sizes) :]
+    match statement.body:
+        case (Braces(body=(Comment(), Declare(name=name, value=WarpReduce() as met), If() as used)),):
+            part = met.value
+            if not isinstance(part, Access):
+                return False
+            own = part.array == meeting.array and part.subscripts[-len(lanes) :] == tuple(Name(lane) for lane in lanes)
+            first = used.condition == leads(meeting, lanes) and not used.otherwise
+            same = combine is not None and (met.op, name) == (lane_operator(combine), combine.value)
+            return own and first and same and met.width == meeting.width and len(shuffles) == 1
+    return False
 
 
 def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:

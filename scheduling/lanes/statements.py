@@ -115,7 +115,7 @@ class _Maker:
             number = _number(lanes, plan.strides)
             target = Access(handed.name, (*combine.subscripts, binary("/", number, WARP)), combine.type)
             value = Name(combine.value, combine.type)
-            store = If(compare("==", binary("%", number, WARP), 0), (Assign(target, "", value, self.before.location),))
+            store = If(leads(meeting, lanes), (Assign(target, "", value, self.before.location),))
             body = (Braces((*self.reduced(combine, part, width), store)),)
         write = AccessRelation(handed.name, AccessKind.WRITE, relation, self.before.location)
         statement = replace(
@@ -169,7 +169,7 @@ class _Maker:
             for a in self.before.accesses
             if a.array != self.combine.array
         ]
-        leader = _conjunction([compare("==", Name(lane), 0) for lane in lanes])
+        leader = leads(meeting, lanes)
         body = Braces((*self.reduced(combine, self.part(combine, lanes), width), If(leader, self.rest())))
         statement = replace(
             self.before,
@@ -210,12 +210,11 @@ class _Maker:
     # Bodies ----------------------------------------------------------------------------------------------------------
     def reduced(self, combine: Combination, part: Access, width: int) -> tuple[Stmt, ...]:
         """`const double v = polytile_warp_sum(part[i][lane]);`"""
-        op = {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if part.type.kind == "float" else combine.op
         whole = width == self.plan.lanes or part.array != self.combine.array
         who = f"{width} neighbouring threads, together:" if whole else "each warp:"
         text = f"{who} {_WORDS.get(combine.op, combine.op)} of their {part.array}"
-        value = Declare(combine.value, combine.type, WarpReduce(op, part, width), self.before.location)
-        return Comment(text), value
+        met = WarpReduce(lane_operator(combine), part, width)
+        return Comment(text), Declare(combine.value, combine.type, met, self.before.location)
 
     def rest(self) -> tuple[Stmt, ...]:
         """What the combination does with its result, behind the declaration and the loops of the fold."""
@@ -286,6 +285,18 @@ def _number(lanes: Sequence[str], strides: Sequence[int]) -> Expr:
         total = add(total, mul(stride, Name(lane)))
     assert isinstance(total, Expr)
     return total
+
+
+def lane_operator(combine: Combination) -> str:
+    """The operation of lanes: minimum and maximum of floating values leave NaNs out, as the fold does."""
+    return {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if combine.type.kind == "float" else combine.op
+
+
+def leads(meeting: Meeting, lanes: Sequence[str]) -> Expr:
+    """Whether a lane is the first of its segment: `lane == 0`, where all lanes are one."""
+    if prod(meeting.sizes) == meeting.width:
+        return _conjunction([compare("==", Name(lane), 0) for lane in lanes])
+    return compare("==", binary("%", _number(lanes, meeting.strides), meeting.width), 0)
 
 
 def _conjunction(conditions: Sequence[Expr]) -> Expr:
