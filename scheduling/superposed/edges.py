@@ -23,7 +23,7 @@ Bounds = tuple[int | None, int | None]
 @dataclass(eq=False, slots=True)
 class Edge:
     """Dependent instances of two statements, as the set `{ [source -> sink] }`; `relaxed` when their order is free
-    because both belong to one reduction."""
+    because both accumulate into one result of a reduction."""
 
     source: str
     sink: str
@@ -96,7 +96,7 @@ def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]
         rest = found.all
         for name in through:
             own = _domain(scop, name)
-            free = free.union(rest.intersect_domain(own).intersect_range(own))
+            free = free.union(_one_result(scop, found.array, name))
             rest = rest.subtract_domain(own).subtract_range(own).union(_conflicts(scop, found.array, name))
         kept = kept.union(rest)
     return [*_edges(scop, kept, relaxed=False), *_edges(scop, free, relaxed=True)]
@@ -123,6 +123,12 @@ def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:
 
 def _domain(scop: Scop, statement: str) -> isl.UnionSet:
     return isl.UnionSet.from_set(scop.statement(statement).domain)
+
+
+def _one_result(scop: Scop, array: str, statement: str) -> isl.UnionMap:
+    """The pairs of different instances of a reduction that accumulate into one element."""
+    own = scop.accesses(*ACCESSES, arrays=frozenset((array,))).intersect_domain(_domain(scop, statement))
+    return own.apply_range(own.reverse()).subtract(own.domain().identity())
 
 
 def _conflicts(scop: Scop, array: str, statement: str) -> isl.UnionMap:

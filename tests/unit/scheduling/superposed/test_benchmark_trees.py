@@ -1,0 +1,35 @@
+"""Both loop trees of every benchmark program keep the order of all that meet in memory, and say rightly what loops
+carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polytile.scheduling.superposed.thread_level import thread_rows
+from polytile.scheduling.superposed.trees import loop_trees
+
+SUITE = Path(__file__).resolve().parents[4] / "polybench"
+PROGRAMS = [
+    f"{folder}/{file.name}" for folder in ("polybench", "polyast") for file in sorted((SUITE / folder).glob("*.c"))
+]
+
+
+@pytest.mark.parametrize("path", PROGRAMS)
+def test_trees_are_legal(path: str, program: Callable[..., Any], check: Callable[..., None]) -> None:
+    for found in program(path):
+        trees = loop_trees(found.scop, found.dependences)
+        for tree in (trees.thread, trees.block):
+            check(found, tree)
+        assert all(len(thread_rows(found.scop, trees.thread, s.name)) <= 3 for s in found.scop.statements)
+
+
+@pytest.mark.parametrize("path", PROGRAMS)
+def test_trees_without_relaxed_reductions(path: str, program: Callable[..., Any], check: Callable[..., None]) -> None:
+    for found in program(path):
+        trees = loop_trees(found.scop, found.dependences, relax=False)
+        for tree in (trees.thread, trees.block):
+            check(found, tree, relax=False)
