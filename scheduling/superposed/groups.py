@@ -94,7 +94,7 @@ class _Groups:
         return plain and all(k is not Kind.SEQUENTIAL for k in loop.kinds)
 
     def _group(self, tree: Loop, fixed: Fixed) -> Group:
-        blocks = tuple(loop for loop in block_loops(tree) if self._of_blocks(loop))
+        blocks = tuple(loop for loop in block_loops(tree) if self._of_blocks(loop) and Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
         if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):
             blocks = (chunks, *blocks)

@@ -22,13 +22,15 @@ import islpy as isl
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.mapping import MAX_MAPPED
 from polytile.scheduling.privatise import privatise
 from polytile.scheduling.sizes import DEFAULT_BLOCK
-from polytile.scheduling.superposed.bands import Times, in_order, leaf, marked, under_band
+from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of
+from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
 from polytile.scheduling.superposed.parts import Part, Parts
 from polytile.scheduling.superposed.plans import Plan, Planner
+from polytile.scheduling.superposed.tails import Tail, Tailed, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
 
 
@@ -56,28 +58,6 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     return Superposed(scop, builder.host(host))
 
 
-def alone(part: Part) -> isl.Schedule:
-    """A kernel for the sum over chunks of a privatised reduction: the last iterators that tell results apart go to
-    blocks and threads, and each thread adds up chunks in order."""
-    assert part.made is not None
-    rank, shared = len(part.scop.statement(part.statement).iterators), len(part.made.group)
-    taken = list(range(max(0, shared - 3), shared))
-    rows = [Row(part.statement, i) for i in range(rank)]
-    plain = Part(part.scop, part.statement)
-
-    def times(positions: list[int], value: str, sizes: tuple[int, ...]) -> Times:
-        found = [getattr(plain, value)(rows[i], s) for i, s in zip(positions, sizes, strict=True)]
-        return {part.statement: found}
-
-    serial = [plain.serial(r) for i, r in enumerate(rows) if i not in taken]
-    schedule = under_band(leaf(part.scop, part.statement), {part.statement: serial})
-    if taken:
-        block = DEFAULT_BLOCK[len(taken)]
-        schedule = marked(under_band(schedule, times(taken, "thread", block), parallel=True), thread_mark(block))
-        schedule = marked(under_band(schedule, times(taken, "block", block), parallel=True), BLOCK)
-    return marked(schedule, KERNEL)
-
-
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Builds the tree over the Scop in which reductions are privatised."""
@@ -85,14 +65,16 @@ class _Builder:
     parts: Parts
     plans: Mapping[int, Plan]
 
-    def host(self, host: Host) -> isl.Schedule:
+    def host(self, host: Host | Tailed) -> isl.Schedule:
         match host:
             case Group():
-                return self._kernels(self.plans[id(host)])
+                return self.host(tailed(self.parts, host))
+            case Tailed(group, tails):
+                return in_order([self._kernel(self.plans[id(group)]), *(self._tail(tail) for tail in tails)])
             case HostLoop(loop, body):
                 return self._repeat(loop, self.host(body), statements_of(loop), finishes=True)
             case HostSequence(children):
-                return in_order([self.host(child) for child in children])
+                return in_order([self.host(child) for child in with_tails(self.parts, children)])
             case Serial(tree):
                 return marked(self._alone(tree), KERNEL)
 
@@ -105,8 +87,7 @@ class _Builder:
             times.update({p.statement: [p.serial(loop.row(name))] for p in parts})
         return under_band(body, times)
 
-    def _kernels(self, plan: Plan) -> isl.Schedule:
-        """The kernel of a group, and behind it those that sum over its blocks."""
+    def _kernel(self, plan: Plan) -> isl.Schedule:
         schedule = self._inside(plan, plan.group.inside)
         times = {
             part.statement: [
@@ -117,8 +98,30 @@ class _Builder:
         }
         if plan.tiles:
             schedule = marked(under_band(schedule, times, parallel=True), BLOCK)
-        sums = [alone(part) for name in plan.group.statements for part in self.parts.finishes(name)]
-        return in_order([marked(schedule, KERNEL), *sums])
+        return marked(schedule, KERNEL)
+
+    def _tail(self, tail: Tail) -> isl.Schedule:
+        """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order."""
+        taken = range(max(0, tail.rank - MAX_MAPPED), tail.rank)
+        sizes = DEFAULT_BLOCK.get(len(taken), ())
+
+        def times(part: Part, value: str) -> list[isl.PwAff]:
+            plain = Part(part.scop, part.statement)
+            return [getattr(plain, value)(Row(part.statement, i), s) for i, s in zip(taken, sizes, strict=True)]
+
+        schedule = in_order([self._serially(part, taken) for part in tail.parts])
+        if taken:
+            threads = {p.statement: times(p, "thread") for p in tail.parts}
+            blocks = {p.statement: times(p, "block") for p in tail.parts}
+            schedule = marked(under_band(schedule, threads, parallel=True), thread_mark(sizes))
+            schedule = marked(under_band(schedule, blocks, parallel=True), BLOCK)
+        return marked(schedule, KERNEL)
+
+    def _serially(self, part: Part, taken: range) -> isl.Schedule:
+        """The iterators that no thread or block takes, as loops of one thread."""
+        statement = part.scop.statement(part.statement)
+        rows = [Row(part.statement, i) for i in range(len(statement.iterators)) if i not in taken]
+        return under_band(leaf(part.scop, part.statement), {part.statement: [time_of(statement, r) for r in rows]})
 
     def _inside(self, plan: Plan, inside: Inside) -> isl.Schedule:
         match inside:
