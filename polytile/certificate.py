@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from polytile.ir.memory import Space
@@ -66,6 +67,7 @@ def _statement(statement: Statement, copy: bool) -> dict[str, Any]:
         "accesses": [
             {"array": a.array, "kind": a.kind.value, "relation": str(a.relation)} for a in statement.accesses
         ],
+        "reduction": asdict(statement.reduction) if statement.reduction else None,
     }
 
 
@@ -77,7 +79,11 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "name": scop.name,
         "context": str(scop.context),
         "source": {**statements(source), "arrays": [a.name for a in source.arrays]},
-        "program": {**statements(scop), "arrays": {a.name: a.root for a in scop.arrays}},
+        "program": {
+            **statements(scop),
+            "arrays": {a.name: a.root for a in scop.arrays},
+            "privatised": [asdict(p) for p in scop.privatised],
+        },
         "visible": [a.name for a in source.arrays if a.origin is Origin.EXTERNAL and a.live_out],
         "run": _run(state.spread),
         "strategy": schedule.strategy,

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.regroup import condensed, results, settled, wrong_results
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tree import NODE, THREADS, blocks, kernels, mark, nodes, thread_of
@@ -123,11 +124,14 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
     runs = {part: name for name, s in program["statements"].items() for part in s["parts"]}
     place = {part: k for s in program["statements"].values() for k, part in enumerate(s["parts"])}
     copies = union([s["domain"] for s in program["statements"].values() if not s["parts"]], isl.UnionSet)
+    made = results(source, program, context)
+    source = settled(source, made)
+    yield from wrong_results(source, program, visible, made, context)
     given = {array: seen(program, array, root, array in visible) for array, root in program["arrays"].items()}
     into = union(list(given.values()), isl.UnionMap).intersect_range(copies)
     for array in source["arrays"]:
-        wanted = isl.UnionMap("{ }")
-        for pairs in maps(seen(source, array, array, array in visible)):
+        wanted, theirs = isl.UnionMap("{ }"), union([r.source for r in made if r.root == array], isl.UnionMap)
+        for pairs in maps(condensed(seen(source, array, array, array in visible).intersect_params(context), theirs)):
             first, then = (str(pairs.get_tuple_name(kind)) for kind in (IN, OUT))
             pairs = pairs.set_tuple_name(IN, runs.get(first, first)).set_tuple_name(OUT, runs.get(then, then))
             moved = isl.UnionMap.from_map(pairs)
@@ -138,6 +142,7 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
         found = union(flows, isl.UnionMap)
         for _ in program["statements"]:  # a copy of a copy of ...
             found = found.subtract_domain(copies).union(into.apply_range(found.intersect_domain(copies)))
+        found = condensed(found.intersect_params(context), union([r.program for r in made], isl.UnionMap))
         if not equal(wanted, found, context):
             yield f"the scheduled program does not pass on the source's values of {array}"
 

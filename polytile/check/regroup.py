@@ -1,0 +1,141 @@
+"""Reductions in partial results: what adds them up gets each value of the source's, once, in an uninterrupted chain.
+
+What the statements do to single values is not in a certificate: that `initial` writes what is neutral to the operation,
+that the others combine by it, and that a reduction which may leave its element writes back what it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.check.relations import Check, accesses, maps, seen, union
+
+
+@dataclass(frozen=True)
+class Result:
+    """The results of one reduction: `part` of the source and `last` of the program add to them; both are mapped."""
+
+    entry: Check
+    root: str
+    part: str
+    last: str
+    source: isl.UnionMap = field(compare=False)
+    program: isl.UnionMap = field(compare=False)
+
+
+def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
+    """What was regrouped. Raises ValueError where a statement is not that of a reduction."""
+    found = []
+    for entry in program.get("privatised", ()):
+        root, parts = program["arrays"][entry["array"]], program["statements"][entry["update"]]["parts"]
+        claim = {"op": entry["op"], "array": root}
+        (part,) = (p for p in parts if source["statements"][p]["reduction"] == claim)
+        last = entry["finish"] or entry["combine"]
+        theirs = _keys(source, part, entry["group"], entry["update"], context)
+        ours = _keys(program, last, range(len(entry["group"])), entry["update"], context)
+        found.append(Result(entry, root, part, last, theirs, ours))
+    return found
+
+
+def _keys(side: Check, statement: str, kept: list[int] | range, name: str, context: isl.Set) -> isl.UnionMap:
+    """From instances to the result that they are for, `{ S[i, j] -> result[i] }`."""
+    domain = isl.Set(side["statements"][statement]["domain"]).intersect_params(context)
+    instances = domain.identity()
+    for k in reversed(range(domain.dim(isl.dim_type.set))):
+        if k not in kept:
+            instances = instances.project_out(isl.dim_type.out, k, 1)
+    return isl.UnionMap.from_map(instances.set_tuple_name(isl.dim_type.out, f"{name} results"))
+
+
+def settled(source: Check, found: list[Result]) -> Check:
+    """The source, with reductions that write back what they read where they do not change it."""
+    parts = {r.part: r.root for r in found}
+    statements = dict(source["statements"])
+    for name, root in parts.items():
+        own = [
+            {**a, "kind": "write"} if (a["array"], a["kind"]) == (root, "may-write") else a
+            for a in statements[name]["accesses"]
+        ]
+        statements[name] = {**statements[name], "accesses": own}
+    return {**source, "statements": statements}
+
+
+def condensed(flow: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
+    """The flow between results and others: what goes on inside a result is left out."""
+    rest = flow.domain().union(flow.range()).subtract(results.domain())
+    names = results.union(rest.identity())
+    return flow.apply_domain(names).apply_range(names).subtract(results.range().identity())
+
+
+def wrong_results(
+    source: Check, program: Check, visible: list[str], found: list[Result], context: isl.Set
+) -> Iterator[str]:
+    """What is wrong with partial results, a line each."""
+    for r in found:
+        where = f"the partial results of {r.part} in {r.entry['partial']}"
+        theirs, ours = (
+            seen(side, array, r.root, array in visible).intersect_params(context)
+            for side, array in ((source, r.root), (program, r.entry["array"]))
+        )
+        if not _one_element(source, r.part, r.root) or not _is_chain(theirs, r.source):
+            yield f"{where}: the source's values are no uninterrupted chain for each result"
+        if not _one_element(program, r.last, r.entry["array"]) or not _is_chain(ours, r.program):
+            yield f"{where}: {r.last} is no uninterrupted chain for each result"
+        if not all(_arrive(program, r.entry, *step, context) for step in _steps(r.entry)):
+            yield f"{where}: not every value goes to its result, once"
+
+
+def _one_element(side: Check, statement: str, array: str) -> bool:
+    own = {**side, "statements": {statement: side["statements"][statement]}}
+    reads, writes, others = (accesses(own, array, kind) for kind in ("read", "write", "may-write"))
+    return bool(reads.is_equal(writes) and reads.is_single_valued() and others.is_empty() and not reads.is_empty())
+
+
+def _is_chain(flow: isl.UnionMap, results: isl.UnionMap) -> bool:
+    """Whether the instances of each result pass one value on, from the first to the last."""
+    members = results.domain()
+    received, sent = flow.intersect_range(members), flow.intersect_domain(members)
+    inside = sent.intersect_range(members)
+    firsts, lasts = members.subtract(inside.range()), members.subtract(inside.domain())
+    return bool(
+        inside.is_subset(results.apply_range(results.reverse()))
+        and received.reverse().is_single_valued()
+        and inside.is_single_valued()
+        and results.intersect_domain(firsts).is_injective()
+        and sent.subtract(inside).domain().is_subset(lasts)
+    )
+
+
+def _steps(entry: Check) -> Iterator[tuple[str, str, list[str], list[str]]]:
+    """The arrays on the way: the statement whose values they hold, and all that write and read them."""
+    update, combine, finish = entry["update"], entry["combine"], entry["finish"]
+    yield entry["partial"], update, [entry["initial"], update], [update, combine or finish]
+    if combine and finish:
+        yield entry["middle"], combine, [combine], [finish]
+
+
+def _arrive(
+    program: Check, entry: Check, array: str, sender: str, writers: list[str], readers: list[str], context: isl.Set
+) -> bool:
+    """Whether each value of `sender` has one reader, for the same result, and what is read was written."""
+    users = {(n, a["kind"]) for n, s in program["statements"].items() for a in s["accesses"] if a["array"] == array}
+    if users != {(n, "write") for n in writers} | {(n, "read") for n in readers}:
+        return False
+    group = entry["group"]
+    keys = {entry["update"]: group, entry["combine"]: range(len(group)), entry["finish"]: range(len(group))}
+    key = union([_keys(program, n, kept, "", context) for n, kept in keys.items() if n], isl.UnionMap)
+    flow = seen(program, array, array, False).intersect_params(context)
+    values = isl.UnionSet(program["statements"][sender]["domain"]).intersect_params(context)
+    onward, taken = flow.intersect_domain(values), flow
+    if entry["combine"] in readers:  # which takes many values
+        taken = flow.subtract_range(isl.UnionSet(program["statements"][entry["combine"]]["domain"]))
+    return bool(
+        "before" not in {m.get_tuple_name(isl.dim_type.in_) for m in maps(flow)}
+        and values.is_subset(onward.domain())
+        and onward.is_single_valued()
+        and taken.reverse().is_single_valued()
+        and onward.is_subset(key.apply_range(key.reverse()))
+    )
