@@ -67,7 +67,7 @@ class Kernel:
             if home is not None and home.space is Space.PRIVATE:
                 continue
             request = work.request(reference)
-            times = work.warps / self._held(work, reference)
+            times = work.warps * work.folds(reference) / self._held(work, reference)
             line_cycles = 0.0 if home else request.lines
             cycles = max(request.sectors * SECTOR / _BYTES_PER_CYCLE, line_cycles, 1.0)
             access = reference.access
@@ -154,9 +154,17 @@ class Kernel:
 
     def _latency(self, near: float, launches: float) -> float:
         """Microseconds from the start of a block to its end. Behind a barrier its loads begin anew."""
-        chains = sum(self._chain(work, near) * work.launches / launches for work in self.works)
+        chains = sum((self._chain(w, near) + self._fold(w)) * w.launches / launches for w in self.works)
         barriers = max(work.barriers() for work in self.works)
         return _START_US + chains + barriers * (self.speed.barrier_us + self._far(near))
+
+    def _fold(self, work: Work) -> float:
+        """Microseconds for reading the lanes that a statement combines, unless they are registers."""
+        reads = (r for r in work.references if not r.access.writes and work.folds(r) > 1)
+        homes = (self.homes.get(r.array.name) for r in reads)
+        slow = any(home is None or home.space is not Space.PRIVATE for home in homes)
+        combine = work.statement.combine
+        return prod(combine.sizes) * self.speed.l1_us / _UNROLLED if combine and slow else 0.0
 
     def _chain(self, work: Work, near: float) -> float:
         """Microseconds that a thread takes for its instances of a statement in one launch, when it never waits for

@@ -133,6 +133,13 @@ class Work:
         shapes = warp_shapes(self.dimensions)
         return mean_request([(weight, request(reference, along, self.values)) for weight, along in shapes])
 
+    def folds(self, reference: Reference) -> int:
+        """How many elements one instance reads through an access: all lanes, where it combines partial results."""
+        combine = self.statement.combine
+        if combine is None or combine.array != reference.array.name or reference.exact:
+            return 1  # exact: the lanes are threads, which read one element each
+        return prod(combine.sizes)
+
     def thread_step(self, loop: int) -> Vector:
         """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
         thread = self.mapped.loops[loop].part(Role.THREAD)
