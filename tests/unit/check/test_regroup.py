@@ -1,0 +1,162 @@
+"""Certificates of reductions in partial results: the checker accepts right ones and finds what was tampered with."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from polytile.certificate import certificate
+from polytile.check.checker import problems
+from polytile.frontend.program import read_program
+from polytile.gpu import gpu
+from polytile.ir.scop import Scop, Split
+from polytile.options import Options
+from polytile.pipeline import (
+    Compilation,
+    choose_storage,
+    expand_storage,
+    find_dependences,
+    find_schedule,
+    join_locals,
+    prove_legality,
+    separate_purposes,
+)
+from polytile.scheduling.dependences import analyse
+from polytile.scheduling.privatise import privatise
+
+Certificate = dict[str, Any]
+ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n])
+{
+    double t;
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        t = 0;
+        for (int j = 0; j < m; j++)
+            t += A[i][j];
+        x[i] = t;
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            if (A[i][j] > B[i])
+                B[i] = A[i][j];
+#pragma endscop
+}
+"""
+STAGES = (join_locals, find_dependences, separate_purposes, expand_storage)
+THEN = (find_dependences, find_schedule, choose_storage, prove_legality)
+
+
+def compiled(*splits: tuple[str, tuple[Split, ...]]) -> Certificate:
+    """The certificate of the program above with these statements split."""
+    source = read_program("rows.c", ROWS).scops[0]
+    state = Compilation(source, Options(), gpu(Options().arch), source)
+    for stage in STAGES:
+        state = stage(state)
+    program: Scop | None = state.scop
+    for statement, parts in splits:
+        assert program is not None
+        program = privatise(program, analyse(program), statement, parts, {0: 8})
+    assert program is not None
+    state = Compilation(program, Options(), gpu(Options().arch), source)
+    for stage in THEN:
+        state = stage(state)
+    found: Certificate = json.loads(certificate("rows.c", ROWS, [], [state]))["scops"][0]
+    return found
+
+
+@pytest.fixture(scope="module")
+def genuine() -> dict[str, Certificate]:
+    return {
+        "sum in lanes": compiled(("S1", (Split(1, 32, True),))),
+        "maximum in chunks": compiled(("S3", (Split(1, 16, False),))),
+        "both": compiled(("S1", (Split(1, 16, False), Split(1, 4, True))), ("S3", (Split(1, 32, True),))),
+    }
+
+
+def entry(scop: Certificate) -> dict[str, Any]:
+    found: dict[str, Any] = scop["program"]["privatised"][0]
+    return found
+
+
+def relation(which: str, array: str, old: str, new: str) -> Callable[[Certificate], None]:
+    """Changes the relations of a statement's accesses to an array, both named by their part in the entry."""
+
+    def change(scop: Certificate) -> None:
+        own = [
+            a
+            for a in scop["program"]["statements"][entry(scop)[which]]["accesses"]
+            if a["array"] == entry(scop)[array]
+        ]
+        assert any(old in a["relation"] for a in own), own
+        for access in own:
+            access["relation"] = access["relation"].replace(old, new)
+
+    return change
+
+
+def put(key: str, value: Any) -> Callable[[Certificate], None]:
+    def change(scop: Certificate) -> None:
+        entry(scop)[key] = value
+
+    return change
+
+
+def a_reader_in_between(scop: Certificate) -> None:
+    """Whoever reads the row also looks at the running maximum, in the source and in the program."""
+    for side, statement in (("source", "S3"), ("program", entry(scop)["update"])):
+        access = {"array": "B", "kind": "read", "relation": f"[n, m] -> {{ {statement}[i, j] -> B[i - 1] }}"}
+        scop[side]["statements"][statement]["accesses"].append(access)
+
+
+def another_write(scop: Certificate) -> None:
+    array = entry(scop)["partial"]
+    access = {"array": array, "kind": "write", "relation": f"[n, m] -> {{ S2[i] -> {array}[0, i, 0] : i < 8 }}"}
+    scop["program"]["statements"]["S2"]["accesses"].append(access)
+
+
+def no_reduction(scop: Certificate) -> None:
+    scop["source"]["statements"]["S1"]["reduction"] = None
+
+
+TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
+    "a lane is left out": ("sum in lanes", relation("combine", "partial", "<= 31", "<= 30"), "not every value"),
+    "a lane is counted twice": ("sum in lanes", relation("update", "partial", "mod 32", "mod 16"), "not every value"),
+    "a value for another row": (
+        "sum in lanes",
+        relation("update", "partial", "-7 + i <= 8o0 <= i", "-8 + i <= 8o0 < i"),
+        "not every value",
+    ),
+    "partial results without a start": ("sum in lanes", put("initial", "S0"), "not every value"),
+    "another operation": ("sum in lanes", put("op", "*"), "ValueError"),
+    "no reduction": ("sum in lanes", no_reduction, "ValueError"),
+    "results that are told apart by nothing": ("sum in lanes", put("group", []), "chain"),
+    "another array": ("sum in lanes", put("partial", "x"), "not every value"),
+    "another statement combines": ("maximum in chunks", put("finish", "S0"), "chain"),
+    "somebody else writes": ("sum in lanes", another_write, "not every value"),
+    "somebody looks in between": ("maximum in chunks", a_reader_in_between, "chain"),
+    "chunks from elsewhere": ("both", relation("finish", "middle", "[i1, i0]", "[0, i0]"), "not every value"),
+    "nothing is said of it": ("sum in lanes", lambda s: s["program"].update(privatised=[]), "does not pass on"),
+}
+
+
+def test_genuine_certificates_are_accepted(genuine: dict[str, Certificate]) -> None:
+    for name, scop in genuine.items():
+        assert list(problems(scop)) == [], name
+        assert scop["program"]["privatised"], name
+
+
+@pytest.mark.parametrize("case", TAMPERED, ids=lambda case: case.replace(" ", "-"))
+def test_tampered_certificates_are_rejected(genuine: dict[str, Certificate], case: str) -> None:
+    program, change, expected = TAMPERED[case]
+    scop = copy.deepcopy(genuine[program])
+    change(scop)
+    assert scop != genuine[program]
+    try:
+        found = " / ".join(problems(scop))
+    except ValueError as error:  # the command says that this is no certificate
+        found = f"ValueError: {error}"
+    assert expected in found
