@@ -32,33 +32,35 @@ def read(arguments: str, body: str, before: str = "") -> Scop:
     return found.scops[0]
 
 
-def structure(tree: isl.Schedule) -> str:
+def structure(tree: isl.Schedule, *, threads: bool = False) -> str:
     """A mapped or unmapped tree as nested words, e.g. `kernel(block[i,j] thread[8,32] serial[k] S0)`.
 
-    Bands are named after the members' iterators, with a star where a member is coincident and unclaimed by a mark.
+    Bands are named after the members' iterators, with a star where a member is coincident and unclaimed by a mark;
+    `threads` names what threads share out, too: `thread[8,32](i,j)`.
     """
-    return _words(tree.get_root().child(0))
+    return _words(tree.get_root().child(0), threads)
 
 
-def _words(node: isl.ScheduleNode) -> str:
+def _words(node: isl.ScheduleNode, threads: bool) -> str:
     kind, name = node.get_type(), mark_name(node)
     if kind == NODE.leaf:
         names = sorted(s.get_tuple_name() for s in _sets(node.get_domain()))
         return "+".join(names)
     if kind in (NODE.sequence, NODE.set):
-        parts = [_words(node.child(i).child(0)) for i in range(node.n_children())]
+        parts = [_words(node.child(i).child(0), threads) for i in range(node.n_children())]
         return f"{'seq' if kind == NODE.sequence else 'set'}({', '.join(parts)})"
     if kind == NODE.band:
-        return f"serial[{_members(node, stars=True)}] {_words(node.child(0))}"
+        return f"serial[{_members(node, stars=True)}] {_words(node.child(0), threads)}"
     if name == "kernel":
-        return f"kernel({_words(node.child(0))})"
+        return f"kernel({_words(node.child(0), threads)})"
     if name == "block":
-        return f"block[{_members(node.child(0), stars=False)}] {_words(node.child(0).child(0))}"
+        return f"block[{_members(node.child(0), stars=False)}] {_words(node.child(0).child(0), threads)}"
     if thread_sizes(node):
-        return f"{name} {_words(node.child(0).child(0))}"
+        shared = f"({_members(node.child(0), stars=False)})" if threads else ""
+        return f"{name}{shared} {_words(node.child(0).child(0), threads)}"
     if name is not None:
-        return f"{name} {_words(node.child(0))}"
-    return _words(node.child(0))
+        return f"{name} {_words(node.child(0), threads)}"
+    return _words(node.child(0), threads)
 
 
 def _members(band: isl.ScheduleNode, *, stars: bool) -> str:
