@@ -104,17 +104,24 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
         return _conflicts(scop, array, reads, writes)
 
 
-def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
-    must, may, kills = (
+def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow through `array`, and the reads that may see a value from before the SCoP."""
+    reads, must, may, kills = (
         scop.accesses(kind, arrays=frozenset((array,)))
-        for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
+        for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
     )
-    flow = _flow(scop, reads, must, may, kills)
+    found = _flow(scop, reads, must, may, kills)
+    return found.get_may_dependence(), found.get_may_no_source()
+
+
+def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
+    flow, unset = values_through(scop, array)
+    must, may = (
+        scop.accesses(kind, arrays=frozenset((array,))) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE)
+    )
     memory = _flow(scop, writes, must, may.union(reads)).get_may_dependence()
     output = _flow(scop, writes, must, may).get_may_dependence()
-    return ArrayDependences(
-        array, flow.get_may_dependence(), memory.subtract(output), output, flow.get_may_no_source()
-    )
+    return ArrayDependences(array, flow, memory.subtract(output), output, unset)
 
 
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
@@ -135,7 +142,11 @@ def analyse(scop: Scop, max_operations: int = 0) -> Dependences:
     Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
     output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
     """
-    by_array = tuple(array_dependences(scop, a.name, max_operations) for a in scop.arrays)
+    return collected(scop, tuple(array_dependences(scop, a.name, max_operations) for a in scop.arrays))
+
+
+def collected(scop: Scop, by_array: tuple[ArrayDependences, ...]) -> Dependences:
+    """The dependences of a Scop from those through each of its arrays."""
     reductions = isl.UnionMap.empty(scop.context.get_space().params())
     for statement in scop.statements:
         if statement.reduction is None:

@@ -12,32 +12,25 @@ Every order of the new statements that keeps their dependences gives the same bi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import islpy as isl
 
-from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, CType, Declare, Expr, For, If, Literal, Name, Stmt, rewrite, walk
-from polytile.ir.isl_util import maps
-from polytile.ir.reductions import Accumulation, partial_type
-from polytile.ir.scop import (
-    AccessKind,
-    AccessRelation,
-    Array,
-    Combination,
-    Origin,
-    Privatised,
-    Reduction,
-    Scop,
-    Split,
-    Statement,
-)
+from polytile.ir.expr import Name, walk
+from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.reductions import partial_type
+from polytile.ir.scop import Privatised, Scop, Split, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
-from polytile.scheduling.dependences import Dependences, array_dependences
-from polytile.scheduling.insertion import around_groups
+from polytile.scheduling.dependences import (
+    ArrayDependences,
+    Dependences,
+    array_dependences,
+    collected,
+    values_through,
+)
 from polytile.scheduling.last_writers import is_seen, last_writers
-from polytile.scheduling.partials import Layout, Quotient, combine_body, finished, initial_body, layout, update
+from polytile.scheduling.partial_statements import plan_of, rewritten
 
 GROUP = "x"
 ARRAY_OPERATIONS = MAX_OPERATIONS // 40
@@ -50,7 +43,23 @@ def privatise(
     splits: Sequence[Split],
     blocked: Mapping[int, int] | None = None,
 ) -> Scop | None:
-    """Split the reduction that `statement` does into partial results (see the top of this file).
+    """The Scop of `privatised` alone, where its dependences can also be found without its help."""
+    found = privatised(scop, dependences, statement, splits, blocked)
+    if found is None:
+        return None
+    partial = array_dependences(found[0], found[0].privatised[-1].partial, ARRAY_OPERATIONS)
+    return found[0] if partial.exact else None
+
+
+def privatised(
+    scop: Scop,
+    dependences: Dependences,
+    statement: str,
+    splits: Sequence[Split],
+    blocked: Mapping[int, int] | None = None,
+) -> tuple[Scop, Dependences] | None:
+    """Split the reduction that `statement` does into partial results (see the top of this file), with the dependences
+    of the result, which take less time to find from those of `scop` than anew.
 
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
     apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
@@ -71,9 +80,54 @@ def privatise(
         return None
     if not element.apply_domain(projection(before.domain, group, GROUP)).is_single_valued():
         return None
-    after = _rewritten(_plan(scop, before, found, ctype, group, tuple(splits), blocked or {}))
-    partial = array_dependences(after, after.privatised[-1].partial, ARRAY_OPERATIONS)
-    return after if partial.exact else None
+    after = rewritten(plan_of(scop, before, found, ctype, group, tuple(splits), blocked or {}))
+    by_array = _dependences(dependences, after)
+    return (after, by_array) if by_array is not None else None
+
+
+def _dependences(before: Dependences, program: Scop) -> Dependences | None:
+    """The dependences of a Scop whose last reduction was privatised, from those before; None where they take long."""
+    made, found = program.privatised[-1], []
+    for array in program.arrays:
+        if array.name in (made.partial, made.middle):
+            own = _through_partial(program, array.name, made.update)
+        elif array.name == made.array:
+            own = array_dependences(program, array.name, ARRAY_OPERATIONS)
+        else:
+            own = _with_update(before.of(array.name), made)
+        if own is None or (array.name == made.array and not own.exact):
+            return None
+        found.append(own)
+    return collected(program, tuple(found))
+
+
+def _through_partial(program: Scop, array: str, update: str) -> ArrayDependences | None:
+    """Each partial result is read by whoever writes it next, and by what combines it: the flow is all there is."""
+    try:
+        with budget(ARRAY_OPERATIONS):
+            flow, unset = values_through(program, array)
+    except OverBudgetError:
+        return None
+    rewritten = flow.intersect_range(isl.UnionSet.from_set(program.statement(update).domain))
+    return ArrayDependences(array, flow, isl.UnionMap.empty(flow.get_space()), rewritten, unset)
+
+
+def _with_update(found: ArrayDependences, made: Privatised) -> ArrayDependences:
+    """The same with the statement's new name: where it runs, and what else it uses, has not changed."""
+
+    def renamed(relation: isl.UnionMap, *kinds: isl.dim_type) -> isl.UnionMap:
+        total = isl.UnionMap.empty(relation.get_space())
+        for m in maps(relation):
+            for kind in kinds:
+                if m.get_tuple_name(kind) == made.statement:
+                    m = m.set_tuple_name(kind, made.update)
+            total = total.union(isl.UnionMap.from_map(m))
+        return total
+
+    both = (isl.dim_type.in_, isl.dim_type.out)
+    flow, anti, output = (renamed(m, *both) for m in (found.flow, found.anti, found.output))
+    unset = renamed(found.uninitialised, isl.dim_type.in_)
+    return replace(found, flow=flow, anti=anti, output=output, uninitialised=unset)
 
 
 def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
@@ -94,284 +148,3 @@ def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
     by_group = isl.UnionMap.from_map(projection(statement.domain, group, GROUP))
     broken = broken_chain(members, by_group, Values(found.flow, found.uninitialised, last))
     return group if broken is None else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What a reduction is split into. Keys are its results, each with its chunks; `keyed` maps instances to them."""
-
-    scop: Scop
-    before: Statement
-    form: Stmt  # of the body
-    found: Accumulation
-    type: CType  # of partial results
-    group: tuple[int, ...]
-    splits: tuple[Split, ...]
-    names: Mapping[str, str]
-    key_names: tuple[str, ...]
-    lane_names: tuple[str, ...]
-    keyed: isl.Map = field(compare=False)
-    partial: Layout
-    middle: Layout
-
-    @property
-    def lanes(self) -> tuple[Split, ...]:
-        return tuple(s for s in self.splits if s.lanes)
-
-    @property
-    def chunks(self) -> tuple[Split, ...]:
-        return tuple(s for s in self.splits if not s.lanes)
-
-    @property
-    def keys(self) -> isl.Set:
-        return self.keyed.range()
-
-    @property
-    def key(self) -> tuple[Expr, ...]:
-        return tuple(Name(n) for n in self.key_names)
-
-    @property
-    def all_lanes(self) -> isl.Set:
-        box = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(self.lanes)))
-        for k, split in enumerate(self.lanes):
-            box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
-            box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(split.size - 1))
-        return box
-
-
-def _plan(
-    scop: Scop,
-    before: Statement,
-    accumulation: tuple[Stmt, Accumulation],
-    ctype: CType,
-    group: tuple[int, ...],
-    splits: tuple[Split, ...],
-    blocked: Mapping[int, int],
-) -> _Plan:
-    form, found = accumulation
-    target = found.target.array
-    fresh = _Fresh(scop)
-    chunks = [s for s in splits if not s.lanes]
-    names = {k: fresh(f"{target}_{k}") for k in ("part", "mid", "sum")}
-    names |= {k: fresh(f"{before.name}_{k}") for k in ("init", "update", "fold", "finish")}
-    keyed = projection(before.domain.intersect_params(scop.context), group, GROUP)
-    for split in chunks:
-        keyed = keyed.flat_range_product(_column(before.domain, split)).set_tuple_name(isl.dim_type.out, GROUP)
-    order = (*range(len(group), len(group) + len(chunks)), *range(len(group)))
-    tiles = {position: blocked[k] for position, k in enumerate(group) if k in blocked}
-    return _Plan(
-        scop,
-        before,
-        form,
-        found,
-        ctype,
-        group,
-        splits,
-        names,
-        (*(before.iterators[k] for k in group), *(fresh(f"{before.iterators[s.iterator]}_chunk") for s in chunks)),
-        tuple(fresh(f"{before.iterators[s.iterator]}_lane") for s in splits if s.lanes),
-        keyed.coalesce(),
-        layout(keyed.range(), order, tiles, scop.context),
-        layout(keyed.range(), order, {}, scop.context),
-    )
-
-
-class _Fresh:
-    """Names that nothing in a Scop has."""
-
-    def __init__(self, scop: Scop) -> None:
-        self.taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
-        for statement in scop.statements:
-            nodes = [n for s in statement.body for n in walk(s)]
-            self.taken |= {statement.name, *statement.iterators}
-            self.taken |= {n.name for n in nodes if isinstance(n, Declare)}
-            self.taken |= {n.iterator for n in nodes if isinstance(n, For)}
-
-    def __call__(self, wanted: str) -> str:
-        while wanted in self.taken:
-            wanted += "_"
-        self.taken.add(wanted)
-        return wanted
-
-
-def _column(domain: isl.Set, split: Split) -> isl.Map:
-    """The chunk or the lane of each instance, a tuple of one without a name."""
-    space = isl.LocalSpace.from_space(domain.get_space())
-    iterator = isl.Aff.var_on_domain(space, isl.dim_type.set, split.iterator)
-    size = isl.Val(split.size)
-    return isl.Map.from_aff(iterator.mod_val(size) if split.lanes else iterator.scale_down_val(size).floor())
-
-
-def _rewritten(plan: _Plan) -> Scop:
-    initial, changed = _initial(plan), _update(plan)
-    combine = _combine(plan) if plan.lanes else None
-    finish = _finish(plan) if plan.chunks else None
-    behind = [s for s in (combine, finish) if s is not None]
-    statements: list[Statement] = []
-    for statement in plan.scop.statements:
-        statements += [initial, changed, *behind] if statement is plan.before else [statement]
-    privatised = Privatised(
-        statement=plan.before.name,
-        initial=initial.name,
-        update=changed.name,
-        combine=combine.name if combine else None,
-        finish=finish.name if finish else None,
-        array=plan.found.target.array,
-        partial=plan.names["part"],
-        middle=plan.names["mid"] if combine and finish else None,
-        op=plan.found.op,
-        group=plan.group,
-        splits=plan.splits,
-    )
-    return replace(
-        plan.scop,
-        arrays=(*plan.scop.arrays, *_arrays(plan)),
-        statements=tuple(statements),
-        schedule=around_groups(plan.scop, plan.before, changed, plan.group, [initial], behind),
-        privatised=(*plan.scop.privatised, privatised),
-    )
-
-
-def _arrays(plan: _Plan) -> list[Array]:
-    def array(name: str, extents: Sequence[Expr]) -> Array:
-        location = plan.scop.array(plan.found.target.array).location
-        return Array(name, plan.type, tuple(extents), Origin.TEMPORARY, False, False, location=location)
-
-    found = [array(plan.names["part"], (*plan.partial.extents, *_lane_extents(plan)))]
-    if plan.lanes and plan.chunks:
-        found.append(array(plan.names["mid"], plan.middle.extents))
-    return found
-
-
-def _lane_extents(plan: _Plan) -> list[Expr]:
-    """One element of padding behind lanes of an even number where results of one block are side by side: threads that
-    each use one of these would meet in a bank of shared memory."""
-    sizes = [s.size for s in plan.lanes]
-    if sizes and sizes[-1] % 2 == 0 and any(d.tile is not None for d in plan.partial.dimensions):
-        sizes[-1] += 1
-    return [Literal(str(size)) for size in sizes]
-
-
-# The statements ------------------------------------------------------------------------------------------------------
-def _initial(plan: _Plan) -> Statement:
-    """Each lane of each key starts at what is neutral."""
-    name = plan.names["init"]
-    lanes = tuple(Name(n) for n in plan.lane_names)
-    part = Access(plan.names["part"], (*plan.partial.subscripts(plan.key), *lanes), plan.type)
-    domain = plan.keys.flat_product(plan.all_lanes).set_tuple_name(name)
-    positions = tuple(range(domain.dim(isl.dim_type.set)))
-    first, rest = positions[: len(plan.key_names)], positions[len(plan.key_names) :]
-    own = projection(domain, rest, GROUP).reset_tuple_id(isl.dim_type.out)
-    leading = projection(domain, first, GROUP).apply_range(plan.partial.relation(plan.keys))
-    write = _access(plan, name, "part", AccessKind.WRITE, leading.flat_range_product(own))
-    body = initial_body(part, plan.found.op)
-    return _statement(plan, "init", (*plan.key_names, *plan.lane_names), domain, body, (write,), "before the first")
-
-
-def _update(plan: _Plan) -> Statement:
-    """The statement itself, into its part."""
-    before, name, array = plan.before, plan.names["update"], plan.found.target.array
-    key = [Name(before.iterators[k]) for k in plan.group] + [_of(plan, s) for s in plan.chunks]
-    subscripts = (*plan.partial.subscripts(key), *(_of(plan, s) for s in plan.lanes))
-    form = update(plan.found, Access(plan.names["part"], subscripts, plan.type, location=plan.found.target.location))
-    form = replace(form, location=_location(plan.form))
-    leading = plan.keyed.apply_range(plan.partial.relation(plan.keys))
-    for split in plan.lanes:
-        leading = leading.flat_range_product(_column(before.domain, split))
-    others = [replace(a, relation=_renamed(a.relation, name)) for a in before.accesses if a.array != array]
-    return replace(
-        before,
-        name=name,
-        domain=before.domain.set_tuple_name(name),
-        body=tuple(rewrite(s, lambda node: form if node == plan.form else node) for s in before.body),
-        accesses=(
-            *others,
-            _access(plan, name, "part", AccessKind.READ, leading),
-            _access(plan, name, "part", AccessKind.WRITE, leading),
-        ),
-        reduction=Reduction(plan.found.op, plan.names["part"]),
-        parts=before.parts or (before.name,),
-    )
-
-
-def _of(plan: _Plan, split: Split) -> Expr:
-    """The chunk or the lane, of the statement's own iterator."""
-    domain = plan.before.domain.intersect_params(plan.scop.context)
-    natural = bool(domain.is_subset(domain.lower_bound_val(isl.dim_type.set, split.iterator, isl.Val(0))))
-    value, quotient = Name(plan.before.iterators[split.iterator]), Quotient(natural)
-    return quotient.lane(value, split.size) if split.lanes else quotient.chunk(value, split.size)
-
-
-def _combine(plan: _Plan) -> Statement:
-    """One instance reads all lanes of a key; the value goes to the result, or waits for other chunks."""
-    name = plan.names["fold"]
-    subscripts, sizes = plan.partial.subscripts(plan.key), tuple(s.size for s in plan.lanes)
-    combination = Combination(plan.found.op, plan.names["part"], subscripts, sizes, plan.names["sum"], plan.type)
-    value = Name(combination.value, plan.type)
-    columns = plan.partial.relation(plan.keys)
-    parts = columns.flat_range_product(isl.Map.from_domain_and_range(plan.keys, plan.all_lanes))
-    read = _access(plan, name, "part", AccessKind.READ, parts)
-    if plan.chunks:
-        middle = Access(plan.names["mid"], plan.middle.subscripts(plan.key), plan.type)
-        last = Assign(middle, "", value, _location(plan.form))
-        accesses = [read, _access(plan, name, "mid", AccessKind.WRITE, plan.middle.relation(plan.keys))]
-    else:
-        last = replace(finished(plan.found, value), location=_location(plan.form))
-        accesses = [read, *_result_accesses(plan, name)]
-    body, domain = combine_body(combination, plan.lane_names, last), plan.keys.set_tuple_name(name)
-    made = _statement(plan, "fold", plan.key_names, domain, body, tuple(accesses), "over all lanes")
-    return replace(made, combine=combination)
-
-
-def _finish(plan: _Plan) -> Statement:
-    """The chunks of a result, one after the other."""
-    name = plan.names["finish"]
-    which, found = ("mid", plan.middle) if plan.lanes else ("part", plan.partial)
-    part = Access(plan.names[which], found.subscripts(plan.key), plan.type)
-    accesses = (_access(plan, name, which, AccessKind.READ, found.relation(plan.keys)), *_result_accesses(plan, name))
-    body = (replace(finished(plan.found, part), location=_location(plan.form)),)
-    domain = plan.keys.set_tuple_name(name)
-    made = _statement(plan, "finish", plan.key_names, domain, body, accesses, "over all chunks")
-    return replace(made, reduction=Reduction(plan.found.op, plan.found.target.array))
-
-
-def _result_accesses(plan: _Plan, name: str) -> tuple[AccessRelation, AccessRelation]:
-    """The result of a key is read and written."""
-    element = own_element(plan.before, plan.found.target.array)
-    assert element is not None
-    relation = element.intersect_params(plan.scop.context).apply_domain(plan.keyed).coalesce()
-    relation = _renamed(relation.gist_domain(relation.domain()), name)
-    array, location = plan.found.target.array, plan.before.location
-    read, write = (AccessRelation(array, kind, relation, location) for kind in (AccessKind.READ, AccessKind.WRITE))
-    return read, write
-
-
-def _access(plan: _Plan, statement: str, which: str, kind: AccessKind, relation: isl.Map) -> AccessRelation:
-    array = plan.names[which]
-    relation = _renamed(relation, statement).set_tuple_name(isl.dim_type.out, array)
-    relation = relation.gist_domain(relation.domain()).coalesce()
-    return AccessRelation(array, kind, relation, plan.before.location)
-
-
-def _renamed(relation: isl.Map, statement: str) -> isl.Map:
-    return relation.set_tuple_name(isl.dim_type.in_, statement)
-
-
-def _statement(
-    plan: _Plan,
-    which: str,
-    iterators: tuple[str, ...],
-    domain: isl.Set,
-    body: tuple[Stmt, ...],
-    accesses: tuple[AccessRelation, ...],
-    text: str,
-) -> Statement:
-    what = f"partial results of {plan.found.target.array}: {text}"
-    for k, iterator in enumerate(iterators):
-        domain = domain.set_dim_name(isl.dim_type.set, k, iterator)
-    return Statement(plan.names[which], iterators, domain, body, accesses, plan.before.location, text=what)
-
-
-def _location(form: Stmt) -> Location:
-    assert isinstance(form, Assign | If)
-    return form.location

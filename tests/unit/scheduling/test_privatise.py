@@ -31,7 +31,7 @@ from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
 from polytile.scheduling.dependences import analyse
-from polytile.scheduling.privatise import privatise, result_group
+from polytile.scheduling.privatise import privatise, privatised, result_group
 from polytile.scheduling.regroup import wrong_regroupings
 from polytile.scheduling.values import changed_values
 
@@ -276,6 +276,26 @@ def test_chunks_wait_in_an_array_of_their_own() -> None:
     inner = analyse(program).of("x").flow
     wanted = f"[n, m] -> {{ {finish.name}[j, c] -> {finish.name}[j, c + 1] : 0 <= j < m and 0 <= c and 64c + 64 < n }}"
     assert inner.is_equal(isl.UnionMap(wanted))
+
+
+@pytest.mark.parametrize("name", ["upper triangle", "a scalar for each row", "a value of the last iteration"])
+@pytest.mark.parametrize("blocked", [{}, {0: 4}], ids=["plain", "blocked"])
+def test_dependences_are_those_of_an_analysis(name: str, blocked: dict[int, int]) -> None:
+    """Those that come with the result are put together from those before."""
+    case = CASES[name]
+    _, scop = prepared(case)
+    before = analyse(scop)
+    for parts in splits(case.reductions).values():
+        found = privatised(scop, before, case.statement, parts, blocked)
+        assert found is not None
+        program, given = found
+        anew = analyse(program)
+        assert given.reductions.is_equal(anew.reductions)
+        for one, other in zip(given.by_array, anew.by_array, strict=True):
+            assert one.array == other.array
+            for relation in ("flow", "anti", "output", "uninitialised"):
+                mine, theirs = (getattr(d, relation).intersect_params(program.context) for d in (one, other))
+                assert mine.is_equal(theirs), (one.array, relation)
 
 
 def test_dependences_of_others_stay() -> None:
