@@ -43,12 +43,17 @@ def privatise(
     splits: Sequence[Split],
     blocked: Mapping[int, int] | None = None,
 ) -> Scop | None:
-    """The Scop of `privatised` alone, where its dependences can also be found without its help."""
-    found = privatised(scop, dependences, statement, splits, blocked)
-    if found is None:
+    """Split the reduction that `statement` does into partial results (see the top of this file).
+
+    `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
+    apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
+    one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
+    and where they have too many forms to follow each value in reasonable time.
+    """
+    after = _split(scop, dependences, statement, tuple(splits), blocked or {})
+    if after is None or not array_dependences(after, after.privatised[-1].partial, ARRAY_OPERATIONS).exact:
         return None
-    partial = array_dependences(found[0], found[0].privatised[-1].partial, ARRAY_OPERATIONS)
-    return found[0] if partial.exact else None
+    return after
 
 
 def privatised(
@@ -58,14 +63,15 @@ def privatised(
     splits: Sequence[Split],
     blocked: Mapping[int, int] | None = None,
 ) -> tuple[Scop, Dependences] | None:
-    """Split the reduction that `statement` does into partial results (see the top of this file), with the dependences
-    of the result, which take less time to find from those of `scop` than anew.
+    """The same with the dependences of the result, which take less time to find from those of `scop` than anew."""
+    after = _split(scop, dependences, statement, tuple(splits), blocked or {})
+    found = None if after is None else _dependences(dependences, after)
+    return None if after is None or found is None else (after, found)
 
-    `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
-    apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
-    one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
-    and where they have too many forms to follow each value in reasonable time.
-    """
+
+def _split(
+    scop: Scop, dependences: Dependences, statement: str, splits: tuple[Split, ...], blocked: Mapping[int, int]
+) -> Scop | None:
     before = scop.statement(statement)
     made = {n for p in scop.privatised for n in (p.initial, p.update, p.combine, p.finish)}
     found = accumulated(before)
@@ -80,9 +86,7 @@ def privatised(
         return None
     if not element.apply_domain(projection(before.domain, group, GROUP)).is_single_valued():
         return None
-    after = rewritten(plan_of(scop, before, found, ctype, group, tuple(splits), blocked or {}))
-    by_array = _dependences(dependences, after)
-    return (after, by_array) if by_array is not None else None
+    return rewritten(plan_of(scop, before, found, ctype, group, splits, blocked))
 
 
 def _dependences(before: Dependences, program: Scop) -> Dependences | None:
