@@ -12,7 +12,7 @@ from polytile.codegen.expressions import Printer, type_name
 from polytile.codegen.layout import WIDTH, broken, wrapped
 from polytile.codegen.spelling import fresh, identifier
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import known
+from polytile.ir.arith import known, zero
 from polytile.ir.c_text import one_line
 from polytile.ir.device import (
     WARP,
@@ -33,25 +33,10 @@ from polytile.ir.device import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.expr import LLONG, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
+from polytile.ir.expr import BOOL, LLONG, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
 
-_VECTORS = {
-    "char": "char",
-    "signed char": "char",
-    "unsigned char": "uchar",
-    "short": "short",
-    "unsigned short": "ushort",
-    "int": "int",
-    "unsigned int": "uint",
-    "long": "long",
-    "unsigned long": "ulong",
-    "long long": "longlong",
-    "unsigned long long": "ulonglong",
-    "float": "float",
-    "double": "double",
-}
 _PARTS = "xyzw"
 _ATOMICS = {"+": "Add", "min": "Min", "max": "Max", "&": "And", "|": "Or", "^": "Xor"}
 
@@ -144,7 +129,7 @@ class DeviceText:
         address = f"&{source}" if count == 1 else f"(const {vector} *)&{source}"
         value = f"{function}({address})" if function else source if count == 1 else f"*{address}"
         if stmt.guard is not None:
-            zeros = ", ".join([_zero(ctype)] * count)
+            zeros = ", ".join([zero(ctype).text] * count)
             value = printer.choice(stmt.guard, value, zeros if count == 1 else f"make_{vector}({zeros})")
         if count == 1:
             return broken(f"{printer(stmt.targets[0])} = {value};")
@@ -176,14 +161,10 @@ class DeviceText:
 
 
 def vector_name(ctype: CType, count: int) -> str:
-    """CUDA's type of `count` elements: `double2`; raises InternalError where there is none."""
-    if ctype.name not in _VECTORS or count not in (2, 4):
+    """CUDA's type of `count` elements: `double2`, `uchar4`; raises InternalError where there is none."""
+    if ctype.kind == "struct" or ctype == BOOL or count not in (2, 4):
         raise InternalError(f"there is no vector of {count} x {ctype}")
-    return f"{_VECTORS[ctype.name]}{count}"
-
-
-def _zero(ctype: CType) -> str:
-    return {"double": "0.0", "float": "0.0f"}.get(ctype.name, "0")
+    return f"{ctype.name.removeprefix('signed ').replace('unsigned ', 'u').replace(' ', '')}{count}"
 
 
 def _filled(value: Literal, extents: Sequence[int], printer: Printer) -> str:

@@ -110,7 +110,7 @@ def _small(extents: tuple[Expr | None, ...]) -> bool:
 
 def used_helpers(nodes: Iterable[Node]) -> frozenset[str]:
     """Which of the index helpers occur in `nodes`."""
-    calls = (n.function for root in nodes for n in walk(root) if isinstance(n, Call))
+    calls = (n.function for n in walk(*nodes) if isinstance(n, Call))
     return frozenset(calls).intersection(INDEX_HELPERS)
 
 

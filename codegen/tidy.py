@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, rewrite, walk, with_bodies
 
 
 def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -23,7 +23,7 @@ def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     after:  const int j = tj; B[j] = t;
     """
     kept: list[Stmt] = []
-    for stmt in reversed([_without_unused(s) for s in body]):
+    for stmt in reversed([with_bodies(s, drop_unused) for s in body]):
         if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
             behind = {n.name for s in kept for n in walk(s) if isinstance(n, Name)}
             if stmt.name not in behind:
@@ -32,29 +32,11 @@ def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return tuple(reversed(kept))
 
 
-def _without_unused(stmt: Stmt) -> Stmt:
-    match stmt:
-        case For():
-            body = drop_unused(stmt.body)
-            return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)
-        case If():
-            return If(stmt.condition, drop_unused(stmt.then), drop_unused(stmt.otherwise), stmt.location)
-        case Scope():
-            return Scope(drop_unused(stmt.body))
-    return stmt
-
-
 def _tidy(stmt: Stmt) -> list[Stmt]:
-    match stmt:
-        case For():
-            body = _unwrapped(tidy(stmt.body))
-            return [For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)]
-        case If():
-            then, otherwise = _unwrapped(tidy(stmt.then)), _unwrapped(tidy(stmt.otherwise))
-            return _hoisted(If(stmt.condition, then, otherwise, stmt.location))
-        case Scope():
-            return [Scope(tidy(stmt.body))]
-    return [stmt]
+    if isinstance(stmt, Scope):
+        return [Scope(tidy(stmt.body))]
+    stmt = with_bodies(stmt, lambda body: _unwrapped(tidy(body)))
+    return _hoisted(stmt) if isinstance(stmt, If) else [stmt]
 
 
 def _flat(parts: Iterable[list[Stmt]]) -> Iterable[Stmt]:
@@ -119,16 +101,9 @@ def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _inside(stmt: Stmt) -> Stmt:
-    match stmt:
-        case For():
-            body = _unwrapped(merge_scopes(stmt.body))
-            return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, body, stmt.type, stmt.location)
-        case If():
-            then, otherwise = _unwrapped(merge_scopes(stmt.then)), _unwrapped(merge_scopes(stmt.otherwise))
-            return If(stmt.condition, then, otherwise, stmt.location)
-        case Scope():
-            return Scope(merge_scopes(stmt.body))
-    return stmt
+    if isinstance(stmt, Scope):
+        return Scope(merge_scopes(stmt.body))
+    return with_bodies(stmt, lambda body: _unwrapped(merge_scopes(body)))
 
 
 def _declarations(scope: Scope) -> tuple[Stmt, ...]:

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from polytile.codegen.fold import fold_node
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import known
+from polytile.ir.arith import known, zero
 from polytile.ir.device import AsyncCopy, Load, Store
-from polytile.ir.expr import Assign, CType, Expr, For, If, Literal, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Assign, Expr, For, If, Name, Scope, Stmt, rewrite, walk
 from polytile.ir.uses import declares, written_names
 
 Body = tuple[Stmt, ...]
@@ -139,8 +139,4 @@ def _settled(stmt: Load | Store | AsyncCopy) -> Body:
         return (replace(stmt, guard=None),)
     if holds is None or isinstance(stmt, AsyncCopy):
         return (stmt,)
-    return () if isinstance(stmt, Store) else tuple(Assign(t, "", _zero(t.type), stmt.location) for t in stmt.targets)
-
-
-def _zero(ctype: CType) -> Literal:
-    return Literal("0.0f" if ctype.size == 4 else "0.0", ctype) if ctype.kind == "float" else Literal("0")
+    return () if isinstance(stmt, Store) else tuple(Assign(t, "", zero(t.type), stmt.location) for t in stmt.targets)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from math import gcd
 
 from polytile.codegen.fold import is_truth
@@ -102,26 +103,9 @@ class Facts:
     # What follows --------------------------------------------------------------------------------
     def value(self, condition: Expr) -> bool | None:
         """Whether the condition always holds, never, or (None) nobody knows."""
-        constant = known(condition)
-        if constant is not None:
-            return bool(constant)
-        match condition:
-            case Binary(op="&" | "|") if not is_truth(condition):
-                return None
-            case Binary(op="&&" | "&", left=left, right=right):
-                return _all([self.value(left), self.value(right)])
-            case Binary(op="||" | "|", left=left, right=right):
-                return _not(_all([_not(self.value(left)), _not(self.value(right))]))
-            case Unary(op="!", operand=operand):
-                return _not(self.value(operand))
-            case Binary(op=op) if op in _NEGATED and _exact(condition):
-                return self._comparison(condition)
-        return None
-
-    def _comparison(self, condition: Binary) -> bool | None:
-        if self.implies(_both_forms(condition, True)):
+        if self.implies(_alternatives(condition, True, [])):
             return True
-        return False if self.implies(_both_forms(condition, False)) else None
+        return False if self.implies(_alternatives(condition, False, [])) else None
 
     def implies(self, alternatives: list[list[Linear]]) -> bool:
         """Whether all forms of one alternative are never negative."""
@@ -204,8 +188,26 @@ def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tup
     return total(form, bound, -less, by), depth - 1, scale * by
 
 
-def _both_forms(condition: Binary, holds: bool) -> list[list[Linear]]:
-    """Alternatives, each a list of forms: where all of one are not negative, the comparison holds (or not)."""
+def _alternatives(condition: Expr, holds: bool, unknown: list[list[Linear]]) -> list[list[Linear]]:
+    """Lists of forms: where all of one list are not negative, the condition holds (or does not), and only there.
+
+    `unknown` stands for parts of which forms cannot tell.
+    """
+    value = known(condition)
+    if value is not None:
+        return [[]] if bool(value) == holds else []
+    match condition:
+        case Binary(op="&&" | "&" | "||" | "|" as op, left=left, right=right) if is_truth(condition):
+            a, b = (_alternatives(part, holds, unknown) for part in (left, right))
+            return [[*x, *y] for x, y in product(a, b)] if (op[0] == "&") == holds else [*a, *b]
+        case Unary(op="!", operand=operand):
+            return _alternatives(operand, not holds, unknown)
+        case Binary(op=op) if op in _NEGATED and _exact(condition):
+            return _comparison(condition, holds) or unknown
+    return unknown
+
+
+def _comparison(condition: Binary, holds: bool) -> list[list[Linear]]:
     op = condition.op if holds else _NEGATED[condition.op]
     a, b = condition.left, condition.right
     wanted = {
@@ -220,25 +222,7 @@ def _both_forms(condition: Binary, holds: bool) -> list[list[Linear]]:
     return [[f for f in forms if f is not None] for forms in found if None not in forms]
 
 
-def implied(condition: Expr, holds: bool) -> Iterator[Linear]:
-    """The linear forms that are not negative where a condition holds (or does not)."""
-    match condition:
-        case Binary(op="&&" | "&", left=left, right=right) if holds:
-            yield from implied(left, True)
-            yield from implied(right, True)
-        case Binary(op="||" | "|", left=left, right=right) if not holds:
-            yield from implied(left, False)
-            yield from implied(right, False)
-        case Unary(op="!", operand=operand):
-            yield from implied(operand, not holds)
-        case Binary(op=op) if op in _NEGATED and _exact(condition):
-            alternatives = _both_forms(condition, holds)
-            yield from alternatives[0] if len(alternatives) == 1 else ()
-
-
-def _all(values: list[bool | None]) -> bool | None:
-    return False if False in values else None if None in values else True
-
-
-def _not(value: bool | None) -> bool | None:
-    return None if value is None else not value
+def implied(condition: Expr, holds: bool) -> list[Linear]:
+    """The linear forms that are not negative where a condition holds (or does not), whichever alternative it is."""
+    first, *others = _alternatives(condition, holds, [[]]) or [[]]
+    return [form for form in first if all(form in other for other in others)]

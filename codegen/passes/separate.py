@@ -19,7 +19,7 @@ from polytile.codegen.passes.facts import Facts, implied
 from polytile.codegen.passes.simplify import simplify
 from polytile.ir.checks.uniform import differing_names
 from polytile.ir.device import AsyncCopy, Leave, Load, Store
-from polytile.ir.expr import BOOL, Binary, CType, Declare, Expr, For, If, Name, Scope, Stmt, Ternary, walk
+from polytile.ir.expr import BOOL, Binary, CType, Declare, Expr, For, If, Name, Scope, Stmt, Ternary, bodies, walk
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.polynomial import Linear, expression
 from polytile.ir.uses import written_names
@@ -96,16 +96,9 @@ def _guards(body: Body, facts: Facts) -> Iterator[tuple[Linear, Facts]]:
     """The bounds that guards of the statements test, with what is known there."""
     for stmt in body:
         for expr, holds in _tests(stmt):
-            for form in implied(expr, holds):
-                yield form, facts
-        match stmt:
-            case For(body=inner):
-                yield from _guards(inner, facts.within(stmt))
-            case If(then=then, otherwise=otherwise):
-                yield from _guards(then, facts)
-                yield from _guards(otherwise, facts)
-            case Scope(body=inner):
-                yield from _guards(inner, facts)
+            yield from ((form, facts) for form in implied(expr, holds))
+        for block in bodies(stmt):
+            yield from _guards(block, facts.within(stmt) if isinstance(stmt, For) else facts)
         facts = facts.after(stmt)
 
 
@@ -114,12 +107,9 @@ def _tests(stmt: Stmt) -> Iterator[tuple[Expr, bool]]:
     match stmt:
         case If(condition=condition):
             yield condition, not _alternative(condition)
-        case For() | Scope():
-            return
         case Load(guard=guard) | Store(guard=guard) | AsyncCopy(guard=guard) if guard is not None:
             yield guard, True
-    inside = () if isinstance(stmt, If) else walk(stmt)
-    for node in inside:
+    for node in () if bodies(stmt) else walk(stmt):
         if (
             isinstance(node, Ternary)
             and isinstance(node.condition, Binary)

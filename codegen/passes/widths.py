@@ -36,8 +36,8 @@ def _iterator(run: Trips, known: Intervals) -> Interval:
     start = known(run.lower)
     ends = [known(end) for end in run.ends]
     if run.step > 0:
-        return Interval(start.least, min((e.most - 1 for e in ends if e.most is not None), default=None))
-    return Interval(max((e.least + 1 for e in ends if e.least is not None), default=None), start.most)
+        return Interval(start.least, min(e.most for e in ends) - 1)
+    return Interval(max(e.least for e in ends) + 1, start.most)
 
 
 def widen(kernel: Kernel) -> Kernel:

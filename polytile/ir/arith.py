@@ -6,11 +6,22 @@ after:  i + 3
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from polytile.ir.expr import BOOL, INT, LLONG, Binary, Call, CType, Expr, Literal, Ternary, Unary
 
 Value = Expr | int
+_FOLDED = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)L*")
 
 
@@ -54,27 +65,12 @@ def binary(op: str, a: Value, b: Value) -> Expr:
 
 def _fold(op: str, x: int, y: int) -> int | None:
     match op:
-        case "+":
-            return x + y
-        case "-":
-            return x - y
-        case "*":
-            return x * y
-        case "/" if y > 0:
-            return x // y if x >= 0 else -(-x // y)
-        case "%" if y > 0:
-            return x % y if x >= 0 else -(-x % y)
-        case "<<" if 0 <= y < 32:
-            return x << y
-        case ">>" if 0 <= y < 32:
-            return x >> y
-        case "&":
-            return x & y
-        case "|":
-            return x | y
-        case "^":
-            return x ^ y
-    return None
+        case "/" | "%" if y > 0:
+            quotient = x // y if x >= 0 else -(-x // y)
+            return quotient if op == "/" else x - quotient * y
+        case "<<" | ">>" if 0 <= y < 32:
+            return x << y if op == "<<" else x >> y
+    return _FOLDED[op](x, y) if op in _FOLDED else None
 
 
 def add(a: Value, b: Value, *more: Value) -> Expr:
@@ -128,25 +124,19 @@ def compare(op: str, a: Value, b: Value) -> Expr:
 
 def both(*conditions: Expr) -> Expr:
     """All of them, without branches: every one is evaluated."""
-    rest = [c for c in conditions if known(c) != 1]
-    if any(known(c) == 0 for c in rest):
-        return Literal("0", BOOL)
-    return _chain("&", rest) if rest else Literal("1", BOOL)
+    return _joined("&", conditions, neutral=1)
 
 
 def either(*conditions: Expr) -> Expr:
     """One of them, without branches: every one is evaluated."""
-    rest = [c for c in conditions if known(c) != 0]
-    if any(known(c) == 1 for c in rest):
-        return Literal("1", BOOL)
-    return _chain("|", rest) if rest else Literal("0", BOOL)
+    return _joined("|", conditions, neutral=0)
 
 
-def _chain(op: str, conditions: list[Expr]) -> Expr:
-    total = conditions[0]
-    for condition in conditions[1:]:
-        total = Binary(op, total, condition, BOOL)
-    return total
+def _joined(op: str, conditions: Sequence[Expr], neutral: int) -> Expr:
+    rest = [c for c in conditions if known(c) != neutral]
+    if not rest or any(known(c) == 1 - neutral for c in rest):
+        return Literal(str(1 - neutral if rest else neutral), BOOL)
+    return reduce(lambda a, b: Binary(op, a, b, BOOL), rest)
 
 
 def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
@@ -159,19 +149,23 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 def least(a: Value, b: Value) -> Expr:
     """The smaller of two integers."""
-    x, y = known(a), known(b)
-    return lift(min(x, y)) if x is not None and y is not None else _extreme("min", a, b)
+    return _extreme("min", min, a, b)
 
 
 def most(a: Value, b: Value) -> Expr:
     """The larger of two integers."""
-    x, y = known(a), known(b)
-    return lift(max(x, y)) if x is not None and y is not None else _extreme("max", a, b)
+    return _extreme("max", max, a, b)
 
 
-def _extreme(function: str, a: Value, b: Value) -> Expr:
-    left, right = lift(a), lift(b)
-    return Call(function, (left, right), _common(left, right))
+def _extreme(function: str, of: Callable[[int, int], int], a: Value, b: Value) -> Expr:
+    x, y, left, right = known(a), known(b), lift(a), lift(b)
+    return Call(function, (left, right), _common(left, right)) if x is None or y is None else lift(of(x, y))
+
+
+def zero(ctype: CType) -> Literal:
+    """What a value of this type is where a guard does not hold."""
+    text = "0" if ctype.kind != "float" else "0.0f" if ctype.size == 4 else "0.0"
+    return Literal(text, ctype if ctype.kind == "float" else INT)
 
 
 def fma(a: Expr, b: Expr, c: Expr) -> Expr:

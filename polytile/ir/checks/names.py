@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.device import Advance, Pointer, PrivateArray, Rotate
-from polytile.ir.expr import Access, Declare, Expr, For, If, Name, Scope, Stmt, children
+from polytile.ir.expr import Access, Declare, Expr, For, Name, Stmt, bodies, children, expressions
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 
@@ -27,27 +27,19 @@ def check_names(kernel: Kernel) -> None:
 def _check_block(kernel: Kernel, body: Iterable[Stmt], outside: set[str]) -> None:
     known = set(outside)
     for stmt in body:
-        match stmt:
-            case For(iterator=iterator, lower=lower, condition=condition, step=step, body=inner):
-                _check_value(kernel, lower, known)
-                inside = known | {iterator}
-                for value in (condition, *([step] if isinstance(step, Name) else [])):
-                    _check_value(kernel, value, inside)
-                _check_block(kernel, inner, inside)
-            case If(condition=condition, then=then, otherwise=otherwise):
-                _check_value(kernel, condition, known)
-                _check_block(kernel, then, known)
-                _check_block(kernel, otherwise, known)
-            case Scope(body=inner):
-                _check_block(kernel, inner, known)
-            case _:
-                _check_simple(kernel, stmt, known)
+        inside = known
+        if isinstance(stmt, For):
+            _check_value(kernel, stmt.lower, known)
+            inside = known | {stmt.iterator}
+        for value in expressions(stmt):
+            _check_value(kernel, value, inside)
+        for block in bodies(stmt):
+            _check_block(kernel, block, inside)
+        _check_names(kernel, stmt, known)
 
 
-def _check_simple(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
-    for part in children(stmt):
-        if isinstance(part, Expr):
-            _check_value(kernel, part, known)
+def _check_names(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
+    """The names that a statement declares or moves."""
     match stmt:
         case Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
             known.add(name)

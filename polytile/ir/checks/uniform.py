@@ -11,9 +11,24 @@ from math import prod
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.checks.scopes import distinctly_named
 from polytile.ir.device import Atomic, Leave, Load, Shuffle, WarpReduce
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Stmt,
+    bodies,
+    expressions,
+    walk,
+)
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
+from polytile.ir.uses import targets
 
 AXES = "xyz"  # of threadIdx
 
@@ -79,18 +94,15 @@ class _Lanes:
 
 def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes) -> None:
     for stmt in body:
-        apart = False
-        inside: tuple[Stmt, ...] = ()
-        match stmt:
-            case If(condition=condition, then=then, otherwise=otherwise):
-                apart, inside = not lanes.stay_together(kernel, condition), (*then, *otherwise)
-            case For(body=loop):
-                apart, inside = _splits(kernel, stmt, lanes.differing, lanes.axes), loop
-            case Scope(body=scope):
-                inside = scope
-        if apart and any(isinstance(n, WarpReduce) and n.width == lanes.width for s in inside for n in walk(s)):
+        blocks = bodies(stmt)
+        if isinstance(stmt, If):
+            apart = not lanes.stay_together(kernel, stmt.condition)
+        else:
+            apart = _splits(kernel, stmt, lanes.differing, lanes.axes)
+        if apart and any(isinstance(n, WarpReduce) and n.width == lanes.width for b in blocks for n in walk(*b)):
             ensure(False, kernel, stmt, "a reduction of lanes below a condition that may differ between them")
-        _check_segments(kernel, inside, lanes)
+        for block in blocks:
+            _check_segments(kernel, block, lanes)
 
 
 def _meets(node: object) -> bool:
@@ -99,27 +111,15 @@ def _meets(node: object) -> bool:
 
 def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apart: bool) -> None:
     for stmt in body:
-        match stmt:
-            case If(then=then, otherwise=otherwise):
-                inside = apart or _splits(kernel, stmt, differing)
-                _check(kernel, (*then, *otherwise), differing, inside)
-            case For(body=inner):
-                _check(kernel, inner, differing, apart or _splits(kernel, stmt, differing))
-            case Scope(body=inner):
-                _check(kernel, inner, differing, apart)
-            case Barrier() | Leave():
-                message = "below a condition that may differ between the threads of a block"
-                ensure(not apart or not _meets(stmt), kernel, stmt, message)
+        message = "below a condition that may differ between the threads of a block"
+        ensure(not apart or not _meets(stmt), kernel, stmt, message)
+        for block in bodies(stmt):
+            _check(kernel, block, differing, apart or _splits(kernel, stmt, differing))
 
 
-def _splits(kernel: Kernel, stmt: If | For, differing: frozenset[str], axes: str = AXES) -> bool:
+def _splits(kernel: Kernel, stmt: Stmt, differing: frozenset[str], axes: str = AXES) -> bool:
     """Whether threads of a block may go different ways at a statement."""
-    match stmt:
-        case If(condition=condition):
-            return differs(kernel, condition, differing, axes)
-        case For(lower=lower, condition=condition, step=step):
-            steps = [step] if isinstance(step, Name) else []
-            return any(differs(kernel, e, differing, axes) for e in (lower, condition, *steps))
+    return bool(bodies(stmt)) and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
 
 
 def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = AXES) -> bool:
@@ -160,16 +160,10 @@ def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool,
                 found.add(name)
             case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now, axes):
                 found.add(name)
-            case Atomic(old=Name(name=name)):
-                found.add(name)
-            case Load(targets=targets):
-                found.update(t.name for t in targets if isinstance(t, Name))
-            case If(then=then, otherwise=otherwise):
-                _collect(kernel, (*then, *otherwise), found, apart or _splits(kernel, stmt, now, axes), axes)
-            case For(iterator=iterator, body=inner):
-                inside = _splits(kernel, stmt, now, axes)
-                if inside:
-                    found.add(iterator)
-                _collect(kernel, inner, found, apart or inside, axes)
-            case Scope(body=inner):
-                _collect(kernel, inner, found, apart, axes)
+            case Atomic() | Load():
+                found.update(t.name for t in targets(stmt) if isinstance(t, Name))
+        inside = _splits(kernel, stmt, now, axes)
+        if inside and isinstance(stmt, For):
+            found.add(stmt.iterator)
+        for block in bodies(stmt):
+            _collect(kernel, block, found, apart or inside, axes)
