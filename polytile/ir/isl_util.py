@@ -63,10 +63,6 @@ def _tuple_of_set(s: isl.Set) -> str:
     return (s.get_tuple_name() if s.has_tuple_name() else "") or ""
 
 
-def empty_map(space: isl.Space) -> isl.UnionMap:
-    return isl.UnionMap.empty(space.params())
-
-
 def transform_node(node: isl.ScheduleNode, change: Callable[[isl.ScheduleNode], isl.ScheduleNode]) -> isl.ScheduleNode:
     """Apply `change` to every child of `node`; each call must return a node at the position it was given."""
     for i in range(node.n_children()):
