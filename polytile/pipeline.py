@@ -145,7 +145,8 @@ def find_schedule(state: Compilation) -> Compilation:
     """A mapped schedule: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
     if state.options.load_schedule is not None or state.options.schedule in ("classic", "auto"):
         return _classic(state)
-    found = [(one, _estimated(one)) for one in _superposed(replace(state, roomy=None))]
+    first = next(_superposed(replace(state, roomy=None)), None)
+    found = [] if first is None else [(first, _estimated(first))]
     if state.options.schedule == "superposed" and found:
         return _fastest(found)
     classic = _classic(state)
@@ -184,12 +185,12 @@ def _superposed(state: Compilation) -> Iterator[Compilation]:
     options = state.options
     sizes = SizeChooser(options, parse_sizes(options.sizes), state.gpu)
     for found in superposed(state.scop, state.dependences, sizes, options.max_operations, strict=options.strict):
-        own = state if found.scop is state.scop else find_dependences(replace(state, scop=found.scop))
-        assert own.dependences is not None
-        needed = own.dependences.all.intersect_params(own.scop.context)
+        scop, dependences = found.scop, found.dependences
+        needed = dependences.all.intersect_params(scop.context)
         tree = with_barriers(found.tree, needed)
         if not unordered(tree, needed):
-            yield replace(own, schedule=MappedSchedule(tree, found.strategy), considered=found.reasons)
+            schedule = MappedSchedule(tree, found.strategy)
+            yield replace(state, scop=scop, dependences=dependences, schedule=schedule, considered=found.reasons)
 
 
 def _classic(state: Compilation) -> Compilation:

@@ -23,7 +23,7 @@ from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.mapping import MAX_MAPPED
-from polytile.scheduling.privatise import privatise
+from polytile.scheduling.privatise import privatised
 from polytile.scheduling.sizes import DEFAULT_BLOCK
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
@@ -39,6 +39,7 @@ class Superposed:
     """A mapped tree, still without barriers, over a Scop in which reductions may be privatised."""
 
     scop: Scop
+    dependences: Dependences
     tree: isl.Schedule = field(compare=False)
     strategy: str = "superposed"
     reasons: tuple[str, ...] = ()
@@ -50,12 +51,13 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     private: dict[str, Privatised] = {}
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
-            result = privatise(scop, dependences, name, splits, plan.blocked(name))
+            result = privatised(scop, dependences, name, splits, plan.blocked(name))
             if result is None:
                 return None
-            scop, private[name] = result, result.privatised[-1]
+            scop, dependences = result
+            private[name] = scop.privatised[-1]
     builder = _Builder(Parts(scop, private), planner.plans)
-    return Superposed(scop, builder.host(host))
+    return Superposed(scop, dependences, builder.host(host))
 
 
 @dataclass(frozen=True, slots=True)
