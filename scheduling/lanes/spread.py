@@ -21,6 +21,7 @@ from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences, array_dependences
 from polytile.scheduling.lanes.plan import Plan, Way, plans
+from polytile.scheduling.lanes.sink import sunk
 from polytile.scheduling.lanes.statements import Made, Meeting, made
 from polytile.scheduling.legality import unordered
 
@@ -45,12 +46,27 @@ def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Sp
     """Spread all combinations whose lanes are threads; None where there are none."""
     found = plans(scop, schedule)
     spread = _spread(scop, dependences, schedule, found)
-    if spread is None or all(p.way in (Way.SHUFFLE, Way.WARPS) for p in found):
-        return spread
-    homes = contract(spread.scop, spread.dependences, spread.schedule, 0)
-    registers = {name for kernel in homes.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
+    if spread is None:
+        return None
+    registers = _in_registers(spread)
+    for plan in found:
+        if plan.way is Way.SHUFFLE and plan.combine.array not in registers:
+            nearer = sunk(scop, schedule, plan.combine.array)
+            again = nearer and _spread(scop, dependences, nearer, plans(scop, nearer))
+            if nearer and again and plan.combine.array in _in_registers(again) and _in_order(again):
+                schedule, spread, registers = nearer, again, _in_registers(again)
+    found = plans(scop, schedule)
     worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
     return spread if worth == found else _spread(scop, dependences, schedule, worth)
+
+
+def _in_order(spread: Spread) -> bool:
+    return not unordered(spread.schedule.tree, spread.dependences.all.intersect_params(spread.scop.context))
+
+
+def _in_registers(spread: Spread) -> set[str]:
+    homes = contract(spread.scop, spread.dependences, spread.schedule, 0)
+    return {name for kernel in homes.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
 
 
 def _spread(

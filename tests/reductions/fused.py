@@ -27,7 +27,7 @@ S1_update[i, j] -> [floor(j/32)]; S1_init[i, c, l] -> [c]; S1_fold[i, c] -> [c] 
             mark: "sync"
             child:
               sequence:
-              - filter: "{ S0_init[j, c, l]; S0_update[i, j]; S1_init[i, c, l]; S1_update[i, j]; S1_fold[i, c] }"
+              - filter: "FIRST"
                 child:
                   sequence:
                   - filter: "{ S0_init[j, c, l] }"
@@ -35,25 +35,7 @@ S1_update[i, j] -> [floor(j/32)]; S1_init[i, c, l] -> [c]; S1_fold[i, c] -> [c] 
                       mark: "thread[8,32]"
                       child:
                         schedule: "[{ S0_init[j, c, l] -> [l] }, { S0_init[j, c, l] -> [j] }]"
-                  - filter: "{ S0_update[i, j]; S1_init[i, c, l]; S1_update[i, j]; S1_fold[i, c] }"
-                    child:
-                      mark: "thread[8,32]"
-                      child:
-                        schedule: "[{ S0_update[i, j] -> [i]; S1_update[i, j] -> [i]; S1_init[i, c, l] -> [i]; \
-S1_fold[i, c] -> [i] }, { S0_update[i, j] -> [j]; S1_update[i, j] -> [j]; S1_init[i, c, l] -> [32c + l]; \
-S1_fold[i, c] -> [32c] }]"
-                        child:
-                          sequence:
-                          - filter: "{ S1_init[i, c, l] }"
-                          - filter: "{ S0_update[i, j] }"
-                          - filter: "{ S1_update[i, j] }"
-                          - filter: "{ S1_fold[i, c] }"
-              - filter: "{ S0_fold[j, c] }"
-                child:
-                  mark: "thread[8,32]"
-                  child:
-                    schedule: "[{ S0_fold[j, c] -> [0] }, { S0_fold[j, c] -> [j] }]"
-  - filter: "{ S0_finish[j, c]; S1_finish[i, c] }"
+MIDDLE  - filter: "{ S0_finish[j, c]; S1_finish[i, c] }"
     child:
       mark: "kernel"
       child:
@@ -72,6 +54,59 @@ S1_fold[i, c] -> [32c] }]"
                 - filter: "{ S1_finish[i, c] }"
                   child:
                     schedule: "[{ S1_finish[i, c] -> [c] }]"
+"""
+
+# Each row's partial results are started, made and combined in turn,
+TOGETHER = """                  - filter: "{ S0_update[i, j]; S1_init[i, c, l]; S1_update[i, j]; S1_fold[i, c] }"
+                    child:
+                      mark: "thread[8,32]"
+                      child:
+                        schedule: "[{ S0_update[i, j] -> [i]; S1_update[i, j] -> [i]; S1_init[i, c, l] -> [i]; \
+S1_fold[i, c] -> [i] }, { S0_update[i, j] -> [j]; S1_update[i, j] -> [j]; S1_init[i, c, l] -> [32c + l]; \
+S1_fold[i, c] -> [32c] }]"
+                        child:
+                          sequence:
+                          - filter: "{ S1_init[i, c, l] }"
+                          - filter: "{ S0_update[i, j] }"
+                          - filter: "{ S1_update[i, j] }"
+                          - filter: "{ S1_fold[i, c] }"
+              - filter: "{ S0_fold[j, c] }"
+                child:
+                  mark: "thread[8,32]"
+                  child:
+                    schedule: "[{ S0_fold[j, c] -> [0] }, { S0_fold[j, c] -> [j] }]"
+"""
+
+# or started before the loop over a tile's rows, and combined behind it.
+APART = """                  - filter: "{ S1_init[i, c, l] }"
+                    child:
+                      mark: "thread[8,32]"
+                      child:
+                        schedule: "[{ S1_init[i, c, l] -> [i mod 8] }, { S1_init[i, c, l] -> [l] }]"
+                        child:
+                          schedule: "[{ S1_init[i, c, l] -> [floor(i/8)] }]"
+                  - filter: "{ S0_update[i, j]; S1_update[i, j] }"
+                    child:
+                      mark: "thread[8,32]"
+                      child:
+                        schedule: "[{ S0_update[i, j] -> [i mod 8]; S1_update[i, j] -> [i mod 8] }, \
+{ S0_update[i, j] -> [j mod 32]; S1_update[i, j] -> [j mod 32] }]"
+                        child:
+                          schedule: "[{ S0_update[i, j] -> [floor(i/8)]; S1_update[i, j] -> [floor(i/8)] }]"
+                          child:
+                            sequence:
+                            - filter: "{ S0_update[i, j] }"
+                            - filter: "{ S1_update[i, j] }"
+              - filter: "{ S0_fold[j, c] }"
+                child:
+                  mark: "thread[8,32]"
+                  child:
+                    schedule: "[{ S0_fold[j, c] -> [0] }, { S0_fold[j, c] -> [j] }]"
+              - filter: "{ S1_fold[i, c] }"
+                child:
+                  mark: "thread[8,32]"
+                  child:
+                    schedule: "[{ S1_fold[i, c] -> [i] }, { S1_fold[i, c] -> [0] }]"
 """
 
 GESUMMV = """  mark: "kernel"
@@ -135,15 +170,19 @@ def _built(
     return compiled(source, program, schedule)
 
 
-def bicg() -> Compilation:
+def bicg(*, apart: bool = False) -> Compilation:
     """s = s + r A and q = q + A p at once: tiles of 64 rows and 32 columns; lanes along y for s, along x for q."""
+    first = "S0_init[j, c, l]; S0_update[i, j]; S1_init[i, c, l]; S1_update[i, j]"
+    tree = BICG.replace("FIRST", f"{{ {first}{'' if apart else '; S1_fold[i, c]'} }}")
+    tree = tree.replace("MIDDLE", APART if apart else TOGETHER)
     arguments = "int n, int m, double A[n][m], double s[m], double q[n], double p[m], double r[n]"
     body = "{ s[j] += r[i] * A[i][j]; q[i] += A[i][j] * p[j]; }"
     splits = {
         "S0": ((Split(0, 64, False), Split(0, 8, True)), {1: 32}),
         "S1": ((Split(1, 32, False), Split(1, 32, True)), {0: 64}),
     }
-    return _built("bicg", arguments, f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {body}", splits, BICG)
+    name = "bicg_apart" if apart else "bicg"
+    return _built(name, arguments, f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {body}", splits, tree)
 
 
 def gesummv() -> Compilation:

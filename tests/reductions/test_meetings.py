@@ -12,7 +12,6 @@ import pytest
 
 from polytile.certificate import certificate
 from polytile.check.checker import problems
-from polytile.check.run import run_problems
 from polytile.diagnostics import PolytileError
 from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Literal, rewrite
@@ -197,23 +196,17 @@ def test_planted_errors_are_found(states: dict[str, Compilation], name: str, err
 
 
 # Certificates --------------------------------------------------------------------------------------------------------
-def content(state: Compilation, spread: Spread) -> Any:
-    text = certificate("f.c", "", [], [replace(state, spread=spread)])
-    return json.loads(text)["scops"][0]
-
-
 def checked(state: Compilation, spread: Spread) -> set[str]:
     """What the checker says of a certificate."""
-    return set(problems(content(state, spread)))
+    text = certificate("f.c", "", [], [replace(state, spread=spread)])
+    return set(problems(json.loads(text)["scops"][0]))
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_certificates_of_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
     state = states[name]
     assert state.spread is not None
-    found = content(state, state.spread)
-    tree, context = isl.Schedule(found["mapped"]), isl.Set(found["context"])
-    assert list(run_problems(found["program"], found["run"], tree, context)) == []
+    assert checked(state, state.spread) == set()
 
 
 # Bodies are in no certificate.
@@ -226,4 +219,4 @@ def test_the_checker_finds_planted_errors(
 ) -> None:
     state = states[name]
     assert state.spread is not None
-    assert checked(state, error(state.spread)) - checked(state, state.spread)
+    assert checked(state, error(state.spread))

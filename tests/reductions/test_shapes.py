@@ -65,7 +65,8 @@ SHAPES = ((1, 1), (2, 31), (7, 32), (8, 33), (33, 7), (65, 70))
 def programs(compiler: None) -> Programs:
     states = {name: case.built(name) for name, case in CASES.items()}
     alone = built("one_thread", MATRIX, BY_ROWS, CASES["warps"].shape, spread=False)
-    return Programs({**states, "one_thread": alone, "bicg": bicg(), "gesummv": gesummv()})
+    fused = {"bicg": bicg(), "bicg_apart": bicg(apart=True), "gesummv": gesummv()}
+    return Programs({**states, "one_thread": alone, **fused})
 
 
 def kernel(programs: Programs, name: str) -> Kernel:
@@ -141,19 +142,22 @@ def test_long_sums(programs: Programs, name: str) -> None:
 
 # Two reductions over one read ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("shape", [(1, 1), (31, 33), (64, 32), (65, 97)])
-def test_bicg(programs: Programs, shape: tuple[int, int]) -> None:
+@pytest.mark.parametrize("name", ["bicg", "bicg_apart"])
+def test_bicg(programs: Programs, name: str, shape: tuple[int, int]) -> None:
     n, m = shape
     random = np.random.default_rng(n)
     a, s, q, p, r = (random.integers(-9, 9, k).astype(np.float64) for k in (shape, m, n, m, n))
     wanted = s + r @ a, q + a @ p
-    programs.run("bicg", {"n": n, "m": m}, {"A": a, "s": s, "q": q, "p": p, "r": r}, checked=True)
+    programs.run(name, {"n": n, "m": m}, {"A": a, "s": s, "q": q, "p": p, "r": r}, checked=True)
     assert np.array_equal(s, wanted[0])
     assert np.array_equal(q, wanted[1])
 
 
-def test_bicg_reads_the_matrix_once(programs: Programs) -> None:
-    """Both reductions are in registers, and one barrier hands over the columns' sums."""
-    found = kernel(programs, "bicg")
+@pytest.mark.parametrize("name", ["bicg", "bicg_apart"])
+def test_bicg_reads_the_matrix_once(programs: Programs, name: str) -> None:
+    """Both reductions are in registers, and one barrier hands over the columns' sums. Where all rows' partial results
+    are started first, each is moved to where it is made."""
+    found = kernel(programs, name)
     assert sorted(s.name for s in found.storage if s.space is Space.PRIVATE) == ["q_part", "s_part"]
     assert [n.width for n in found.nodes if isinstance(n, WarpReduce)] == [32]
     assert found.barriers == 2
