@@ -8,9 +8,9 @@ from math import ceil, prod
 
 from polytile.gpu import Gpu, Speed
 from polytile.ir.memory import Space, Storage
+from polytile.scheduling.cost.addresses import SECTOR, WARP
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.references import Reference, magnitude
-from polytile.scheduling.cost.requests import SECTOR, WARP
 from polytile.scheduling.cost.work import Work, is_double, meet
 
 _BYTES_PER_CYCLE = 64  # of the first cache, to the registers

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.cost.addresses import LINE, WARP
 from polytile.scheduling.cost.dual import Dual, product, variables
 from polytile.scheduling.cost.groups import Loops
 from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
-from polytile.scheduling.cost.requests import LINE, WARP, Lane, predict
+from polytile.scheduling.cost.requests import Lane, predict
 
 TILE = 32  # where derivatives are taken when nobody says: a warp in each loop
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
+from polytile.scheduling.cost.addresses import WARP, Along
 from polytile.scheduling.cost.mapped import Vector
-from polytile.scheduling.cost.requests import WARP, Along, Request
+from polytile.scheduling.cost.requests import Request
 
 _ROUNDING = 1e-6
 

@@ -1,0 +1,186 @@
+"""The addresses of a warp's lanes, and the segments of memory that they touch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import gcd
+
+from polytile.scheduling.cost.references import Form, Number
+
+WARP = 32  # lanes
+SECTOR = 32  # bytes
+LINE = 128
+_SAMPLES = 4  # points at which subscripts with floors are evaluated
+
+Vector = tuple[int, ...]  # a step of a statement's iterators
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A dimension of the thread block as a step of a statement's iterators from one thread to the next; only the first
+    `active` of its threads take part."""
+
+    step: Vector
+    extent: int
+    active: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What an access wants of an element: `size` bytes of `pitch`, `shift` bytes from a multiple of a line."""
+
+    pitch: int
+    size: int
+    shift: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a warp touches: means over all alignments, and different elements."""
+
+    sectors: float
+    lines: float
+    elements: int
+
+
+def without_constants(forms: Sequence[Form], pitches: Sequence[int | None]) -> tuple[tuple[Form, ...], int]:
+    """The forms without their whole constants, and the bytes that these shift an address by within its row. Accesses
+    that differ by constants, as in a stencil, make the same requests elsewhere."""
+    shift = 0
+    shape: list[Form] = []
+    for form, pitch in zip(forms, pitches, strict=True):
+        if isinstance(form.constant, int):
+            shift += form.constant * (pitch or 0)
+            form = replace(form, constant=0)
+        shape.append(form)
+    return tuple(shape), shift
+
+
+@lru_cache(maxsize=4096)
+def touch(
+    forms: tuple[Form, ...],
+    pitches: tuple[int | None, ...],
+    element: Element,
+    along: tuple[Along, ...],
+    parameters: tuple[tuple[str, int], ...],
+) -> Touched:
+    """What the lanes of a request touch, with subscripts `forms` and the pitches of their dimensions in bytes."""
+    points = warp_points(along, len(along[0].step if along else forms[0].coefficients if forms else ()))
+    parts = tuple(zip(forms, pitches, strict=True))
+    address = _Address(parts, element.pitch, dict(parameters), points, _jumps(along))
+    cells = [address.cells(base) for base in address.bases()]
+    sectors, lines = (
+        sum(_mean(found, element.shift, element.size, length, address.grain(length)) for found in cells) / len(cells)
+        for length in (SECTOR, LINE)
+    )
+    return Touched(sectors, lines, sum(map(len, cells[0].values())))
+
+
+def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
+    """How far each lane of the first warp is from its first lane; one lane, where no dimension is given."""
+    points: list[Vector] = []
+    for lane in range(WARP):
+        point, rest, active = [0] * rank, lane, True
+        for dimension in along:
+            rest, here = divmod(rest, dimension.extent)
+            active = active and here < dimension.active
+            point = [p + here * v for p, v in zip(point, dimension.step, strict=True)]
+        if rest:
+            break
+        if active:
+            points.append(tuple(point))
+    return points
+
+
+def _jumps(along: Sequence[Along]) -> list[Vector]:
+    """How the iterators move from one warp to another, by dimension of the block."""
+    room = WARP
+    found: list[Vector] = []
+    for dimension in along:
+        covered = min(dimension.extent, room)
+        found.append(tuple(covered * x for x in dimension.step))
+        room = max(1, room // covered)
+    return found
+
+
+_Cells = Mapping[tuple[Number, ...], set[int]]  # the bytes that lanes address, by row
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """The address of an access as a row (subscripts whose pitch is unknown) and bytes within it."""
+
+    parts: tuple[tuple[Form, int | None], ...]  # subscripts with their pitches
+    size: int  # of an element
+    parameters: Mapping[str, int]
+    points: list[Vector]
+    jumps: list[Vector]
+
+    def bases(self) -> list[Vector]:
+        """Where the iterators stand: only floors tell these apart, alignment is averaged."""
+        rank = len(self.points[0])
+        if not any(form.floors for form, _ in self.parts):
+            return [(0,) * rank]
+        still = self._still()
+        return [tuple((2 * i + 1) * s * still[i] for i in range(rank)) for s in range(_SAMPLES)]
+
+    def _still(self) -> list[bool]:
+        """Which iterators are the same for all lanes."""
+        return [not any(column) for column in zip(*self.points, strict=True)]
+
+    def cells(self, base: Vector) -> _Cells:
+        found: dict[tuple[Number, ...], set[int]] = {}
+        for point in self.points:
+            where = [b + p for b, p in zip(base, point, strict=True)]
+            row: list[Number] = []
+            within: Number = 0
+            for form, pitch in self.parts:
+                value = form.value(where, self.parameters)
+                if pitch is None:
+                    row.append(value)
+                else:
+                    within += value * pitch
+            found.setdefault(tuple(row), set()).add(int(within))
+        return found
+
+    def grain(self, length: int) -> int:
+        """What alignments are multiples of, in bytes, as iterators outside the warp and unknown parameters shift."""
+        still = self._still()
+        shifts: dict[str, Number] = {}  # bytes, by iterator or parameter
+        for form, pitch in self.parts:
+            if pitch is not None:
+                jumps = ((f"warp {i}", form.along(jump)) for i, jump in enumerate(self.jumps))
+                for name, step in (*_shifts(form, still, self.parameters), *jumps):
+                    shifts[name] = shifts.get(name, 0) + step * pitch
+        grain = length
+        for step in shifts.values():
+            grain = gcd(grain, int(step) if step.denominator == 1 else self.size)
+        return grain
+
+
+def _shifts(form: Form, still: Sequence[bool], parameters: Mapping[str, int]) -> list[tuple[str, Number]]:
+    """The coefficients of what shifts a subscript from one request to another. Quotients shift on their own."""
+    found = [(f"{i}", c) for i, (c, alone) in enumerate(zip(form.coefficients, still, strict=True)) if alone and c]
+    found += [(name, c) for name, c in form.parameters if name not in parameters]
+    for term in form.floors:
+        if _shifts(term.inside, still, parameters):
+            found.append((str(term), term.factor))
+    return found
+
+
+def _mean(cells: _Cells, offset: int, size: int, length: int, grain: int) -> float:
+    """The mean number of segments of this many bytes over all alignments."""
+    shifts = range(offset, offset + length, grain)
+    rows = Counter(map(frozenset, cells.values()))  # many are alike
+    touched = (times * _touched(row, shift, size, length) for row, times in rows.items() for shift in shifts)
+    return sum(touched) / len(shifts)
+
+
+def _touched(within: frozenset[int], shift: int, size: int, length: int) -> int:
+    touched: set[int] = set()
+    for byte in within:
+        touched.update(range((byte + shift) // length, (byte + shift + size - 1) // length + 1))
+    return len(touched)
