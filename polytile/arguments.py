@@ -87,7 +87,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
 
 def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic, ... (auto)")
+    add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic or superposed (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
     add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
