@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import islpy as isl
 
 from polytile.check.checker import problems
+from polytile.check.relations import Check
 from polytile.check.source import differences
 from polytile.diagnostics import EXIT_DONE, EXIT_USER, UsageError, UserError
 
@@ -41,11 +42,19 @@ def main(words: Sequence[str]) -> int:
         wrong += _say(f"{found.certificate}: {scop.get('name')}", _lines(found.certificate, problems(scop)))
         for statement, array in scop.get("relaxed", {}).items():
             print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
+        for made in scop.get("program", {}).get("privatised", ()):
+            print(f"{found.certificate}: {scop['name']}: {_trusted(made)}")
     for name in content.get("on_host", ()):
         print(f"{found.certificate}: {name} stays sequential C")
     if not content["scops"]:
         print(f"{found.certificate}: nothing to check")
     return EXIT_USER if wrong else EXIT_DONE
+
+
+def _trusted(made: Check) -> str:
+    """What a reduction in partial results does to single values, which is not in a certificate."""
+    statements = (made[k] for k in ("initial", "update", "combine", "finish") if made[k])
+    return f"{', '.join(statements)} are trusted to combine partial results of {made['array']} by {made['op']}"
 
 
 def _say(what: str, lines: list[str]) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from polytile.certificate import certificate
 from polytile.check.checker import problems
+from polytile.cli import main
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.scop import Scop, Split
@@ -160,3 +162,19 @@ def test_tampered_certificates_are_rejected(genuine: dict[str, Certificate], cas
     except ValueError as error:  # the command says that this is no certificate
         found = f"ValueError: {error}"
     assert expected in found
+
+
+def test_the_command_says_what_is_trusted(
+    genuine: dict[str, Certificate], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.json"
+    content = {"format": "polytile certificate", "version": 1, "defines": [], "on_host": []}
+    scop = copy.deepcopy(genuine["sum in lanes"])
+    file.write_text(json.dumps({**content, "scops": [scop]}))
+    assert main(["check", str(file)]) == 0
+    said = "S1_init, S1_update, S1_fold are trusted to combine partial results of t by +"
+    assert f"f_scop0: {said}" in capsys.readouterr().out
+    del entry(scop)["op"]
+    file.write_text(json.dumps({**content, "scops": [scop]}))
+    assert main(["check", str(file)]) == 1
+    assert "is not a certificate: KeyError" in capsys.readouterr().err
