@@ -26,10 +26,18 @@ MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a th
 Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
 
 
-def contract(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared_left: int) -> Homes:
-    """The arrays that need no device memory, with their homes; at most `shared_left` bytes of shared memory in all."""
+def contract(
+    scop: Scop,
+    dependences: Dependences,
+    schedule: MappedSchedule,
+    shared_left: int,
+    only: frozenset[str] | None = None,
+) -> Homes:
+    """The arrays that need no device memory, with their homes; at most `shared_left` bytes of shared memory in all.
+    With `only`, other arrays are left out."""
     homes: Homes = {}
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
+    own = [a for a in own if only is None or a.name in only]
     if not own:
         return homes
     kernels = list(places(schedule))

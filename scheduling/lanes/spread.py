@@ -48,14 +48,15 @@ def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Sp
     spread = _spread(scop, dependences, schedule, found)
     if spread is None:
         return None
-    registers = _in_registers(spread)
-    for plan in found:
-        if plan.way is Way.SHUFFLE and plan.combine.array not in registers:
-            nearer = sunk(scop, schedule, plan.combine.array)
-            again = nearer and _spread(scop, dependences, nearer, plans(scop, nearer))
-            if nearer and again and plan.combine.array in _in_registers(again) and _in_order(again):
-                schedule, spread, registers = nearer, again, _in_registers(again)
-    found = plans(scop, schedule)
+    arrays = frozenset(p.combine.array for p in found)
+    registers = _in_registers(spread, arrays)
+    for plan in (p for p in found if p.way is Way.SHUFFLE and p.combine.array not in registers):
+        nearer = sunk(scop, schedule, plan.combine.array)
+        if nearer is None or plans(scop, nearer) != found:
+            continue
+        again = _spread(scop, dependences, nearer, found, like=spread)
+        if again and plan.combine.array in (now := _in_registers(again, arrays)) and _in_order(again):
+            schedule, spread, registers = nearer, again, now
     worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
     return spread if worth == found else _spread(scop, dependences, schedule, worth)
 
@@ -64,14 +65,21 @@ def _in_order(spread: Spread) -> bool:
     return not unordered(spread.schedule.tree, spread.dependences.all.intersect_params(spread.scop.context))
 
 
-def _in_registers(spread: Spread) -> set[str]:
-    homes = contract(spread.scop, spread.dependences, spread.schedule, 0)
+def _in_registers(spread: Spread, arrays: frozenset[str]) -> set[str]:
+    """Those of the arrays that one thread has in registers."""
+    homes = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays)
     return {name for kernel in homes.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
 
 
 def _spread(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, found: list[Plan]
+    scop: Scop,
+    dependences: Dependences,
+    schedule: MappedSchedule,
+    found: list[Plan],
+    *,
+    like: Spread | None = None,
 ) -> Spread | None:
+    """The plans carried out; `like` is the same under another schedule."""
     taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
     taken |= {i for s in scop.statements for i in s.iterators}
     new: list[Made] = []
@@ -86,10 +94,13 @@ def _spread(
     after = _changed_scop(scop, new)
     touched = {a.array for one in new for s in one.statements for a in s.accesses}
     known = {d.array: d for d in dependences.by_array if d.array not in touched}
-    by_array = tuple(known.get(a.name) or array_dependences(after, a.name, ARRAY_OPERATIONS) for a in after.arrays)
-    if any(not d.exact for d in by_array if d.array in touched):
+    if like is not None and like.scop.statements == after.statements:
+        everything = like.dependences
+    else:
+        by_array = (known.get(a.name) or array_dependences(after, a.name, ARRAY_OPERATIONS) for a in after.arrays)
+        everything = Dependences(tuple(by_array), isl.UnionMap.empty(scop.context.get_space()))
+    if any(not d.exact for d in everything.by_array if d.array in touched):
         return None
-    everything = Dependences(by_array, isl.UnionMap.empty(scop.context.get_space()))
     tree = without_barriers(tree, everything.all.intersect_params(scop.context))
     meetings = tuple(m for one in new for m in one.meetings)
     return Spread(after, everything, replace(schedule, tree=tree), meetings, _parts(scop, new))
