@@ -12,34 +12,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polytile.ir.isl_util import budget
 from polytile.ir.scop import Scop
-from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.cost import priority
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge, nest_of
-from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Sequence, Tree
-from polytile.scheduling.superposed.search import Search, search
+from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Sequence, Tree, rows_of
+from polytile.scheduling.superposed.parallelism import labelled
+from polytile.scheduling.superposed.search import OPERATIONS, Search, bounded, search
 
 MOST_DIMENSIONS = 3  # of a grid
 ENOUGH = 2  # parallel loops without which chunks of reductions become blocks
 
 
 def block_level(
-    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = MAX_OPERATIONS
+    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> Tree:
     """The loop tree for blocks; `relax` lets reductions change their order.
 
     It is a whole schedule, as the one for threads; the leading loops of each nest are for blocks (`block_loops`).
     Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
     """
-    with budget(max_operations):
+    with bounded(max_operations):
         return blocks(search(scop, dependences, relax=relax))
 
 
 def blocks(found: Search) -> Tree:
     """The loop tree for blocks, from loops that are not fused yet."""
-    return _ordered(found.scop, found.fused(Judge(found.scop, found.ranking, found.locality)))
+    ordered = _ordered(found.scop, found.fused(Judge(found.scop, found.ranking, found.locality)))
+    return labelled(found.scop, ordered, found.edges)
 
 
 def block_loops(nest: Loop) -> tuple[Loop, ...]:
@@ -49,6 +49,17 @@ def block_loops(nest: Loop) -> tuple[Loop, ...]:
     parallel = [loop for loop in loops if loop.parallel]
     others = [loop for loop in loops if not loop.parallel]
     return tuple(parallel[:MOST_DIMENSIONS] if len(parallel) >= ENOUGH else [*parallel, *others][:ENOUGH])
+
+
+def chunk_rows(nest: Loop, statement: str) -> tuple[int, ...]:
+    """Which of the loops around a statement (by their place in `rows_of`) accumulate into one result and should be cut
+    into chunks for blocks, because fewer than two of its leading loops are parallel; none below a serial loop."""
+    around = rows_of(nest, statement)
+    leading = sum(loop.kind(statement) is Kind.FORALL for loop in nest_of(nest).loops)
+    before = [kind is Kind.SEQUENTIAL for _, kind in around]
+    free = around[: before.index(True)] if any(before) else around
+    reductions = [i for i, (_, kind) in enumerate(free) if kind is Kind.REDUCTION]
+    return tuple(reductions[: max(0, ENOUGH - leading)])
 
 
 def _ordered(scop: Scop, tree: Tree) -> Tree:

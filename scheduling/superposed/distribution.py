@@ -34,8 +34,8 @@ from polytile.scheduling.superposed.original import NoLoopTreeError, original_tr
 from polytile.scheduling.superposed.parallelism import labelled, loop_over
 from polytile.scheduling.superposed.ranking import Ranking
 
-MOST_SERIAL = 24  # serial loops of one component that are looked at
-MOST_EVALUATED = 400  # of those, in all, with what is left inside
+MOST_SERIAL = 12  # serial loops of one component that are looked at
+MOST_EVALUATED = 120  # of those, in all, with what is left inside
 
 Used = Mapping[str, frozenset[int]]
 
@@ -98,7 +98,12 @@ class Distribution:
         if not all(choices.values()):
             return None
         found = self._parallel(names, edges, choices)
-        return self._inside(found, names, edges, used) if found else self._serial(names, edges, choices, used)
+        for chosen in [found, *([rows] for rows in reversed(found))] if found else ():
+            tree = self._inside(chosen, names, edges, used)
+            if tree is not None or self.left <= 0:
+                return tree
+            self.left -= 1
+        return self._serial(names, edges, choices, used)
 
     def _choices(self, name: str, used: Used) -> list[tuple[int, int]]:
         own = [(i, sign) for i, sign in self._preferred[name] if i not in used[name]]
@@ -159,7 +164,7 @@ class Distribution:
         for tree in self._evaluated(found, names, edges, used):
             if best is None or serial_loops(tree) < serial_loops(best):
                 best = tree
-            if self.left <= 0:
+            if self.left <= 0 or serial_loops(best)[0] == 1:
                 break
         return best
 

@@ -70,7 +70,7 @@ class Edge:
 
 
 def _whole(value: isl.Val) -> int | None:
-    return int(value.to_python()) if value.is_int() else None
+    return int(value.get_num_si()) if value.is_int() else None
 
 
 def together(edges: Iterable[Edge], rows: Iterable[Row]) -> list[Edge]:

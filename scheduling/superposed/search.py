@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import islpy as isl
+
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.distribution import Distribution
@@ -14,6 +19,27 @@ from polytile.scheduling.superposed.nest import Tree, in_sequence, restrict
 from polytile.scheduling.superposed.parallelism import labelled
 from polytile.scheduling.superposed.ranking import Ranking
 from polytile.scheduling.superposed.shared import Locality
+
+OPERATIONS = 4_000_000  # of isl, for a search; the benchmark programs take less than a twentieth
+
+
+@contextmanager
+def bounded(operations: int) -> Iterator[None]:
+    """A budget of isl operations; raises OverBudgetError also where isl hands out nothing instead of an error."""
+    with budget(operations):
+        try:
+            yield
+        except (AttributeError, TypeError, ValueError) as error:
+            if _is_spent():
+                raise OverBudgetError(str(error)) from error
+            raise
+
+
+def _is_spent() -> bool:
+    try:
+        return isl.Set("{ : }").is_empty() is None
+    except (isl.Error, TypeError):
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,25 @@ after:  parallel for (r, q) { parallel for (p) { sum = 0; for (s) sum[p] += ...;
 
 from __future__ import annotations
 
-from polytile.ir.isl_util import budget
 from polytile.ir.scop import Scop
-from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Tree, rows_of
 from polytile.scheduling.superposed.ranking import Ranking
-from polytile.scheduling.superposed.search import Search, search
+from polytile.scheduling.superposed.search import OPERATIONS, Search, bounded, search
 
 MOST_DIMENSIONS = 3  # of a block of threads
 
 
 def thread_level(
-    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = MAX_OPERATIONS
+    scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS
 ) -> Tree:
     """The loop tree for threads; `relax` lets reductions change their order.
 
     Parallel loops are outermost, the one that coalesces best last of them; a reduction's loop comes behind them, first
     where it is the one that coalesces. Raises OverBudgetError, and NoLoopTreeError where there is no such tree.
     """
-    with budget(max_operations):
+    with bounded(max_operations):
         return threads(search(scop, dependences, relax=relax))
 
 

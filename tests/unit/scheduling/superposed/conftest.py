@@ -55,6 +55,12 @@ def program() -> Callable[[str], tuple[Prepared, ...]]:
 
 
 @pytest.fixture(scope="session")
+def stages() -> Callable[[Scop], Prepared]:
+    """`stages(scop)`: the Scop when a schedule is chosen."""
+    return prepare
+
+
+@pytest.fixture(scope="session")
 def prepared(scop: Callable[..., Scop]) -> Callable[..., Prepared]:
     """`prepared(arguments, body, before)`: the SCoP of a few lines of C."""
     return lambda *parts: prepare(scop(*parts))

@@ -1,0 +1,53 @@
+"""Loop trees of random programs are legal, and say rightly what their loops carry."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from polytile.diagnostics import UserError
+from polytile.frontend.program import read_program
+from polytile.fuzz.case import draw_case
+from polytile.fuzz.draw import Draw
+from polytile.fuzz.printing import c_text
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.scop import Scop
+from polytile.scheduling.superposed.trees import loop_trees
+
+EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "40"))
+OPERATIONS = 20_000_000  # for the tests' own check of one program
+
+
+@settings(
+    max_examples=EXAMPLES,
+    derandomize="POLYTILE_EXAMPLES" not in os.environ,
+    deadline=None,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+@given(source=st.randoms(use_true_random=False), relax=st.booleans())
+def test_random_programs(
+    source: random.Random, relax: bool, stages: Callable[[Scop], Any], check: Callable[..., None]
+) -> None:
+    text = c_text(draw_case(Draw(source)).program)
+    note(text)
+    try:
+        scops = read_program("fuzz.c", text, autodetect="#pragma scop" not in text).scops
+    except UserError:
+        return
+    for scop in scops:
+        try:
+            with budget(OPERATIONS):
+                found = stages(scop)
+                trees = loop_trees(found.scop, found.dependences, relax=relax)
+                check(found, trees.thread, relax=relax)
+                if trees.block != trees.thread:
+                    check(found, trees.block, relax=relax)
+        except OverBudgetError:
+            continue
