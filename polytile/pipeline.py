@@ -34,6 +34,7 @@ from polytile.scheduling.legality import BarrierReason, Proof, unordered
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
+from polytile.scheduling.partial_text import split_as_in, with_partials
 from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
 from polytile.scheduling.select import CLEARLY, best, estimate
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
@@ -69,7 +70,7 @@ class Compilation:
 
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
-        return self.schedule.to_text() if self.schedule else ""
+        return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
 
     @property
     def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
@@ -226,21 +227,31 @@ def _scheduled(state: Compilation) -> Compilation:
     assert state.dependences is not None
     sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
     if state.options.load_schedule is not None:
-        tree = read_schedule(state.scop, state.options.load_schedule)
+        state, text = _with_partials(state, state.options.load_schedule)
+        tree = read_schedule(state.scop, text)
         if is_mapped(tree):
             return replace(state, schedule=MappedSchedule(tree, "loaded"))
         found = [Candidate("loaded", tree)]
     else:
+        assert state.dependences is not None
         found = candidates(state.scop, state.dependences, state.options.max_operations)
     parallel = [c for c in found if has_parallelism(c.tree)]
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
+    assert state.dependences is not None
     schedules = [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel]
     mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
     state = replace(state, schedule=mapped)
     for note in mapped.notes:
         state = state.with_remark(note)
     return state
+
+
+def _with_partials(state: Compilation, text: str) -> tuple[Compilation, str]:
+    """The state with reductions split as a schedule file says, and the file's tree."""
+    assert state.dependences is not None
+    scop, dependences, tree = split_as_in(state.scop, state.dependences, text)
+    return replace(state, scop=scop, dependences=dependences), tree
 
 
 def read_schedule(scop: Scop, text: str) -> isl.Schedule:

@@ -45,6 +45,7 @@ class Plan:
     type: CType  # of partial results
     group: tuple[int, ...]
     splits: tuple[Split, ...]
+    blocked: tuple[tuple[int, int], ...]
     names: Mapping[str, str]
     key_names: tuple[str, ...]
     lane_names: tuple[str, ...]
@@ -106,6 +107,7 @@ def plan_of(
         ctype,
         group,
         splits,
+        tuple((k, blocked[k]) for k in group if k in blocked),
         names,
         (*(before.iterators[k] for k in group), *(fresh(f"{before.iterators[s.iterator]}_chunk") for s in chunks)),
         tuple(fresh(f"{before.iterators[s.iterator]}_lane") for s in splits if s.lanes),
@@ -162,6 +164,7 @@ def rewritten(plan: Plan) -> Scop:
         op=plan.found.op,
         group=plan.group,
         splits=plan.splits,
+        blocked=plan.blocked,
     )
     return replace(
         plan.scop,

@@ -100,6 +100,7 @@ class Privatised:
     op: str
     group: tuple[int, ...]
     splits: tuple[Split, ...]
+    blocked: tuple[tuple[int, int], ...] = ()  # iterators of the group that are kept in tiles, with the size of a tile
 
 
 @dataclass(frozen=True, slots=True)

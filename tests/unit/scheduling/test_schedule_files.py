@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ def compiled_suite(program: str, **settings: Any) -> polytile.Program:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_structure(program: str, shape: Callable[[isl.Schedule], str], golden: Callable[[str, str], None]) -> None:
-    made = [s.compilation.schedule for s in compiled_suite(program).scops]
+    made = [s.compilation.schedule for s in compiled_suite(program, schedule="classic").scops]
     golden(f"schedules/{program}.txt", "".join(f"{shape(m.tree)}\n" for m in made if m))
 
 
@@ -32,6 +33,35 @@ def test_a_saved_schedule_gives_the_same_kernels(program: str) -> None:
     for before, after in zip(first.programs, again.programs, strict=True):
         assert after.body == before.body
         assert [(k.name, k.block, k.body) for k in after.kernels] == [(k.name, k.block, k.body) for k in before.kernels]
+
+
+SPLIT = ("atax", "bicg", "gesummv", "mvt", "gramschmidt")
+
+
+@pytest.mark.parametrize("program", SPLIT)
+def test_a_saved_schedule_says_how_reductions_are_split(program: str) -> None:
+    first = compiled_suite(program, schedule="superposed")
+    assert "# partial results of " in first.schedules
+    again = compiled_suite(program, load_schedule=first.schedules)
+    for before, after in zip(first.programs, again.programs, strict=True):
+        assert [(k.name, k.block, k.body) for k in after.kernels] == [(k.name, k.block, k.body) for k in before.kernels]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("# partial results of S9: lanes of j by 32", "there is no statement S9"),
+        ("# partial results of S0: lanes of k by 32", "S0 has no lanes of k by 32"),
+        ("# partial results of S0: lanes of j by 0", "S0 has no lanes of j by 0"),
+        ("# partial results of S0: lanes of j", "cannot read '# partial results of S0: lanes of j'"),
+        ("# partial results of S0: lanes of i by 32", "S0 has no such partial results"),
+    ],
+)
+def test_partial_results_that_cannot_be(line: str, message: str) -> None:
+    text = compiled_suite("mvt", schedule="superposed").schedules
+    split = next(text_line for text_line in text.splitlines() if text_line.startswith("# partial results of S0"))
+    with pytest.raises(polytile.UserError, match=re.escape(message)):
+        compiled_suite("mvt", load_schedule=text.replace(split, line))
 
 
 EDITS = {

@@ -1,0 +1,68 @@
+"""Partial results in schedule files: which reductions were split before the tree was made, a line each.
+
+    # partial results of S2: chunks of i by 64, lanes of i by 8, tiles of j by 32
+    domain: "{ S2_update[i, j] : ... }"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from polytile.diagnostics import UserError
+from polytile.ir.scop import Privatised, Scop, Split
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.privatise import privatised
+
+_LINE = re.compile(r"^# partial results of (\w+): ([^\n]*)$", re.MULTILINE)
+_PART = re.compile(r"(chunks|lanes|tiles) of (\w+) by (\d+)")
+_HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 8`"
+
+
+def with_partials(scop: Scop, tree: str) -> str:
+    """The text of a tree behind a line for each reduction of the Scop that was split."""
+    return "".join(f"{_line(scop, made)}\n" for made in scop.privatised) + tree
+
+
+def _line(scop: Scop, made: Privatised) -> str:
+    names = scop.statement(made.update).iterators
+    parts = [f"{'lanes' if s.lanes else 'chunks'} of {names[s.iterator]} by {s.size}" for s in made.splits]
+    parts += [f"tiles of {names[iterator]} by {tile}" for iterator, tile in made.blocked]
+    return f"# partial results of {made.statement}: {', '.join(parts)}"
+
+
+def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, Dependences, str]:
+    """The Scop with reductions split as a schedule's text says, and the text of the tree.
+
+    Raises UserError where a line is not one, or a reduction cannot be split so.
+    """
+    for name, parts in _lines(scop, text):
+        statement = next((s for s in scop.statements if s.name == name), None)
+        if statement is None:
+            raise _refused(scop, f"there is no statement {name} with partial results", "use the statements' names")
+        splits, blocked = [], {}
+        for kind, iterator, size in parts:
+            if iterator not in statement.iterators or size < 1:
+                raise _refused(scop, f"{name} has no {kind} of {iterator} by {size}", _HINT)
+            position = statement.iterators.index(iterator)
+            if kind == "tiles":
+                blocked[position] = size
+            else:
+                splits.append(Split(position, size, lanes=kind == "lanes"))
+        result = privatised(scop, dependences, name, splits, blocked)
+        if result is None:
+            raise _refused(scop, f"{name} has no such partial results", "only reductions over whole loops can be split")
+        scop, dependences = result
+    return scop, dependences, _LINE.sub("", text).lstrip("\n")
+
+
+def _lines(scop: Scop, text: str) -> Iterator[tuple[str, list[tuple[str, str, int]]]]:
+    for match in _LINE.finditer(text):
+        words = [_PART.fullmatch(word) for word in match[2].split(", ")]
+        if None in words:
+            raise _refused(scop, f"cannot read {match[0]!r}", _HINT)
+        yield match[1], [(word[1], word[2], int(word[3][:9])) for word in words if word]
+
+
+def _refused(scop: Scop, message: str, hint: str) -> UserError:
+    return UserError(f"the schedule of {scop.name}: {message}", location=scop.location, hint=hint)
