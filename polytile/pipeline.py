@@ -144,7 +144,7 @@ def _expanded(state: Compilation, *, roomy: bool) -> Compilation:
 
 def find_schedule(state: Compilation) -> Compilation:
     """A mapped schedule: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
-    if state.options.load_schedule is not None or state.options.schedule in ("classic", "auto"):
+    if state.options.load_schedule is not None or state.options.schedule == "classic":
         return _classic(state)
     first = next(_superposed(replace(state, roomy=None)), None)
     found = [] if first is None else [(first, _estimated(first))]
