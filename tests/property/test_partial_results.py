@@ -30,7 +30,7 @@ def program(draw: random.Random) -> str:
     """Two loops around a sum, between statements that set its elements and read them."""
     pick = draw.choice
     low, high = pick(("0", "-2", "1", "-m")), pick(("n", "m", "n + 1", "3"))
-    inner_low, inner_high = pick(("0", "i", "-1", "2 * i", "-i")), pick(("m", "n", "i + 3", "i"))
+    inner_low, inner_high = pick(("0", "i", "-1", "2 * i", "-i")), pick(("m", "n", "i + 3", "n + i"))
     step = pick(("j++", "j++", "j++", "j += 2"))
     condition = pick(("", "", "if (i + j > 1) ", "if (j < n) "))
     element = pick(("i + m + 9", "j + 2 * n + m + 20", "0", "0", "i + m + 9"))
@@ -113,14 +113,14 @@ def test_the_same_instances_add_up(seed: int) -> None:
     for _ in range(40):
         text = program(draw)
         source = read(text)
-        summing = next(s.name for s in source.statements if s.reduction and s.reduction.array == "x")
-        group = result_group(source, source.statement(summing))
+        sums = [s for s in source.statements if s.reduction and s.reduction.array == "x"]
+        group = result_group(source, sums[0]) if sums else None
         free = [k for k in range(2) if group is not None and k not in group]
         if not free:
             continue
         parts = tuple(Split(draw.choice(free), draw.choice((2, 3, 4)), draw.random() < 0.5) for _ in range(2))
         blocked = {k: 2 for k in group or () if draw.random() < 0.5}
-        split = privatise(source, analyse(source), summing, parts[: draw.choice((1, 2))], blocked)
+        split = privatise(source, analyse(source), sums[0].name, parts[: draw.choice((1, 2))], blocked)
         if split is None:  # too many forms
             continue
         before, after = analyse(source), analyse(split)
