@@ -17,15 +17,13 @@ from polytile.ir.isl_util import mark_name, transform_node
 from polytile.ir.memory import Space
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
-from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.contract import contract
-from polytile.scheduling.dependences import Dependences, array_dependences
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.lanes.parts import parted
 from polytile.scheduling.lanes.plan import Plan, Way, plans
 from polytile.scheduling.lanes.sink import sunk
 from polytile.scheduling.lanes.statements import Made, Meeting, made
 from polytile.scheduling.legality import unordered
-
-ARRAY_OPERATIONS = MAX_OPERATIONS // 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +90,11 @@ def _spread(
     if not new:
         return None
     after = _changed_scop(scop, new)
-    touched = {a.array for one in new for s in one.statements for a in s.accesses}
-    known = {d.array: d for d in dependences.by_array if d.array not in touched}
     if like is not None and like.scop.statements == after.statements:
-        everything = like.dependences
+        everything: Dependences | None = like.dependences
     else:
-        by_array = (known.get(a.name) or array_dependences(after, a.name, ARRAY_OPERATIONS) for a in after.arrays)
-        everything = Dependences(tuple(by_array), isl.UnionMap.empty(scop.context.get_space()))
-    if any(not d.exact for d in everything.by_array if d.array in touched):
+        everything = parted(scop, dependences, after, _parts(scop, new))
+    if everything is None:
         return None
     tree = without_barriers(tree, everything.all.intersect_params(scop.context))
     meetings = tuple(m for one in new for m in one.meetings)

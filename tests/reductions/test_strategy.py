@@ -1,0 +1,98 @@
+"""Reductions as the superposed strategy maps them by itself: right, free of races, the same bits twice, and held in
+registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import polytile
+from polytile.ir.device import WarpReduce
+from polytile.ir.memory import Space
+from polytile.ir.scop import Origin
+
+from .cases import Data, Operator, expected, values
+from .harness import Programs
+
+ROWS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+OPERATORS = (
+    Operator("sum", "X += E;", np.add),
+    Operator("max", "if (E > X) X = E;", np.maximum),
+    Operator("xor", "X ^= E;", np.bitwise_xor, floats=False),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reduction of a matrix along an axis, of a type; `axis` None: of all of it."""
+
+    operator: Operator
+    element: str
+    axis: int | None
+
+    @property
+    def name(self) -> str:
+        kind = self.element.replace(' ', '_')
+        return f"{self.operator.name}_{kind}_{'all' if self.axis is None else ('columns', 'rows')[self.axis]}"
+
+    @property
+    def text(self) -> str:
+        target = "x[0]" if self.axis is None else ("x[j]", "x[i]")[self.axis]
+        body = self.operator.statement(target, "A[i][j]", self.element)
+        arguments = f"int n, int m, {self.element} A[n][m], {self.element} x[n + m]"
+        return f"void {self.name}({arguments})\n{{\n#pragma scop\n{ROWS} {body}\n#pragma endscop\n}}\n"
+
+
+CASES = [
+    Case(operator, element, axis)
+    for operator, element in zip(OPERATORS, ("double", "float", "long long"), strict=True)
+    for axis in (0, 1, None)
+]
+SHAPES = ((1, 1), (1, 300), (300, 1), (31, 33), (64, 32), (65, 130))
+
+
+@pytest.fixture(scope="module")
+def programs(compiler: None) -> Programs:
+    found = (polytile.compile(c.text, name="test.c", schedule="superposed").scops[0].compilation for c in CASES)
+    return Programs({case.name: state for case, state in zip(CASES, found, strict=True)})
+
+
+def run(programs: Programs, case: Case, a: Data, x: Data, *, checked: bool = True) -> Data:
+    after = x.copy()
+    programs.run(case.name, {"n": a.shape[0], "m": a.shape[1]}, {"A": a, "x": after}, checked=checked)
+    return after
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+def test_results(programs: Programs, case: Case, shape: tuple[int, int]) -> None:
+    a, x = values(case.operator, case.element, shape, 1), values(case.operator, case.element, (sum(shape),), 2)
+    elements = a if case.axis is not None else a.reshape(1, -1)
+    count = elements.shape[1 - case.axis] if case.axis is not None else 1
+    wanted = x.copy()
+    wanted[:count] = expected(case.operator, x[:count], elements, 1 if case.axis is None else case.axis)
+    assert np.array_equal(run(programs, case, a, x), wanted)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.element == "double"], ids=lambda c: c.name)
+def test_two_runs_give_the_same_bits(programs: Programs, case: Case) -> None:
+    random = np.random.default_rng(3)
+    a, x = random.normal(size=(65, 700)), random.normal(size=765)
+    first, then = (run(programs, case, a, x, checked=False) for _ in range(2))
+    assert first.tobytes() == then.tobytes()
+
+
+@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+def test_partial_results_are_in_registers(programs: Programs, case: Case) -> None:
+    """Each thread adds to a register of its own; rows are combined by shuffles."""
+    state = programs.states[case.name]
+    assert state.program is not None
+    assert state.scop.privatised
+    kernel = state.program.kernels[0]
+    assert [s for s in kernel.storage if s.space is Space.PRIVATE]
+    assert case.axis == 0 or any(isinstance(n, WarpReduce) for n in kernel.nodes)
+    for kernel in state.program.kernels:
+        inside = [s.array for s in kernel.storage if s.space is Space.SHARED]
+        assert all(state.run[0].array(name).origin is Origin.TEMPORARY for name in inside)
