@@ -52,7 +52,7 @@ TABLE_2 = {
     ),
     "polybench/gemm": "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1))",
     "polybench/gemver": (
-        "seq(kernel(block[j/32,i/64] sync seq(thread[8,32](imod8,jmod32) seq(S1_init, serial[i/8] seq(S0, "
+        "seq(kernel(block[j/32,i/256] sync seq(thread[8,32](imod8,jmod32) seq(S1_init, serial[i/8] seq(S0, "
         "S1_update)), thread[8,32](0,imod32) S1_fold)), kernel(block[i/128] thread[128](imod128) seq("
         "serial[j_chunk] S1_finish, S2)), kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane_) seq("
         "S3_init, serial[j/32] S3_update), thread[8,32](imod8,0) S3_fold)))"
@@ -63,7 +63,7 @@ TABLE_2 = {
         "thread[8,32](imod8,0) S2_fold, thread[8,32](imod8,0) S3_fold, thread[8,32](imod8,0) S4))"
     ),
     "polybench/mvt": (
-        "seq(kernel(block[i/64,j_chunk] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, S1_init, "
+        "seq(kernel(block[i/256,j_chunk] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, S1_init, "
         "serial[i/8] seq(S0_update, S1_update)), thread[8,32](imod8,0) S0_fold, "
         "thread[8,32](0,imod32) S1_fold)), kernel(block[i/128] thread[128](imod128) seq("
         "serial[j_chunk] S0_finish, serial[j_chunk_] S1_finish)))"
