@@ -177,7 +177,8 @@ def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilatio
         if state.schedule is not None
         for line in str(time).splitlines()[:1]
     ]
-    return replace(best, considered=(*best.considered, *lines, *str(least or "").splitlines()[1:]))
+    reasons = [line for state, _ in found for line in state.considered]
+    return replace(best, considered=(*reasons, *lines, *str(least or "").splitlines()[1:]))
 
 
 def _superposed(state: Compilation) -> Iterator[Compilation]:

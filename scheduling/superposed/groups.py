@@ -78,7 +78,7 @@ class _Groups:
     def host(self, tree: Tree, fixed: Fixed) -> Host:
         match tree:
             case Loop() if self._of_blocks(tree):
-                return self._group(tree, fixed)
+                return self._groups(tree, fixed)
             case Loop() if _any_parallel(tree.body):
                 inner = {s: fixed[s] | {tree.row(s).iterator} for s in statements_of(tree)}
                 return HostLoop(tree, self.host(tree.body, {**fixed, **inner}))
@@ -93,7 +93,16 @@ class _Groups:
         plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
         return plain and all(k is not Kind.SEQUENTIAL for k in loop.kinds)
 
-    def _group(self, tree: Loop, fixed: Fixed) -> Group:
+    def _groups(self, tree: Loop, fixed: Fixed) -> Host:
+        """One kernel for a nest, or several where chunks of a reduction can then go to blocks."""
+        parts = _between_sums(self.steps.scop, tree) if self.reductions else []
+        found = [self._group(part, fixed) for part in parts]
+        chunks = any(Kind.REDUCTION in b.kinds for group in found if isinstance(group, Group) for b in group.blocks)
+        return _merged(found) if chunks else self._group(tree, fixed)
+
+    def _group(self, tree: Tree, fixed: Fixed) -> Host:
+        if not isinstance(tree, Loop):
+            return self.host(tree, fixed)
         blocks = tuple(loop for loop in block_loops(tree) if self._of_blocks(loop) and Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
         if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):
@@ -107,6 +116,34 @@ class _Groups:
     def _inside(self, tree: Tree, fixed: Fixed) -> Inside:
         own = _without(restrict(self.thread, statements_of(tree)), fixed)
         return share_out(self.steps, own, reductions=self.reductions)
+
+
+def _between_sums(scop: Scop, tree: Loop) -> list[Tree]:
+    """Parts of a nest with few parallel loops, so that no sum is read in the kernel that makes it: then chunks of the
+    sum can go to blocks. Iterations of a parallel loop do not meet, so that it can be distributed.
+
+    before: j* { S0; i+ [S1]; S2 }, where S2 reads what S1 sums up
+    after:  j* { S0; i+ [S1] } and j* S2; empty where there is nothing to part
+    """
+    inner: Tree = tree
+    loops = 0
+    while isinstance(inner, Loop) and inner.parallel:
+        inner, loops = inner.body, loops + 1
+    if not isinstance(inner, Sequence) or loops >= ENOUGH:
+        return []
+    parts: list[list[str]] = [[]]
+    for child in inner.children:
+        names = statements_of(child)
+        if any(_reads_sum(scop, made, name) for made in parts[-1] for name in names):
+            parts.append([])
+        parts[-1] += names
+    return [restrict(tree, names) for names in parts] if len(parts) > 1 else []
+
+
+def _reads_sum(scop: Scop, made: str, reader: str) -> bool:
+    reduction = scop.statement(made).reduction
+    found = scop.statement(reader)
+    return reduction is not None and any(a.array == reduction.array for a in found.relations(AccessKind.READ))
 
 
 def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside) -> Loop | None:

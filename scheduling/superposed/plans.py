@@ -11,7 +11,7 @@ from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSeq
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest, nests_of
 
-ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain to be added
+ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
 ITERATIONS_ALONE = 32  # where no other loop is shared out
 MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
 
