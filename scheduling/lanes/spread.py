@@ -17,6 +17,7 @@ from polytile.ir.isl_util import mark_name, transform_node
 from polytile.ir.memory import Space
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.barriers import without_barriers
 from polytile.scheduling.contract import contract
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.lanes.parts import parted
@@ -264,12 +265,3 @@ def _shifted(tree: isl.Schedule, shifts: isl.UnionMap) -> isl.Schedule:
 
 def _by_name(union: isl.UnionMap, name: str) -> isl.Map | None:
     return next((m for m in _maps(union) if m.get_tuple_name(isl.dim_type.in_) == name), None)
-
-
-def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
-    """The tree without the sync marks that no dependence needs."""
-    for path in sorted((path_of(n) for n in nodes(tree) if mark_name(n) == SYNC), reverse=True):
-        thinner = node_at(tree, path).delete().get_schedule()
-        if not unordered(thinner, dependences):
-            tree = thinner
-    return tree

@@ -1,0 +1,59 @@
+"""Barriers only where threads of a block need what others did.
+
+before: sync sequence { {A} {B} {C} {D} }        D reads what other threads did in B; the rest stays in its threads
+after:  sync sequence { {A} {B} {C} } { {D} }    one barrier in place of three
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.ir.isl_util import mark_name
+from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
+from polytile.scheduling.legality import thread_map, unordered
+
+
+def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
+    """The tree without barriers that no dependence needs: as few as can be between the children of a sequence, and none
+    at the end of a loop's iterations that keep to their threads."""
+    for path in sorted((path_of(n) for n in nodes(tree) if mark_name(n) == SYNC), reverse=True):
+        mark = node_at(tree, path)
+        if mark.child(0).get_type() == isl.schedule_node_type.sequence:
+            tree = _grouped(mark, dependences)
+        elif not unordered(thinner := mark.delete().get_schedule(), dependences):
+            tree = thinner
+    return tree
+
+
+def _grouped(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.Schedule:
+    """Barriers only between groups of children, each group being as long as it can be."""
+    sequence = mark.child(0)
+    filters = [sequence.child(k).filter_get_filter() for k in range(sequence.n_children())]
+    pairs = _between_threads(mark, dependences)
+    groups: list[isl.UnionSet] = []
+    for part in filters:
+        if not groups or not pairs.intersect_domain(groups[-1]).intersect_range(part).is_empty():
+            groups.append(part)
+        else:
+            groups[-1] = groups[-1].union(part)
+    if len(groups) == len(filters):
+        return mark.get_schedule()
+    plain = mark.delete()
+    if len(groups) == 1:
+        return plain.get_schedule()
+    chosen = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, len(groups))
+    for group in groups:
+        chosen = chosen.add(group)
+    return plain.insert_sequence(chosen).insert_mark(isl.Id(SYNC)).get_schedule()
+
+
+def _between_threads(mark: isl.ScheduleNode, dependences: isl.UnionMap) -> isl.UnionMap:
+    """The dependent pairs of different threads that only this node can order."""
+    domain = mark.get_domain()
+    pairs = dependences.intersect_domain(domain).intersect_range(domain)
+    if mark.get_schedule_depth() > 0:
+        pairs = pairs.eq_at_multi_union_pw_aff(mark.get_prefix_schedule_multi_union_pw_aff())
+    kernel = mark
+    while mark_name(kernel) != KERNEL:
+        kernel = kernel.parent()
+    return pairs.subtract(pairs.eq_at_multi_union_pw_aff(thread_map(kernel)))
