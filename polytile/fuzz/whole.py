@@ -7,9 +7,10 @@ from pathlib import Path
 from polytile.api import Program
 from polytile.diagnostics import DeviceError, ValidationError
 from polytile.runtime.compilers import c_compiler, check_command
+from polytile.runtime.emulator.build import SAME_ZEROS
 from polytile.runtime.emulator.process import run_to_end
 
-FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=off", "-w")
+FLAGS = ("-std=gnu99", "-O2", "-ffp-contract=off", "-w", *SAME_ZEROS)
 SECONDS = 100.0
 
 

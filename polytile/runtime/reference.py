@@ -20,12 +20,13 @@ import numpy as np
 from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
 from polytile.runtime.compilers import c_compiler, check_command
+from polytile.runtime.emulator.build import SAME_ZEROS
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import Memory, arguments, function, load
 
 FLAGS = (
     *("-std=gnu99", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-fast-math"),
-    *("-w", "-fPIC", "-shared"),
+    *("-w", "-fPIC", "-shared", *SAME_ZEROS),
 )
 _MATH = (
     "acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma "

@@ -176,6 +176,11 @@ def _read(path: Path) -> str:
         raise DeviceError(f"cannot read {path}: {error.strerror}") from error
 
 
+# C leaves open which zero fmin(-0.0, 0.0) is, and compilers that put their own instructions in place of the library's
+# function choose by the surrounding code: what is compared calls the library.
+SAME_ZEROS = tuple(f"-fno-builtin-{name}" for name in ("fmin", "fminf", "fmax", "fmaxf"))
+
+
 def _base_flags(compiler: HostCompiler, fp_contract: bool) -> tuple[str, ...]:
     common = (
         "-std=c++17",
@@ -184,6 +189,7 @@ def _base_flags(compiler: HostCompiler, fp_contract: bool) -> tuple[str, ...]:
         f"-ffp-contract={'fast' if fp_contract else 'off'}",
         "-fno-strict-aliasing",  # as nvcc
         "-fno-math-errno",
+        *SAME_ZEROS,
         "-Wno-unknown-pragmas",
     )
     # gcc's unique symbols would tie the static variables of two libraries together, and keep both from being closed.
