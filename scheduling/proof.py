@@ -117,6 +117,7 @@ def _facts(claim: Claim) -> Iterator[str]:
         if array.holds:
             yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
     yield from (str(result) for result in regroupings(claim.source, claim.scop))
+    yield from (str(meeting) for meeting in (claim.spread.meetings if claim.spread else ()) if meeting.width > 1)
     for kernel, homes in sorted(claim.homes.items()):
         for name, home in homes.items():
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"

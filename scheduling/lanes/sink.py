@@ -33,7 +33,7 @@ def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | N
     tree = _without_bounds(schedule.tree.intersect_domain(rest))
     tree = tree.pullback_union_pw_multi_aff(isl.UnionPwMultiAff.from_union_map(plain)).intersect_domain(domain)
     leaf = next(n for n in nodes(tree) if _is_leaf(n) and not n.get_domain().is_disjoint(moved.domain()))
-    tree = _in_turn(leaf, made).get_schedule()
+    tree = _in_turn(_innermost_loop(leaf), made).get_schedule()
     return replace(schedule, tree=tree) if tree.get_domain().is_equal(domain) else None
 
 
@@ -80,10 +80,18 @@ def _is_leaf(node: isl.ScheduleNode) -> bool:
     return bool(node.get_type() == isl.schedule_node_type.leaf)
 
 
-def _in_turn(leaf: isl.ScheduleNode, made: Privatised) -> isl.ScheduleNode:
-    """The statements of a leaf: initial values, what was there, combinations."""
+def _innermost_loop(leaf: isl.ScheduleNode) -> isl.ScheduleNode:
+    """The node below the innermost band: others there share the guards of the updates, so they stay beside them."""
+    node = leaf
+    while node.parent().get_type() in (isl.schedule_node_type.filter, isl.schedule_node_type.sequence):
+        node = node.parent()
+    return node
+
+
+def _in_turn(node: isl.ScheduleNode, made: Privatised) -> isl.ScheduleNode:
+    """The statements below a node in turn: initial values, what was there, combinations."""
     found: list[isl.Set] = []
-    leaf.get_domain().foreach_set(found.append)
+    node.get_domain().foreach_set(found.append)
     ranks = {made.initial: 0, made.combine: 2}
     filters = isl.UnionSetList.alloc(isl.DEFAULT_CONTEXT, 3)
     for rank in range(3):
@@ -92,4 +100,4 @@ def _in_turn(leaf: isl.ScheduleNode, made: Privatised) -> isl.ScheduleNode:
         for part in group[1:]:
             total = total.union(isl.UnionSet.from_set(part))
         filters = filters.add(total)
-    return leaf.insert_sequence(filters)
+    return node.insert_sequence(filters)

@@ -35,6 +35,11 @@ class Meeting:
     axes: tuple[int, ...]
     width: int
 
+    def __str__(self) -> str:
+        count = prod(self.sizes) // self.width
+        times = f", {count} times," if count > 1 else ""
+        return f"{self.width} neighbouring threads{times} combine what they have of {self.array}, all of it"
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
