@@ -51,7 +51,10 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension of a layout: element `position` of the key, minus `first`; of its `tile`s where there are any."""
+    """One dimension of a layout: element `position` of the key, minus `first`; of its `tile`s where there are any.
+
+    `shifted`: tiles begin at `first`, which depends on parameters, so that there is one division and not two.
+    """
 
     position: int
     tile: int | None
@@ -59,19 +62,27 @@ class Dimension:
     offset: Expr
     extent: Expr
     natural: bool
+    shifted: bool
 
     def subscripts(self, key: Sequence[Expr]) -> tuple[Expr, ...]:
         value, quotient = key[self.position], Quotient(self.natural)
         if self.tile is None:
             return (_minus(value, self.offset),)
+        if self.shifted:
+            value = _minus(value, self.offset)
+            return quotient.chunk(value, self.tile), quotient.lane(value, self.tile)
         return _minus(quotient.chunk(value, self.tile), self.offset), quotient.lane(value, self.tile)
 
     def columns(self, keys: isl.Set) -> list[isl.Map]:
         space = isl.LocalSpace.from_space(keys.get_space())
         value = isl.Aff.var_on_domain(space, isl.dim_type.set, self.position)
         first = self.first.insert_domain(keys.get_space())
+        behind = isl.PwAff.from_aff(value).sub(first)
         if self.tile is None:
-            return [isl.Map.from_pw_aff(isl.PwAff.from_aff(value).sub(first))]
+            return [isl.Map.from_pw_aff(behind)]
+        if self.shifted:
+            size = isl.Val(self.tile)
+            return [isl.Map.from_pw_aff(v) for v in (behind.scale_down_val(size).floor(), behind.mod_val(size))]
         within = value.mod_val(isl.Val(self.tile))
         tiles = isl.PwAff.from_aff(value.scale_down_val(isl.Val(self.tile)).floor())
         return [isl.Map.from_pw_aff(tiles.sub(first)), isl.Map.from_aff(within)]
@@ -113,16 +124,21 @@ def _dimension(keys: isl.Set, position: int, tile: int | None, context: isl.Set)
         constant = 0
     if constant is not None:
         least = isl.PwAff.val_on_domain(context.params(), isl.Val(constant))
-    if tile is not None:
+    shifted = tile is not None and constant is None
+    if tile is not None and not shifted:
         least, most = (v.scale_down_val(isl.Val(tile)).floor() for v in (least, most))
-    extent = most.sub(least).add_constant_val(isl.Val(1)).coalesce()
+    last = most.sub(least)
+    if tile is not None and shifted:
+        last = last.scale_down_val(isl.Val(tile)).floor()
+    extent = last.add_constant_val(isl.Val(1)).coalesce()
     return Dimension(
         position,
         tile,
         least,
         parameter_expression(least, context, INT),
         parameter_expression(extent, context, LONG),
-        natural,
+        natural or shifted,
+        shifted,
     )
 
 

@@ -31,6 +31,7 @@ from polytile.scheduling.dependences import (
 )
 from polytile.scheduling.last_writers import is_seen, last_writers
 from polytile.scheduling.partial_statements import plan_of, rewritten
+from polytile.scheduling.regroup import wrong_parts
 
 GROUP = "x"
 ARRAY_OPERATIONS = MAX_OPERATIONS // 40
@@ -48,12 +49,14 @@ def privatise(
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
     apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
     one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
-    and where they have too many forms to follow each value in reasonable time.
+    and where they have too many forms to follow each value (in reasonable time, or at all).
     """
     after = _split(scop, dependences, statement, tuple(splits), blocked or {})
-    if after is None or not array_dependences(after, after.privatised[-1].partial, ARRAY_OPERATIONS).exact:
+    if after is None:
         return None
-    return after
+    made = after.privatised[-1]
+    found = [array_dependences(after, a, ARRAY_OPERATIONS) for a in (made.partial, made.middle) if a is not None]
+    return after if not any(wrong_parts(after, replace(dependences, by_array=tuple(found)), made)) else None
 
 
 def privatised(
@@ -66,7 +69,9 @@ def privatised(
     """The same with the dependences of the result, which take less time to find from those of `scop` than anew."""
     after = _split(scop, dependences, statement, tuple(splits), blocked or {})
     found = None if after is None else _dependences(dependences, after)
-    return None if after is None or found is None else (after, found)
+    if after is None or found is None or any(wrong_parts(after, found, after.privatised[-1])):
+        return None
+    return after, found
 
 
 def _split(

@@ -104,7 +104,7 @@ def wrong_regroupings(
             continue
         reasons = [
             *_wrong_source(source, before, result),
-            *_wrong_parts(program, after, result.made),
+            *wrong_parts(program, after, result.made),
             *_wrong_sums(program, after, result),
             *_wrong_bodies(source, program, result),
         ]
@@ -130,7 +130,7 @@ def _values(scop: Scop, dependences: Dependences, array: str) -> Values:
 
 
 # The program ---------------------------------------------------------------------------------------------------------
-def _wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator[str]:
+def wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator[str]:
     """Partial results: each value goes to one reader, of the same result, and what is read was written."""
     ends = [s for s in (made.combine, made.finish) if s is not None]
     steps = [(made.partial, [made.initial, made.update], [made.update, ends[0]], made.update)]
