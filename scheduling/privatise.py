@@ -83,6 +83,8 @@ def _split(
     if found is None or not splits or statement in made or not dependences.of(found[1].target.array).exact:
         return None
     element, ctype = own_element(before, found[1].target.array), partial_type(found[1])
+    if any(not before.domain.get_stride(s.iterator).is_one() for s in splits):
+        return None  # isl loses values where strides and lanes meet
     group = result_group(scop, before)
     if element is None or ctype is None or group is None or {s.iterator for s in splits} & set(group):
         return None

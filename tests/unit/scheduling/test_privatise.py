@@ -110,6 +110,9 @@ CASES = {
     "rows below 0": Case(
         MATRIX, "for (int i = -m; i < n - m; i++) for (int j = 0; j < m; j++) x[i + m] += A[i + m][j];", "S0", (1,)
     ),
+    "columns below 0 in tiles": Case(
+        MATRIX, "for (int i = 0; i < n; i++) for (int j = -m; j < 0; j++) x[j + m] += A[i][j + m];", "S0", (0,)
+    ),
     "backwards": vector("double", "for (int i = n - 1; i >= 0; i--) s[0] += A[i];"),
     "differences": vector("double", "for (int i = 0; i < n; i++) s[0] -= A[i];"),
     "differences, spelt out": vector("float", "for (int i = 0; i < n; i++) s[0] = s[0] - A[i];"),
@@ -373,6 +376,7 @@ LEFT = {
         "S0",
         (0,),
     ),
+    "a loop with a stride": vector("double", "for (int i = 0; i < n; i += 2) s[0] += A[i];"),
     "a field of a structure": Case(
         "int n, int m, struct pair A[1], double x[n]", "for (int i = 0; i < n; i++) A[0].re += x[i];", "S0", (0,)
     ),
