@@ -50,7 +50,8 @@ class Compilation:
 
     `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
     live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
-    `program` stays None when nothing is parallel: the SCoP then stays on the host.
+    `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
+    chosen cannot be proven. `program` stays None when nothing is parallel: the SCoP then stays on the host.
     """
 
     scop: Scop
@@ -67,6 +68,7 @@ class Compilation:
     remarks: tuple[Diagnostic, ...] = ()
     roomy: Compilation | None = None
     considered: tuple[str, ...] = ()
+    otherwise: Compilation | None = None
 
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
@@ -147,6 +149,9 @@ def find_schedule(state: Compilation) -> Compilation:
     if state.options.load_schedule is not None or state.options.schedule == "classic":
         return _classic(state)
     first = next(_superposed(replace(state, roomy=None)), None)
+    if first is not None:
+        plain = replace(state, options=replace(state.options, schedule="classic"))
+        first = replace(first, otherwise=plain)
     found = [] if first is None else [(first, _estimated(first))]
     if state.options.schedule == "superposed" and found:
         return _fastest(found)
@@ -285,7 +290,21 @@ def choose_storage(state: Compilation) -> Compilation:
 
 
 def prove_legality(state: Compilation) -> Compilation:
-    """The proof of legality; raises IllegalSchedule, and UserError when the budget does not suffice for a proof."""
+    """The proof of legality, for a simpler strategy's schedule if there is none for the one that was chosen.
+
+    Raises IllegalSchedule, and UserError when the budget does not suffice for a proof.
+    """
+    try:
+        return _proven(state)
+    except (InternalError, UserError) as error:
+        if state.otherwise is None:
+            raise
+        plain = choose_storage(combine_lanes(find_schedule(state.otherwise)))
+        plain = replace(plain, options=state.options)
+        return _proven(plain.with_remark(f"the superposed schedule is not used, as its proof fails: {error.message}"))
+
+
+def _proven(state: Compilation) -> Compilation:
     if state.schedule is None:
         return state
     assert state.dependences is not None

@@ -9,6 +9,11 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polytile import pipeline
+from polytile.diagnostics import InternalError
+from polytile.scheduling.legality import Proof
+from polytile.scheduling.proof import Claim, prove_all
+
 # arguments, body, schedule
 PROGRAMS = {
     "dot product": (
@@ -162,3 +167,18 @@ def test_auto_says_what_it_compared(compiled: Callable[..., Any]) -> None:
     for part in ("block level: ", "thread level: ", "derivatives by i ", "sectors per request: ", "(chosen)"):
         assert part in text
     assert "superposed: estimated " in text and "classic (fused): estimated " in text
+
+
+def test_a_proof_that_fails_leaves_the_classic_schedule(
+    compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def proof(claim: Claim, operations: int) -> Proof:
+        if claim.schedule.strategy == "superposed":
+            raise InternalError("isl lost a value")
+        return prove_all(claim, operations)
+
+    monkeypatch.setattr(pipeline, "prove_all", proof)
+    made = compiled(*PROGRAMS["rows"][:2], schedule="superposed")
+    assert made.compilation.schedule.strategy.startswith("classic")
+    assert made.compilation.options.schedule == "superposed"
+    assert any("isl lost a value" in remark.message for remark in made.compilation.remarks)
