@@ -57,6 +57,8 @@ def _moments(works: Sequence[Work]) -> list[tuple[float, list[Work]]]:
         return [(1.0, works)]
     found = [(weight, _at_host(works, round(value))) for value, weight in samples(*bounds)]
     kept = [(weight, there) for weight, there in found if there]
+    if not kept:  # a loop of few iterations far apart
+        return [(1.0, works)]
     first, last = kept[0][1], kept[-1][1]
     if len(kept) == len(found) and len(first) == len(last) and all(map(_alike, first, last)):
         return [(1.0, works)]
