@@ -17,11 +17,20 @@ from functools import reduce
 import islpy as isl
 
 from polytile.codegen.names import Names
-from polytile.ir.isl_util import band_members, mark_name, reduce_quotients, sets, transform_node
+from polytile.ir.isl_util import (
+    OverBudgetError,
+    band_members,
+    budget,
+    mark_name,
+    reduce_quotients,
+    sets,
+    transform_node,
+)
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop
 
 AXES = "xyz"
+END_OPERATIONS = 1_000_000  # of isl, for the ends of a grid dimension
 MOST_PIECES = 6  # of the ends of a grid dimension
 
 
@@ -249,7 +258,12 @@ def _hull(ranges: isl.Map) -> isl.Map:
 
 def _ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
     """The least and the greatest value. Where they are too many cases, those of the hull: blocks between do nothing."""
-    first, last = ranges.dim_min(0), ranges.dim_max(0)
+    try:
+        with budget(END_OPERATIONS):  # many bounds have very many orders
+            first, last = ranges.dim_min(0), ranges.dim_max(0)
+    except OverBudgetError:
+        hull = _hull(ranges)
+        return hull.dim_min(0), hull.dim_max(0)
     if first.n_piece() + last.n_piece() > MOST_PIECES:
         try:
             hull = _hull(ranges)

@@ -17,6 +17,7 @@ from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence,
 from polytile.scheduling.superposed.ranking import Ranking
 from polytile.scheduling.superposed.shared import Locality
 
+MOST_UNRELATED = 4  # statements that share a kernel only to save launches: each may bring bounds of its own
 MOST_PARALLEL = 2  # loops that fusion leaves to each nest; more threads or blocks hardly help
 
 
@@ -165,7 +166,8 @@ class Judge:
             return None
         rank = self.locality.shared_rank(around, [c.by_name for c in loops], first.statements, second.statements)
         least = len(loops) if any(c.mixed for c in loops) else 1
-        if rank < least and not (whole and first.is_point and second.is_point and len(loops) == 1):
+        few = len(first.statements) + len(second.statements) <= MOST_UNRELATED
+        if rank < least and not (whole and few and first.is_point and second.is_point and len(loops) == 1):
             return None
         return Match(tuple(sorted(loops, key=self._place)), rank)
 
