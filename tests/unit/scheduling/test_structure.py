@@ -95,6 +95,12 @@ PROGRAMS = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled(compiled: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with the classic strategy."""
+    return lambda *parts, **settings: compiled(*parts, **{"schedule": "classic", **settings})
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_structure(compiled: Callable[..., Any], shape: Callable[[isl.Schedule], str], name: str) -> None:
     arguments, body, expected = PROGRAMS[name]
