@@ -33,7 +33,8 @@ def budget(operations: int) -> Iterator[None]:
     try:
         yield
     except isl.Error as error:
-        if "operations" in str(error) or "null" in str(error).lower() or "call to" in str(error):
+        text = str(error).lower()
+        if any(sign in text for sign in ("operations", "null", "call to", "on entry to")):
             raise OverBudgetError(str(error)) from error
         raise
     finally:
