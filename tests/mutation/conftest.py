@@ -42,7 +42,7 @@ class Hunt:
 def compile_with(text: str, schedule: str | None, after: str, change: Change) -> tuple[Compilation, str]:
     """The state at the end of the pipeline, and why the proof refused it (empty: it did not)."""
     scop = read_program("mutant.c", text).scops[0]
-    options = Options(load_schedule=schedule, strict=True)
+    options = Options("classic", load_schedule=schedule, strict=True)
     state, refused = Compilation(scop, options, gpu(options.arch), scop), ""
     for name, stage in STAGES:
         try:
