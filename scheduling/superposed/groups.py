@@ -119,8 +119,9 @@ class _Groups:
 
 
 def _between_sums(scop: Scop, tree: Loop) -> list[Tree]:
-    """Parts of a nest with few parallel loops, so that no sum is read in the kernel that makes it: then chunks of the
-    sum can go to blocks. Iterations of a parallel loop do not meet, so that it can be distributed.
+    """Parts of a nest with few parallel loops, so that no kernel makes a sum together with what it reads or with its
+    readers: then chunks of the sum can go to blocks. Iterations of a parallel loop do not meet, so it can be
+    distributed.
 
     before: j* { S0; i+ [S1]; S2 }, where S2 reads what S1 sums up
     after:  j* { S0; i+ [S1] } and j* S2; empty where there is nothing to part
@@ -134,16 +135,21 @@ def _between_sums(scop: Scop, tree: Loop) -> list[Tree]:
     parts: list[list[str]] = [[]]
     for child in inner.children:
         names = statements_of(child)
-        if any(_reads_sum(scop, made, name) for made in parts[-1] for name in names):
+        if any(_meets_sum(scop, made, name) for made in parts[-1] for name in names):
             parts.append([])
         parts[-1] += names
     return [restrict(tree, names) for names in parts] if len(parts) > 1 else []
 
 
-def _reads_sum(scop: Scop, made: str, reader: str) -> bool:
-    reduction = scop.statement(made).reduction
-    found = scop.statement(reader)
-    return reduction is not None and any(a.array == reduction.array for a in found.relations(AccessKind.READ))
+def _meets_sum(scop: Scop, before: str, after: str) -> bool:
+    """Whether a statement reads what another sums up, or sums up what the other has made: blocks with one chunk each
+    cannot wait for one another."""
+    one, two = scop.statement(before), scop.statement(after)
+    read = {a.array for a in two.relations(AccessKind.READ)}
+    if one.reduction is not None:
+        return one.reduction.array in read
+    made = {a.array for a in one.accesses if a.writes}
+    return two.reduction is not None and bool(made & read - {two.reduction.array})
 
 
 def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside) -> Loop | None:

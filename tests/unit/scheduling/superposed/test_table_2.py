@@ -41,10 +41,10 @@ TABLE_2 = {
         "serial[i_chunk] S2_finish, serial[j_chunk] S3_finish)))"
     ),
     "polybench/covariance": (
-        "seq(kernel(block[j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq(S1_init, "
-        "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold, thread[8,32](0,jmod32) S2)), "
-        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), kernel(block[i/8,j/32] "
-        "thread[8,32](imod8,jmod32) seq(S4, serial[k] S5, S6, S7)))"
+        "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq(S1_init, "
+        "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/128] thread[128](jmod128) "
+        "seq(serial[i_chunk] S1_finish, S2)), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), "
+        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S4, serial[k] S5, S6, S7)))"
     ),
     "polybench/doitgen": (
         "seq(kernel(block[r/2,q/4] sync seq(thread[2,4,32](rmod2,qmod4,p) seq(S0, serial[s] S1), "
