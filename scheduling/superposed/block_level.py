@@ -16,7 +16,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.cost import priority
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge, nest_of
-from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Sequence, Tree, rows_of
+from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Sequence, Tree
 from polytile.scheduling.superposed.parallelism import labelled
 from polytile.scheduling.superposed.search import OPERATIONS, Search, bounded, search
 
@@ -49,17 +49,6 @@ def block_loops(nest: Loop) -> tuple[Loop, ...]:
     parallel = [loop for loop in loops if loop.parallel]
     others = [loop for loop in loops if not loop.parallel]
     return tuple(parallel[:MOST_DIMENSIONS] if len(parallel) >= ENOUGH else [*parallel, *others][:ENOUGH])
-
-
-def chunk_rows(nest: Loop, statement: str) -> tuple[int, ...]:
-    """Which of the loops around a statement (by their place in `rows_of`) accumulate into one result and should be cut
-    into chunks for blocks, because fewer than two of its leading loops are parallel; none below a serial loop."""
-    around = rows_of(nest, statement)
-    leading = sum(loop.kind(statement) is Kind.FORALL for loop in nest_of(nest).loops)
-    before = [kind is Kind.SEQUENTIAL for _, kind in around]
-    free = around[: before.index(True)] if any(before) else around
-    reductions = [i for i, (_, kind) in enumerate(free) if kind is Kind.REDUCTION]
-    return tuple(reductions[: max(0, ENOUGH - leading)])
 
 
 def _ordered(scop: Scop, tree: Tree) -> Tree:

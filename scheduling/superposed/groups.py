@@ -25,7 +25,7 @@ from polytile.scheduling.superposed.nest import (
     statements_of,
 )
 from polytile.scheduling.superposed.steps import Steps
-from polytile.scheduling.superposed.threads import Inside, nests_of, share_out
+from polytile.scheduling.superposed.threads import Inside, can_be_shared, nests_of, share_out
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class _Groups:
 
     def host(self, tree: Tree, fixed: Fixed) -> Host:
         match tree:
-            case Loop() if self._of_blocks(tree):
+            case Loop() if can_be_shared(tree, reductions=self.reductions):
                 return self._groups(tree, fixed)
             case Loop() if _any_parallel(tree.body):
                 inner = {s: fixed[s] | {tree.row(s).iterator} for s in statements_of(tree)}
@@ -85,13 +85,6 @@ class _Groups:
             case Sequence(children):
                 return _merged([self.host(child, fixed) for child in children])
         return self._without_blocks(tree, fixed)
-
-    def _of_blocks(self, loop: Loop) -> bool:
-        if not self.reductions:
-            return loop.parallel
-        pairs = zip(loop.rows, loop.kinds, strict=True)
-        plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
-        return plain and all(k is not Kind.SEQUENTIAL for k in loop.kinds)
 
     def _groups(self, tree: Loop, fixed: Fixed) -> Host:
         """One kernel for a nest, or several where chunks of a reduction can then go to blocks."""
@@ -103,7 +96,8 @@ class _Groups:
     def _group(self, tree: Tree, fixed: Fixed) -> Host:
         if not isinstance(tree, Loop):
             return self.host(tree, fixed)
-        blocks = tuple(loop for loop in block_loops(tree) if self._of_blocks(loop) and Kind.FORALL in loop.kinds)
+        shared = (loop for loop in block_loops(tree) if can_be_shared(loop, reductions=self.reductions))
+        blocks = tuple(loop for loop in shared if Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
         if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):
             blocks = (chunks, *blocks)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from polytile.ir.scop import Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge
-from polytile.scheduling.superposed.nest import CONSTANT, Kind, Tree, rows_of
-from polytile.scheduling.superposed.ranking import Ranking
+from polytile.scheduling.superposed.nest import Tree
 from polytile.scheduling.superposed.search import OPERATIONS, Search, bounded, search
 
 MOST_DIMENSIONS = 3  # of a block of threads
@@ -32,13 +31,3 @@ def thread_level(
 def threads(found: Search) -> Tree:
     """The loop tree for threads, from loops that are not fused yet."""
     return found.fused(Judge(found.scop, found.ranking, found.locality, found.along_x()))
-
-
-def thread_rows(scop: Scop, tree: Tree, statement: str) -> tuple[int, ...]:
-    """Which of the loops around a statement (by their place in `rows_of`) threads should share, threadIdx.x last: the
-    one that coalesces, and the outermost of its other parallel loops, at most three."""
-    around = rows_of(tree, statement)
-    x = Ranking(scop).along_x_in(tree, statement)
-    parallel = [i for i, (row, kind) in enumerate(around) if kind is Kind.FORALL and row.iterator not in (x, CONSTANT)]
-    last = [i for i, (row, _) in enumerate(around) if row.iterator == x]
-    return (*parallel[: MOST_DIMENSIONS - len(last)], *last)

@@ -59,6 +59,13 @@ def nests_of(inside: Inside) -> Iterator[Nest]:
                 yield from nests_of(child)
 
 
+def can_be_shared(loop: Loop, *, reductions: bool) -> bool:
+    """Whether blocks or threads can share a loop out: it is parallel, or carries reductions that can be split."""
+    pairs = zip(loop.rows, loop.kinds, strict=True)
+    plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
+    return loop.parallel or (reductions and plain and Kind.SEQUENTIAL not in loop.kinds)
+
+
 def share_out(steps: Steps, tree: Tree, *, reductions: bool) -> Inside:
     """Decide for one group's loops; `reductions` allows loops that carry a reduction alone."""
     return _Sharing(steps, reductions).visit(tree, ())
@@ -81,17 +88,10 @@ class _Sharing:
                 return Phases(tuple(self.visit(child, taken) for child in children))
         return self._nest(taken, tree)
 
-    def _usable(self, loop: Loop) -> bool:
-        if loop.parallel:
-            return True
-        pairs = zip(loop.rows, loop.kinds, strict=True)
-        plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
-        return self.reductions and plain and all(k is not Kind.SEQUENTIAL for k in loop.kinds)
-
     def _useful(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
         """Whether threads should take a loop: it is parallel, or it is a reduction and they would otherwise not
         coalesce, or be few."""
-        if loop.parallel or not self._usable(loop):
+        if loop.parallel or not can_be_shared(loop, reductions=self.reductions):
             return loop.parallel
         return sum(t.parallel for t in taken) < ENOUGH_LOOPS or self._coalesces_better(loop, taken)
 

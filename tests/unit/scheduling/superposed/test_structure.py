@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from polytile.scheduling.superposed.block_level import block_level, block_loops, chunk_rows
-from polytile.scheduling.superposed.nest import Loop, Sequence, rows_of
-from polytile.scheduling.superposed.thread_level import thread_level, thread_rows
+from polytile.scheduling.superposed.block_level import block_level, block_loops
+from polytile.scheduling.superposed.nest import Loop, Sequence, statements_of
+from polytile.scheduling.superposed.steps import Steps
+from polytile.scheduling.superposed.thread_level import thread_level
+from polytile.scheduling.superposed.threads import nests_of, share_out
 from polytile.scheduling.superposed.trees import loop_trees
 
 PRODUCT = "i* j* { S0; k+ S1 }"
@@ -59,7 +61,7 @@ def test_programs(path: str, program: Callable[..., Any], short: Callable[..., s
         ("polybench/gemm.c", "S1", "ij"),  # j coalesces; k is a reduction's, and serial
         ("polybench/doitgen.c", "S1", "rqp"),
         ("polybench/mvt.c", "S0", "ij"),  # only the reduction's loop coalesces: j along a warp
-        ("polybench/mvt.c", "S1", "i"),
+        ("polybench/mvt.c", "S1", "ji"),
         ("polybench/gesummv.c", "S2", "ij"),
         ("polybench/gesummv.c", "S4", "i"),
         ("polybench/heat-3d.c", "S0", "ijk"),
@@ -71,10 +73,10 @@ def test_programs(path: str, program: Callable[..., Any], short: Callable[..., s
 )
 def test_loops_for_threads(path: str, statement: str, iterators: str, program: Callable[..., Any]) -> None:
     (found,) = program(path)
-    tree = thread_level(found.scop, found.dependences)
+    inside = share_out(Steps(found.scop), thread_level(found.scop, found.dependences), reductions=True)
     names = found.scop.statement(statement).iterators
-    rows = rows_of(tree, statement)
-    assert "".join(names[rows[i][0].iterator] for i in thread_rows(found.scop, tree, statement)) == iterators
+    nest = next(nest for nest in nests_of(inside) if statement in statements_of(nest.body))
+    assert "".join(names[loop.row(statement).iterator] for loop in nest.loops) == iterators
 
 
 @pytest.mark.parametrize(
@@ -93,24 +95,3 @@ def test_loops_for_blocks(path: str, counts: list[int], program: Callable[..., A
     tree = block_level(found.scop, found.dependences)
     nests = tree.children if isinstance(tree, Sequence) else (tree,)
     assert [len(block_loops(nest)) for nest in nests if isinstance(nest, Loop)] == counts
-
-
-@pytest.mark.parametrize(
-    ("path", "statement", "iterators"),
-    [
-        ("polybench/gemm.c", "S1", ""),  # two parallel loops are enough
-        ("polybench/atax.c", "S2", "j"),
-        ("polybench/atax.c", "S3", "i"),
-        ("polybench/atax.c", "S0", ""),
-        ("polybench/mvt.c", "S0", "j"),
-        ("polybench/gesummv.c", "S3", "j"),
-        ("polybench/symm.c", "S2", ""),  # below a serial loop
-    ],
-)
-def test_chunks_of_reductions(path: str, statement: str, iterators: str, program: Callable[..., Any]) -> None:
-    (found,) = program(path)
-    tree = block_level(found.scop, found.dependences)
-    nests = tree.children if isinstance(tree, Sequence) else (tree,)
-    (nest,) = (n for n in nests if isinstance(n, Loop) and any(r.statement == statement for r in n.rows))
-    names, rows = found.scop.statement(statement).iterators, rows_of(nest, statement)
-    assert "".join(names[rows[i][0].iterator] for i in chunk_rows(nest, statement)) == iterators
