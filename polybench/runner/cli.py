@@ -104,7 +104,7 @@ def _selection(parser: argparse.ArgumentParser, text: str) -> None:
 def _what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", choices=DATASETS, default="mini", help="the size (mini)")
     parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
-    parser.add_argument("--schedule", type=_several(SCHEDULES), default=["classic"], help="of polytile (classic)")
+    parser.add_argument("--schedule", type=_several(SCHEDULES), default=["auto"], help="of polytile (auto)")
 
 
 def _jobs(parser: argparse.ArgumentParser) -> None:

@@ -75,7 +75,7 @@ def test_metrics_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_rows_are_appended_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results = tmp_path / "results.jsonl"
-    row = head("tiny/scale", "double", "classic", "mini", "emulator")
+    row = head("tiny/scale", "double", "auto", "mini", "emulator")
 
     def interrupted(_self: Pool, _work: Any) -> Any:
         yield row

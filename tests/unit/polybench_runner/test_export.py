@@ -13,7 +13,7 @@ import pytest
 from polybench.runner import cli
 from polybench.runner.rows import read
 
-FOLDER = "tiny-scale-double-classic"
+FOLDER = "tiny-scale-double-auto"
 FAKE_NVCC = """#!/bin/sh
 # Stands for nvcc: the last argument is the executable to write.
 for last; do :; done
