@@ -20,6 +20,7 @@ from polytile.certificate import certificate
 from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.codegen.hostfile import host_file
+from polytile.compilation import Compilation
 from polytile.diagnostics import Diagnostic, UsageError, UserError
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
@@ -27,8 +28,8 @@ from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
-from polytile.pipeline import Compilation, sequential_text
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.pipeline import sequential_text
 from polytile.progress import deep_recursion, piece
 from polytile.runtime.binding import Call, bind, signature
 from polytile.runtime.build import build_program

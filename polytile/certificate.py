@@ -14,10 +14,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from polytile.compilation import Compilation
 from polytile.ir.memory import Space
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
-from polytile.pipeline import Compilation
 from polytile.scheduling.lanes.spread import Spread
 from polytile.version import __version__
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.codegen.expressions import Printer
+from polytile.compilation import Compilation
 from polytile.ir.dump_kernel import node_text
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel, Launch
 from polytile.ir.scop import Array, Scop
-from polytile.pipeline import Compilation
 
 
 def dump(stage: str, result: object) -> str:

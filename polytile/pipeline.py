@@ -5,20 +5,18 @@ Each stage takes the state so far and returns a new one; an observer, when there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 
 import islpy as isl
 
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
-from polytile.codegen.resources.estimate import estimate as estimate_resources
 from polytile.codegen.sequential import print_sequential
-from polytile.diagnostics import Diagnostic, InternalError, UserError
-from polytile.gpu import Gpu, gpu
-from polytile.ir.host import HostProgram, Transfer
-from polytile.ir.memory import Storage
+from polytile.compilation import Compilation
+from polytile.diagnostics import InternalError, UserError
+from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
 from polytile.options import MAX_OPERATIONS, Options
@@ -29,12 +27,12 @@ from polytile.scheduling.cost.time import timed
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
-from polytile.scheduling.lanes.spread import Spread, spread
-from polytile.scheduling.legality import BarrierReason, Proof, unordered
+from polytile.scheduling.lanes.spread import spread
+from polytile.scheduling.legality import BarrierReason, unordered
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
-from polytile.scheduling.partial_text import split_as_in, with_partials
+from polytile.scheduling.partial_text import split_as_in
 from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
 from polytile.scheduling.select import CLEARLY, best, estimate
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
@@ -42,69 +40,6 @@ from polytile.scheduling.strides import few_threads
 from polytile.scheduling.superposed.strategy import superposed
 
 Observer = Callable[[str, object], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Compilation:
-    """One SCoP on its way, with the `source` that it started as.
-
-    `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
-    live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
-    `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
-    chosen cannot be proven. `program` stays None when nothing is parallel: the SCoP then stays on the host.
-    """
-
-    scop: Scop
-    options: Options
-    gpu: Gpu
-    source: Scop
-    dependences: Dependences | None = None
-    schedule: MappedSchedule | None = None
-    spread: Spread | None = None
-    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    transfers: tuple[Transfer, ...] = ()
-    proof: Proof | None = None
-    program: HostProgram | None = None
-    remarks: tuple[Diagnostic, ...] = ()
-    roomy: Compilation | None = None
-    considered: tuple[str, ...] = ()
-    otherwise: Compilation | None = None
-
-    def schedule_text(self) -> str:
-        """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
-        return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
-
-    @property
-    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
-        """What kernels are made of; there is a schedule."""
-        assert self.schedule is not None and self.dependences is not None
-        if self.spread is not None:
-            return self.spread.scop, self.spread.dependences, self.spread.schedule
-        return self.scop, self.dependences, self.schedule
-
-    @property
-    def shared_memory(self) -> int:
-        """The bytes of shared memory that a block may use."""
-        asked = self.options.max_shared_memory
-        return self.gpu.static_shared_per_block if asked is None else asked
-
-    def explain(self) -> str:
-        """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
-        lines = [f"{self.scop.name}"]
-        if self.proof:
-            lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
-        lines += [f"  {r.message}" for r in self.remarks]
-        if self.considered:
-            lines += ["  considered:", *(f"    {line}" for line in self.considered)]
-        if self.program:
-            lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
-        if self.schedule:
-            lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
-        return "\n".join(lines)
-
-    def with_remark(self, message: str) -> Compilation:
-        remark = Diagnostic("remark", message, self.scop.location if self.scop.location.line else None)
-        return replace(self, remarks=(*self.remarks, remark))
 
 
 def join_locals(state: Compilation) -> Compilation:
@@ -152,22 +87,23 @@ def find_schedule(state: Compilation) -> Compilation:
     if first is not None:
         plain = replace(state, options=replace(state.options, schedule="classic"))
         first = replace(first, otherwise=plain)
-    found = [] if first is None else [(first, _estimated(first))]
+    found = [] if first is None else [_estimated(first)]
     if state.options.schedule == "superposed" and found:
         return _fastest(found)
     classic = _classic(state)
     if state.options.schedule == "superposed":
         return classic.with_remark(f"{state.scop.name}: the superposed strategy found no schedule")
-    return _fastest([(classic, _estimated(classic)), *found])
+    return _fastest([_estimated(classic), *found])
 
 
-def _estimated(state: Compilation) -> Estimate | None:
+def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
     """The time of what would run; None for the host."""
     if state.schedule is None:
-        return None
-    state = choose_storage(combine_lanes(state))
-    scop, _, schedule = state.run
-    return timed(scop, schedule, state.homes, state.gpu, state.options.parameters)
+        return state, None
+    ready = choose_storage(combine_lanes(state))
+    scop, _, schedule = ready.run
+    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters)
+    return replace(state, looked_at=ready), time
 
 
 def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilation:
@@ -277,13 +213,26 @@ def combine_lanes(state: Compilation) -> Compilation:
     if state.schedule is None:
         return state
     assert state.dependences is not None
+    if known := _known(state):
+        return replace(state, spread=known.spread)
     return replace(state, spread=spread(state.scop, state.dependences, state.schedule))
+
+
+def _known(state: Compilation) -> Compilation | None:
+    """What was looked at, if it is of this very schedule."""
+    ready = state.looked_at
+    same = ready is not None and (ready.scop, ready.dependences, ready.schedule)
+    now = (state.scop, state.dependences, state.schedule)
+    return ready if same and all(a is b for a, b in zip(same, now, strict=True)) else None
 
 
 def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None:
         return state
+    known = _known(state)
+    if known and known.spread is state.spread:
+        return replace(state, homes=known.homes, transfers=known.transfers)
     scop, dependences, schedule = state.run
     homes = contract(scop, dependences, schedule, state.shared_memory)
     return replace(state, homes=homes, transfers=transfers(scop, dependences))

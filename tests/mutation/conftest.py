@@ -17,11 +17,12 @@ import pytest
 from polytile.api import CompiledScop
 from polytile.certificate import certificate
 from polytile.check.checker import problems
+from polytile.compilation import Compilation
 from polytile.diagnostics import DeviceError, FindingsError, InternalError, PolytileError, UserError, ValidationError
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.options import Options
-from polytile.pipeline import STAGES, Compilation
+from polytile.pipeline import STAGES
 from polytile.runtime.emulator.instrument import CHECKS
 from polytile.scheduling.legality import Proof
 

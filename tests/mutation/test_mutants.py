@@ -14,12 +14,13 @@ from typing import Any
 import islpy as isl
 import pytest
 
+from polytile.compilation import Compilation
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import AccessKind
-from polytile.pipeline import Compilation, find_dependences
+from polytile.pipeline import find_dependences
 from polytile.scheduling.dependences import ArrayDependences
 
 Change = Callable[[Compilation], Compilation]

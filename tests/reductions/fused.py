@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import islpy as isl
 
+from polytile.compilation import Compilation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Split
-from polytile.pipeline import Compilation
 from polytile.scheduling.dependences import analyse
 from polytile.scheduling.privatise import privatise
 

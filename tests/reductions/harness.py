@@ -10,7 +10,7 @@ import numpy as np
 
 from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
-from polytile.pipeline import Compilation
+from polytile.compilation import Compilation
 from polytile.runtime.checked import CheckedEngine, Unit, checked_engine
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.instrument import CHECKS

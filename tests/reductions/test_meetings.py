@@ -12,12 +12,12 @@ import pytest
 
 from polytile.certificate import certificate
 from polytile.check.checker import problems
+from polytile.compilation import Compilation
 from polytile.diagnostics import PolytileError
 from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Literal, rewrite
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes
-from polytile.pipeline import Compilation
 from polytile.scheduling.lanes.meetings import wrong_meetings
 from polytile.scheduling.lanes.spread import Spread
 from polytile.scheduling.proof import Claim, prove_all

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from polytile.compilation import Compilation
 from polytile.ir.device import WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
-from polytile.pipeline import Compilation
 
 from .cases import Data
 from .fused import bicg, gesummv

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Privatised, Scop, Split
 from polytile.options import Options
 from polytile.pipeline import (
-    Compilation,
     choose_storage,
     combine_lanes,
     find_dependences,

@@ -13,12 +13,12 @@ import pytest
 from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.cli import main
+from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.scop import Scop, Split
 from polytile.options import Options
 from polytile.pipeline import (
-    Compilation,
     choose_storage,
     expand_storage,
     find_dependences,

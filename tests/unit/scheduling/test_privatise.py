@@ -10,13 +10,13 @@ import islpy as isl
 import pytest
 
 from polytile.api import CompiledScop
+from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.expr import Literal
 from polytile.ir.scop import Reduction, Scop, Split
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.pipeline import (
-    Compilation,
     choose_storage,
     expand_storage,
     find_dependences,

@@ -8,12 +8,13 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
 from polytile.gpu import gpu
 from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Privatised, Scop, Split, Statement
 from polytile.options import Options
-from polytile.pipeline import Compilation, choose_storage, find_dependences, find_schedule, prove_legality
+from polytile.pipeline import choose_storage, find_dependences, find_schedule, prove_legality
 from polytile.scheduling.dependences import analyse
 from polytile.scheduling.privatise import privatise
 from polytile.scheduling.regroup import wrong_regroupings

@@ -10,12 +10,13 @@ from pathlib import Path
 import islpy as isl
 import pytest
 
+from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop
 from polytile.options import Options
-from polytile.pipeline import STAGES, Compilation
+from polytile.pipeline import STAGES
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of, to_schedule
 

@@ -1,0 +1,84 @@
+"""What is known of one SCoP on its way through the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from polytile.codegen.resources.estimate import estimate as estimate_resources
+from polytile.diagnostics import Diagnostic
+from polytile.gpu import Gpu
+from polytile.ir.host import HostProgram, Transfer
+from polytile.ir.memory import Storage
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Scop
+from polytile.options import Options
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.lanes.spread import Spread
+from polytile.scheduling.legality import Proof
+from polytile.scheduling.partial_text import with_partials
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """One SCoP on its way, with the `source` that it started as.
+
+    `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
+    live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
+    `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
+    chosen cannot be proven, `looked_at` the same with the lanes and the storage that its estimate was made for.
+    `program` stays None when nothing is parallel: the SCoP then stays on the host.
+    """
+
+    scop: Scop
+    options: Options
+    gpu: Gpu
+    source: Scop
+    dependences: Dependences | None = None
+    schedule: MappedSchedule | None = None
+    spread: Spread | None = None
+    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
+    proof: Proof | None = None
+    program: HostProgram | None = None
+    remarks: tuple[Diagnostic, ...] = ()
+    roomy: Compilation | None = None
+    considered: tuple[str, ...] = ()
+    otherwise: Compilation | None = None
+    looked_at: Compilation | None = None
+
+    def schedule_text(self) -> str:
+        """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
+
+    @property
+    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
+        """What kernels are made of; there is a schedule."""
+        assert self.schedule is not None and self.dependences is not None
+        if self.spread is not None:
+            return self.spread.scop, self.spread.dependences, self.spread.schedule
+        return self.scop, self.dependences, self.schedule
+
+    @property
+    def shared_memory(self) -> int:
+        """The bytes of shared memory that a block may use."""
+        asked = self.options.max_shared_memory
+        return self.gpu.static_shared_per_block if asked is None else asked
+
+    def explain(self) -> str:
+        """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
+        lines = [f"{self.scop.name}"]
+        if self.proof:
+            lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
+        lines += [f"  {r.message}" for r in self.remarks]
+        if self.considered:
+            lines += ["  considered:", *(f"    {line}" for line in self.considered)]
+        if self.program:
+            lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
+        if self.schedule:
+            lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
+        return "\n".join(lines)
+
+    def with_remark(self, message: str) -> Compilation:
+        remark = Diagnostic("remark", message, self.scop.location if self.scop.location.line else None)
+        return replace(self, remarks=(*self.remarks, remark))
