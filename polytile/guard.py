@@ -7,6 +7,7 @@ after:  f.c:30:9: error: compiling this takes too long; the other SCoPs of the f
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -27,9 +28,13 @@ _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it l
 _COMPILERS_END = 10.0  # seconds that everything else has
 
 
+FEW_COLLECTIONS = 50_000  # objects between collections: a command is short, and hardly makes cycles
+
+
 def guarded_main() -> int:
     """Run the command in a child process; returns the exit status."""
     open_streams()
+    gc.set_threshold(FEW_COLLECTIONS, 20, 20)
     if not hasattr(os, "fork") or (len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS):
         return main()
     hurried: set[str] = set()
