@@ -41,6 +41,13 @@ class Plan:
                 return tile <= self.threads[dim]
         return row.iterator == CONSTANT
 
+    def period(self, row: Row, dim: int) -> int:
+        """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
+        where a block has fewer iterations."""
+        pairs = zip(self.group.blocks, self.tiles, strict=True)
+        tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
+        return min([self.threads[dim], *tiles])
+
     def splits(self) -> dict[str, tuple[Split, ...]]:
         """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
         found: dict[str, tuple[Split, ...]] = {}

@@ -167,9 +167,9 @@ class _Builder:
             return schedule
 
         def time(name: str, part: Part, dim: int) -> isl.PwAff:
-            row, size = rows[name][dim], plan.threads[dim]
+            row = rows[name][dim]
             covered = all(plan.covered(rows[other][dim], dim) for other, _ in members)
-            return part.serial(row) if points and not covered else part.thread(row, size)
+            return part.serial(row) if points and not covered else part.thread(row, plan.period(row, dim))
 
         times = {part.statement: [time(n, part, d) for d in range(len(plan.threads))] for n, part in members}
         return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))

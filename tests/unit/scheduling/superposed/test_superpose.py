@@ -161,6 +161,16 @@ def test_values(name: str, size: int, compiled: Callable[..., Any]) -> None:
     assert made.validate(on="emulator", parameters=sizes, sanitize="address,undefined,race,uninitialised")
 
 
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_tiles_smaller_than_blocks(size: int, compiled: Callable[..., Any]) -> None:
+    body = "for (int i = 0; i < n; i++) for (int j = i; j < n; j += 3) A[j][i] = A[0][j];"
+    made = compiled("int n, int A[n][n + 1]", body, schedule="superposed", tile=(4, 2), block=(4,))
+    assert made.validate(on="emulator", parameters={"n": size}, sanitize="address,race")
+    sums = compiled(*PROGRAMS["rows"][:2], schedule="superposed", tile=(3, 7), block=(4, 16))
+    assert sums.validate(on="emulator", parameters={"n": size, "m": 41}, sanitize="address,race")
+
+
 def test_auto_says_what_it_compared(compiled: Callable[..., Any]) -> None:
     arguments, body, _ = PROGRAMS["rows"]
     text = compiled(arguments, body, parameters={"n": 3000, "m": 3000}).compilation.explain()
