@@ -6,6 +6,7 @@ after:  y = l; A[1] = y;
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -21,14 +22,14 @@ Body = tuple[Stmt, ...]
 Values = Mapping[str, Expr]
 
 
-class Context:
+class Context(ABC):
     """What is known at a point of a kernel: how a value is written there, and what is known elsewhere."""
 
     __slots__ = ()
 
+    @abstractmethod
     def value(self, node: Any) -> Any:
         """An expression, or a statement that holds no others, as it is written here."""
-        raise NotImplementedError
 
     def behind(self, stmt: Stmt) -> Self:
         return self
