@@ -132,7 +132,7 @@ TILES: list[Tile] = [
     (1, "float", 4, 4, 2, 11, 3, 2, False, True),
     (1, "float", 4, 4, 2, 11, 3, 2, False, False),
     (1, "float", 4, 4, 2, 11, 3, 2, True, False),
-    (1, "float", 4, 4, 2, 13, 2, 2, False, True),
+    (1, "float", 4, 4, 2, 13, 2, 2, False, False),
     (1, "float", 5, 4, 2, 12, 2, 2, False, True),
     (1, "float", 6, 4, 2, 12, 2, 2, False, True),
     (2, "double", 2, 3, 2, 11, 2, 2, False, False),
@@ -198,7 +198,7 @@ FMA_MENU: list[tuple[tuple[int, int], tuple[int, int], int, int]] = [
     ((64, 128), (64, 32), 8, 4),
     ((256, 128), (64, 64), 4, 1),
     ((128, 96), (64, 48), 8, 3),
-    ((64, 64), (64, 32), 8, 7),
+    ((64, 64), (64, 32), 8, 6),
 ]
 
 

@@ -96,7 +96,7 @@ static void compare_and_time(const Launched &launched, const Contraction &of,
     std::vector<std::function<void()>> ways = {launch};
     if (blas.loaded()) ways.push_back(launch_blas);
     c.from(before);
-    const std::vector<Times> times = time_all(ways, 50000);
+    const std::vector<Times> times = time_all(ways, 30000);
     bad += bad_of(launch);
     const double products = of.triangle ? elements / 2 + of.ni / 2 : elements, work = 2 * products * of.nk * 1e-9;
     print_times(launched, times[0]);
