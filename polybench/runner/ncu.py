@@ -10,6 +10,11 @@ Such a page is a section for each launch and each source file:
 
 Only instructions count here, as only they tell loads from stores. Columns are found by their names, in any order; their
 names have changed over the versions of the tool, and those that are known are tried in turn.
+
+Of version 2025.3, to know when reading such a page: columns that would hold zeros only are left out, so a kernel that
+touches no shared memory has no `L1 Wavefronts Shared`; quotes in the text of a line are not doubled, so such a row has
+too many fields, and only its number is sound; in a module of several kernels each instruction is printed twice, with
+the same figures; an instruction of an inlined function is printed under the line of the call, too.
 """
 
 from __future__ import annotations
@@ -50,7 +55,9 @@ Key = tuple[str, int, str, str]
 class Measured:
     """What one kernel's instructions of one kind on one line did, over all launches of the report.
 
-    `requests` counts instructions also where every lane was predicated off; `lanes` counts only lanes that were on.
+    `requests` counts instructions also where every lane was predicated off; `lanes` counts only lanes that were on. Of
+    the requests, between `fewest` and `most` had a lane that was on: a guarded instruction tells no more than that.
+    `sectors` and `wavefronts` are None when the page has no such column although the instructions were executed.
     `ratios` are the sectors (of shared memory: wavefronts) per request of the single instructions, without repetitions.
     """
 
@@ -59,9 +66,11 @@ class Measured:
     space: str
     access: str
     requests: int
+    fewest: int
+    most: int
     lanes: int
-    sectors: int
-    wavefronts: int
+    sectors: int | None
+    wavefronts: int | None
     ratios: frozenset[float] = frozenset()
 
     @property
@@ -72,7 +81,7 @@ class Measured:
 def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
     """The accesses of the file called `file`; raises RunnerError when the text is no such page, or has no lines."""
     found: dict[Key, Measured] = {}
-    sections = list(_sections(csv.reader(io.StringIO(text.lstrip("\ufeff")))))
+    sections = list(_sections(_rows(text)))
     if not sections:
         raise RunnerError("this is no source page of ncu: make it with --page source --print-source cuda,sass --csv")
     if all(_column(s.header, _LINE) is None for s in sections):
@@ -82,6 +91,12 @@ def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
             for one in _accesses(section):
                 found[one.key] = _sum(found[one.key], one) if one.key in found else one
     return tuple(found[key] for key in sorted(found))
+
+
+def _rows(text: str) -> Iterator[Sequence[str]]:
+    """Line by line, as an odd quote in the text of one line would swallow those after it."""
+    for line in text.lstrip("\ufeff").split("\n"):
+        yield next(csv.reader([line.rstrip("\r")]), [])
 
 
 @dataclass(slots=True)
@@ -108,7 +123,7 @@ def _sections(rows: Iterable[Sequence[str]]) -> Iterator[_Section]:
                 kernel = _function(row[1])
         elif _column(row, _ADDRESS) is not None and "Source" in row:
             section = _Section(file, kernel, row, [])
-        elif section is not None and len(row) == len(section.header):
+        elif section is not None and row:
             section.rows.append(row)
     if section is not None:
         yield section
@@ -120,17 +135,32 @@ def _accesses(section: _Section) -> Iterator[Measured]:
     if line_at is None or address_at is None:
         return
     text_at = len(header) - 1 - list(reversed(header)).index("Source")
-    line = 0
+    line, seen = 0, set[str]()
     for row in section.rows:
-        if row[line_at].strip().isdigit():
+        if line_at < len(row) and row[line_at].strip().isdigit():
             line = int(row[line_at])
-        kind = _kind(row[text_at])
-        if kind is not None and re.match(r"(0x)?[0-9a-fA-F]+$", row[address_at].strip()):
-            requests, lanes = _number(row, header, INSTRUCTIONS), _number(row, header, LANES)
-            sectors, wavefronts = _number(row, header, SECTORS), _number(row, header, WAVEFRONTS)
-            cost = wavefronts if kind[0] == "shared" else sectors
-            ratios = frozenset([cost / requests] if requests else [])
-            yield Measured(section.kernel, line, *kind, requests, lanes, sectors, wavefronts, ratios)
+        if len(row) != len(header):
+            continue
+        kind, address = _kind(row[text_at]), row[address_at].strip()
+        if kind is not None and re.match(r"(0x)?[0-9a-fA-F]+$", address) and address not in seen:
+            seen.add(address)
+            key = (section.kernel, line, *kind)
+            yield _access(key, row, header, guarded=_PREDICATE.match(row[text_at].strip()) is not None)
+
+
+def _access(key: Key, row: Sequence[str], header: Sequence[str], *, guarded: bool) -> Measured:
+    requests, lanes = (_number(row, header, names) for names in (INSTRUCTIONS, LANES))
+    if requests is None or lanes is None:
+        missing = INSTRUCTIONS if requests is None else LANES
+        raise RunnerError(f"the page has no column {missing[0]!r}: collect --section SourceCounters")
+    fewest, most = (-(-lanes // 32), min(requests, lanes)) if guarded else (requests, requests)
+    shared = key[2] == "shared"
+    cost = _number(row, header, WAVEFRONTS if shared else SECTORS)
+    if cost is None and lanes == 0:
+        cost = 0  # the column was left out as it would hold zeros only
+    ratios = frozenset([cost / requests] if requests and cost is not None else [])
+    sectors, wavefronts = (0, cost) if shared else (cost, 0)
+    return Measured(*key, requests, fewest, most, lanes, sectors, wavefronts, ratios)
 
 
 def _kind(instruction: str) -> tuple[str, str] | None:
@@ -139,11 +169,11 @@ def _kind(instruction: str) -> tuple[str, str] | None:
     return _OPCODES.get(opcode)
 
 
-def _number(row: Sequence[str], header: Sequence[str], names: Sequence[str]) -> int:
-    """The value of the first of these columns that the page has; raises RunnerError when it has none of them."""
+def _number(row: Sequence[str], header: Sequence[str], names: Sequence[str]) -> int | None:
+    """The value of the first of these columns that the page has; None when it has none of them."""
     at = _column(header, names)
     if at is None:
-        raise RunnerError(f"the page has no column {names[0]!r}: collect --section SourceCounters")
+        return None
     text = row[at].strip().replace(",", "").replace("\u202f", "").replace("'", "")
     try:
         return round(float(text))
@@ -169,11 +199,17 @@ def _sum(a: Measured, b: Measured) -> Measured:
     return Measured(
         *a.key,
         requests=a.requests + b.requests,
+        fewest=a.fewest + b.fewest,
+        most=a.most + b.most,
         lanes=a.lanes + b.lanes,
-        sectors=a.sectors + b.sectors,
-        wavefronts=a.wavefronts + b.wavefronts,
+        sectors=_plus(a.sectors, b.sectors),
+        wavefronts=_plus(a.wavefronts, b.wavefronts),
         ratios=a.ratios | b.ratios,
     )
+
+
+def _plus(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
 
 
 def totals(text: str) -> Mapping[str, Mapping[str, float]]:

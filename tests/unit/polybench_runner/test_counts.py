@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from polybench.runner import cli
-from polybench.runner.counts import COUNTERS, PAGE, RAW, SCRIPT, TABLE
+from polybench.runner.count_table import COUNTERS, PAGE, RAW
+from polybench.runner.counts import SCRIPT, TABLE
 
 pytestmark = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
 FOLDER = "tiny-scale-double-classic"
@@ -33,16 +34,17 @@ def sites(folder: Path) -> list[dict[str, Any]]:
     return found
 
 
-def page(found: list[dict[str, Any]], *, extra: int = 0) -> str:
-    """What ncu would write of these sites; `extra` sectors too many at the first."""
+def page(found: list[dict[str, Any]], *, guard: str = "", **more: int) -> str:
+    """What ncu would write of these sites; `more` requests, lanes or sectors at the first, which `guard` precedes."""
     header = "Line No,Source,Address,Source,Instructions Executed,Predicated-On Thread Instructions Executed,"
     rows = ["File Path,/elsewhere/scale_kernel.cu", f"Function Name,{found[0]['kernel']}"]
-    rows.append(header + "L2 Theoretical Sectors Global,L1 Wavefronts Shared")
-    for site in found:
+    rows.append(header + "L2 Theoretical Sectors Global")
+    for address, site in enumerate(found):
         opcode = "LDG.E.64 R0" if site["access"] == "load" else "STG.E.64 R0"
-        rows.append(f"{site['cu_line']},text,-,-,0,0,0,0")
-        rows.append(f",,0x10,{opcode},{site['requests']},{site['lanes']},{site['sectors'] + extra},0")
-        extra = 0
+        figures = ",".join(str(site[name] + more.get(name, 0)) for name in ("requests", "lanes", "sectors"))
+        rows.append(f"{site['cu_line']},text,-,-,0,0,0")
+        rows.append(f",,{address:#x},{guard}{opcode},{figures}")
+        more, guard = {}, ""
     return "\n".join(rows) + "\n"
 
 
@@ -60,28 +62,59 @@ def test_reading_before_and_after_a_measurement(written: Path, capsys: pytest.Ca
     read = ["counts", str(written), "--read"]
     capsys.readouterr()
     assert cli.main(read) == 0
-    assert "0 of 2 lines are measured" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "0 of 2 lines are measured" in out and "### scale, double, classic" in out
     (written / FOLDER / PAGE).write_text(page(sites(written)))
     assert cli.main([*read, "--markdown", str(written / "table.md")]) == 0
     out = capsys.readouterr().out
-    assert "| load x | scale.c:13 | 2 | 40 | 10 | 5 | 10 | 5 |" in out
+    assert "| load x | scale.c:13 | 2 | 40 | 10 | 5 | 2 | 40 | 10 | 5 |  |" in out
     assert "2 of 2 lines are measured, 0 of them differ" in out
     assert (written / "table.md").read_text() in out
-    (written / FOLDER / PAGE).write_text(page(sites(written), extra=2))
-    assert cli.main(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("guard", "more", "row", "status"),
+    [
+        ("", {"sectors": 2}, "2 | 40 | **12** | 6 | other addresses |", 1),
+        ("", {"requests": 1}, "**3** | 40 | 10 | 3.333 | the lanes of a warp go apart |", 1),
+        ("", {"requests": -1}, "**1** | 40 | 10 | 10 | the lanes of a warp stay together |", 1),
+        ("", {"lanes": 32, "requests": 1, "sectors": 8}, "**3** | **72** | **18** | 6 | nvcc keeps more ", 1),
+        ("@P0 ", {"requests": 1}, "2 to 3 | 40 | 10 | 5 | guarded: 3 executed |", 0),
+    ],
+)
+def test_what_differs_is_bold_and_said(
+    written: Path, capsys: pytest.CaptureFixture[str], guard: str, more: dict[str, int], row: str, status: int
+) -> None:
+    (written / FOLDER / PAGE).write_text(page(sites(written), guard=guard, **more))
+    capsys.readouterr()
+    assert cli.main(["counts", str(written), "--read"]) == status
     out = capsys.readouterr().out
-    assert "| 10 | 5 | **12** | **6** |" in out and "1 of them differ" in out
+    assert f"| 2 | 40 | 10 | 5 | {row}" in out
+    assert f"2 of 2 lines are measured, {status} of them differ" in out
+
+
+def test_a_page_without_sectors_measures_no_line(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = page(sites(written)).replace("L2 Theoretical Sectors Global", "Another")
+    (written / FOLDER / PAGE).write_text(text)
+    capsys.readouterr()
+    assert cli.main(["counts", str(written), "--read"]) == 0
+    out = capsys.readouterr().out
+    assert "0 of 2 lines are measured" in out and "| 2 | 40 |  |  | no such column |" in out
 
 
 def test_whole_kernels_beside_the_counters_of_the_gpu(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kernel = sites(written)[0]["kernel"]
-    names = ",".join(COUNTERS.values())
-    (written / FOLDER / RAW).write_text(f"ID,Kernel Name,{names}\n,,,,,\n0,{kernel}(int),2,10,3,11\n")
+    names = [name for (space, _, _), name in COUNTERS.items() if space == "global"]
+    raw = f"ID,Kernel Name,{','.join(names)}\n,,,,,\n"
     capsys.readouterr()
+    (written / FOLDER / RAW).write_text(f"{raw}0,{kernel}(int),2,10,2,10\n")
     assert cli.main(["counts", str(written), "--read"]) == 0
+    assert f"| scale, double, classic | `{kernel}` | 2 | 10 | 2 | 10 |  |  |" in capsys.readouterr().out
+    (written / FOLDER / RAW).write_text(f"{raw}0,{kernel}(int),2,10,3,11\n")
+    assert cli.main(["counts", str(written), "--read"]) == 1
     out = capsys.readouterr().out
-    assert f"| `{kernel}` of scale | load | 2 | 10 | 2 | 10 |" in out
-    assert f"| `{kernel}` of scale | store | 2 | 10 | 3 | 11 |" in out
+    assert f"| `{kernel}` | 2 | 10 | 2, ncu **3** | 10, ncu **11** |" in out
+    assert "4 of 4 totals of kernels are measured, 2 of them differ" in out
 
 
 def test_the_script_profiles_each_kernel_once(written: Path, tmp_path: Path) -> None:
