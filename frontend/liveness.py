@@ -29,15 +29,17 @@ class Liveness:
     _after: _Live = _NONE
     _opaque: bool = False
     _address_taken: _Live = _NONE
-    _order: dict[int, int] = field(default_factory=dict)
+    _nodes: tuple[c_ast.Node, ...] = ()  # of the function, parents first
+    _order: dict[int, int] = field(default_factory=dict)  # their places in it, by id
 
     @classmethod
     def around(cls, place: Place) -> Liveness:
         body = place.function.body
         found = cls(place)
-        found._order = {id(n): k for k, n in enumerate(nodes_below(body))}
-        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Label | c_ast.Switch) for n in nodes_below(body))
-        found._address_taken = frozenset(filter(None, map(address_taken, nodes_below(body))))
+        found._nodes = tuple(nodes_below(body))
+        found._order = {id(n): k for k, n in enumerate(found._nodes)}
+        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Label | c_ast.Switch) for n in found._nodes)
+        found._address_taken = frozenset(filter(None, map(address_taken, found._nodes)))
         if not found._opaque:
             found._after = _Backward(place.items[-1]).after_target(body)
         return found
@@ -59,7 +61,7 @@ class Liveness:
         for loop in self.place.path:
             if isinstance(loop, _LOOPS) and order[id(loop)] > declared and _mentions(loop, binding.name):
                 return True
-        between = (n for n in nodes_below(self.place.function.body) if declared < order[id(n)] < start)
+        between = self._nodes[declared + 1 : start]
         return any(isinstance(n, c_ast.ID) and n.name == binding.name for n in between)
 
 

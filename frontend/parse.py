@@ -82,7 +82,7 @@ def nodes_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed([child for _, child in top.children()]))
+        stack.extend(reversed(list(top)))
 
 
 def _place(tree: c_ast.FileAST, source: Preprocessed) -> None:

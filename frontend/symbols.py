@@ -43,10 +43,11 @@ def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
     One that was passed to a function may have been copied there, which matters only when the SCoP uses a pointer
     whose origin is unknown.
     """
-    owners = {name: ownership(b, place) for name in symbols if (b := place.scope.lookup(name)) is not None}
-    unknown = any(s.pointer and not s.restrict and owners[n] is Ownership.SHARED for n, s in symbols.items())
+    pointers = (name for name, symbol in symbols.items() if symbol.pointer)
+    owners = {name: ownership(b, place) for name in pointers if (b := place.scope.lookup(name)) is not None}
+    unknown = any(owner is Ownership.SHARED and not symbols[name].restrict for name, owner in owners.items())
     alone = {Ownership.OWNED} if unknown else {Ownership.OWNED, Ownership.PASSED}
-    return {n: replace(s, restrict=True) if s.pointer and owners[n] in alone else s for n, s in symbols.items()}
+    return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
 
 
 def _symbol(binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness) -> Symbol:

@@ -3,6 +3,8 @@
 program = polytile.compile(Path("jacobi-2d.c"), defines={"N": 2000})
 f = program.scops[0]
 f(A=a, B=b, N=2000, T=100)
+
+What only runs code is imported by what runs it: compiling needs no NumPy.
 """
 
 from __future__ import annotations
@@ -13,10 +15,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import polytile
-from polytile.certificate import certificate
 from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.codegen.hostfile import host_file
@@ -29,21 +30,21 @@ from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
-from polytile.pipeline import sequential_text
 from polytile.progress import deep_recursion, piece
-from polytile.runtime.binding import Call, bind, signature
-from polytile.runtime.build import build_program
-from polytile.runtime.checked import Unit, checked_engine, checks_named
-from polytile.runtime.counted import Counted, counted_engine
-from polytile.runtime.device import cupy_available, cupy_engine
-from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
-from polytile.runtime.expectation import Expectation, expect
-from polytile.runtime.inputs import check_parameters, choose_parameters, new_seed
 from polytile.runtime.output import write_outputs
-from polytile.runtime.reference import reference
-from polytile.runtime.timing import Timing, time_engine
-from polytile.runtime.validate import Validation, validate
+from polytile.runtime.parameters import check_parameters, choose_parameters
+from polytile.runtime.signature import signature
 from polytile.schedule_file import join_schedules, split_schedules
+
+if TYPE_CHECKING:
+    from polytile.execution import Execution
+    from polytile.runtime.binding import Call
+    from polytile.runtime.checked import Unit
+    from polytile.runtime.counted import Counted
+    from polytile.runtime.engine import Engine
+    from polytile.runtime.expectation import Expectation
+    from polytile.runtime.timing import Timing
+    from polytile.runtime.validate import Validation
 
 __all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop", "scop_from_isl"]
 
@@ -123,46 +124,30 @@ class CompiledScop:
         NumPy arrays are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are
         used in place. Without a GPU, or without CuPy, the emulator runs the kernels.
         """
+        from polytile.runtime.binding import bind
+
         self.run(bind(self.scop, arguments, named))
 
     def run(self, call: Call, *, on: str = "auto") -> None:
         """Run the SCoP on checked arguments at a chosen place."""
-        _check_place(on)
-        if call.on_device and on == "emulator":
-            raise UsageError(
-                f"{self.name}: {min(call.on_device)} is on a GPU", hint="pass NumPy arrays to the emulator"
-            )
-        if self.program is None:
-            self._run_sequential(call)
-        else:
-            self._engine(bool(call.on_device), on).run(call.layouts, call.values, call.memory)
+        self._execution.run(call, on)
 
-    def _run_sequential(self, call: Call) -> None:
-        host = {name: data.get() if name in call.on_device else data for name, data in call.memory.items()}
-        reference(self.scop, self._sequential())(call.layouts, call.values, host)
-        for name in call.on_device:
-            call.memory[name].set(host[name])
+    @property
+    def _execution(self) -> Execution:
+        from polytile.execution import Execution
 
-    def _engine(self, on_device: bool, on: str) -> Engine:
-        assert self.program is not None
-        gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
-        place = "gpu" if gpu else "emulator"
-        if place not in self._engines:
-            options = self.compilation.options
-            self._engines[place] = (
-                cupy_engine(self.program, options) if gpu else emulator_engine(self.scop, self.program, options)
-            )
-        return self._engines[place]
+        return Execution(self.compilation, self._engines)
 
     def _sequential(self) -> str:
-        return self.scop.source if self.scop.source is not None else sequential_text(self.scop)
+        return self._execution.sequential()
+
+    def _unit(self) -> Unit:
+        """The .cu of this SCoP alone, as the emulator's checks take it."""
+        return _unit_of([self.program] if self.program else [], self.name, self.name)
 
     def expect(self, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> Expectation:
         """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
-        given = {**self.compilation.options.parameters, **(parameters or {})}
-        check_parameters(self.scop.parameters, given)
-        values = choose_parameters(self.scop, given)
-        return expect(self.scop, self._sequential(), values, new_seed() if seed is None else seed)
+        return self._execution.expect(parameters, seed)
 
     def validate(
         self,
@@ -180,18 +165,7 @@ class CompiledScop:
         `unit` is the .cu that their findings name, by default that of this SCoP alone). Raises ValidationError when
         the results disagree, and FindingsError, which is one, when a check finds something.
         """
-        checks = _checks(sanitize, on)
-        if self.program is None:
-            return ()
-        options = self.compilation.options
-        ways: tuple[Engine, ...]
-        if checks:
-            chosen = unit or Unit([self.program], self.name, _title(self.name))
-            ways = (checked_engine(self.scop, self.program, chosen, checks),)
-        else:
-            ways = engines(self.scop, self.program, options, on)
-        expectation = self.expect(parameters, seed)
-        return tuple(validate(expectation, way, strict=options.strict) for way in ways)
+        return self._execution.validate(on, parameters, seed, sanitize, unit or self._unit())
 
     def count(
         self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None, unit: Unit | None = None
@@ -201,19 +175,11 @@ class CompiledScop:
         None when the SCoP stays sequential. `unit` is the .cu whose lines are named, by default that of this SCoP
         alone. Raises ValidationError when the results disagree.
         """
-        if self.program is None:
-            return None
-        engine = counted_engine(self.scop, self.program, unit or Unit([self.program], self.name, _title(self.name)))
-        validation = validate(self.expect(parameters, seed), engine, strict=self.compilation.options.strict)
-        return Counted(validation, engine.counts)
+        return self._execution.count(parameters, seed, unit or self._unit())
 
     def time(self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it; needs CuPy."""
-        if self.program is None:
-            return ()
-        given = self.expect(parameters, seed)
-        ways = engines(self.scop, self.program, self.compilation.options, "gpu")
-        return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+        return self._execution.time(parameters, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +212,7 @@ class Program:
     @property
     def unit(self) -> Unit:
         """`NAME_kernel.cu` as the emulator's checks take it."""
-        return Unit(self.programs, self.stem, _title(self.path))
+        return _unit_of(self.programs, self.stem, self.path)
 
     @property
     def header(self) -> str:
@@ -267,6 +233,8 @@ class Program:
     @property
     def certificate(self) -> str:
         """What was proven of each SCoP, as `--certificate` writes it and `polytile check` reads it."""
+        from polytile.certificate import certificate
+
         return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
 
     def explain(self) -> str:
@@ -289,9 +257,10 @@ class Program:
 
     def build(self, executable: str | os.PathLike[str], *, on: str = "auto", link: Sequence[str | Path] = ()) -> Path:
         """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers."""
-        _check_place(on)
-        target = Path(executable)
-        place = on if on != "auto" else ("gpu" if on_gpu("auto") else "emulator")
+        from polytile.execution import chosen_place
+        from polytile.runtime.build import build_program
+
+        target, place = Path(executable), chosen_place(on)
         with tempfile.TemporaryDirectory(prefix="polytile-") as folder:
             host, kernels, _ = self.write(folder)
             build_program(
@@ -326,18 +295,10 @@ def _guard(name: str) -> str:
     return "POLYTILE_" + "".join(c if c.isalnum() and c.isascii() else "_" for c in name).upper() + "_KERNEL_H"
 
 
-def _checks(sanitize: str | Iterable[str], on: str) -> tuple[str, ...]:
-    """The checks that are asked for, which only the emulator makes."""
-    _check_place(on)
-    checks = checks_named(sanitize.split(",") if isinstance(sanitize, str) and sanitize else sanitize)
-    if checks and on == "gpu":
-        raise UsageError("the emulator makes these checks, not the GPU", hint="use --on emulator with --sanitize")
-    return checks
+def _unit_of(programs: Sequence[HostProgram], stem: str, name: str) -> Unit:
+    from polytile.runtime.checked import Unit
 
-
-def _check_place(on: str) -> None:
-    if on not in PLACES:
-        raise UsageError(f"there is no place {on!r} to run on", hint=f"one of {', '.join(PLACES)}")
+    return Unit(programs, stem, _title(name))
 
 
 def compile_file(

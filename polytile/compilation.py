@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from polytile.codegen.resources.estimate import estimate as estimate_resources
 from polytile.diagnostics import Diagnostic
 from polytile.gpu import Gpu
 from polytile.ir.host import HostProgram, Transfer
@@ -74,7 +73,7 @@ class Compilation:
         if self.considered:
             lines += ["  considered:", *(f"    {line}" for line in self.considered)]
         if self.program:
-            lines += ["  resources:", *(f"    {estimate_resources(k, self.gpu)}" for k in self.program.kernels)]
+            lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.gpu))]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
         return "\n".join(lines)
@@ -82,3 +81,10 @@ class Compilation:
     def with_remark(self, message: str) -> Compilation:
         remark = Diagnostic("remark", message, self.scop.location if self.scop.location.line else None)
         return replace(self, remarks=(*self.remarks, remark))
+
+
+def _resources(program: HostProgram, machine: Gpu) -> list[str]:
+    """A line for each kernel; only explanations pay for the import."""
+    from polytile.codegen.resources.estimate import estimate
+
+    return [str(estimate(kernel, machine)) for kernel in program.kernels]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.arguments import Request
-from polytile.count_report import as_facts, render
 from polytile.diagnostics import (
     EXIT_DONE,
     EXIT_USER,
@@ -23,11 +22,11 @@ from polytile.dump import dump
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.progress import limit
 from polytile.report import Report, as_object
-from polytile.runtime.emulator.counts import Counts
-from polytile.runtime.engine import on_gpu
-from polytile.runtime.inputs import new_seed
 from polytile.runtime.output import check_targets, write_outputs
-from polytile.runtime.validate import Validation
+
+if TYPE_CHECKING:
+    from polytile.runtime.emulator.counts import Counts
+    from polytile.runtime.validate import Validation
 
 
 def run(request: Request, report: Report) -> int:
@@ -36,6 +35,8 @@ def run(request: Request, report: Report) -> int:
     if request.max_seconds is not None:
         limit(request.max_seconds)
     if request.on == "gpu" and (request.validate or request.build is None):
+        from polytile.runtime.engine import on_gpu
+
         on_gpu("gpu")
     check_targets(_targets(request), Path(request.input))
     dumps = _Dumps(request, report)
@@ -172,9 +173,11 @@ def _facts(scop: CompiledScop) -> dict[str, Any]:
 
 def _validate(request: Request, report: Report, program: Program) -> bool:
     """Validate every compiled SCoP; returns whether all agreed."""
+    from polytile.runtime.inputs import new_seed
+
     seed = new_seed() if request.seed is None else request.seed
     agreed = True
-    results: list[Mapping[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for scop in program.scops:
         if scop.program is None:
             report.line(f"{scop.name}: not validated, it stays sequential C")
@@ -192,11 +195,18 @@ def _validate(request: Request, report: Report, program: Program) -> bool:
             results.append(_validation_facts(validation))
             report.line(validation.line)
         if counts is not None:
-            results[-1] = {**results[-1], "counts": as_facts(counts)}
-            report.text(render(counts))
+            results[-1] |= {"counts": _counts(report, counts)}
     report.line(f"inputs were random with --seed {seed}")
     report.add(validations=results, seed=seed)
     return agreed
+
+
+def _counts(report: Report, counts: Counts) -> Mapping[str, Any]:
+    """Say what was counted; returns it as facts."""
+    from polytile.count_report import as_facts, render
+
+    report.text(render(counts))
+    return as_facts(counts)
 
 
 def _run_scop(

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from polytile.codegen.expressions import Printer
-from polytile.diagnostics import InternalError, UsageError
-from polytile.ir.expr import Access, Expr
+from polytile.diagnostics import UsageError
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.device import require_cupy
-from polytile.runtime.inputs import check_parameters
 from polytile.runtime.interpret import evaluate
 from polytile.runtime.layout import Layout, element_dtype, layouts
 from polytile.runtime.native import address
+from polytile.runtime.parameters import check_parameters
+from polytile.runtime.signature import signature
 
 CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
 
@@ -30,26 +29,6 @@ class Call:
     memory: Mapping[str, Any]
     layouts: Mapping[str, Layout]
     on_device: frozenset[str]
-
-
-def signature(scop: Scop) -> str:
-    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj])`; written scalars end in `[]`."""
-    parameters = [f"{p.type} {p.name}" for p in scop.parameters]
-    return f"{scop.name}({', '.join(parameters + [_declared(scop, a) for a in scop.external_arrays])})"
-
-
-def _declared(scop: Scop, array: Array) -> str:
-    if array.rank == 0:
-        return f"{array.element} {array.name}" + ("" if scop.by_value(array) else "[]")
-    return f"{array.element} {array.name}" + "".join(f"[{_extent(e)}]" for e in array.extents)
-
-
-def _extent(extent: Expr | None) -> str:
-    return "" if extent is None else Printer(_no_element, cpp=False)(extent)
-
-
-def _no_element(access: Access, _: Printer) -> str:
-    raise InternalError(f"an extent reads memory: {access}")
 
 
 def names(scop: Scop) -> tuple[str, ...]:

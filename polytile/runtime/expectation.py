@@ -20,8 +20,9 @@ from polytile.diagnostics import UsageError
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison, compare, differences, finite, leaves
 from polytile.runtime.inputs import Style, random_memory, untouched
-from polytile.runtime.layout import Layout, layouts, point
+from polytile.runtime.layout import Layout, layouts
 from polytile.runtime.native import Memory
+from polytile.runtime.parameters import point
 from polytile.runtime.reference import Reference, reference, wide_dtype, wide_reference
 
 OWN_ERRORS = 8.0  # how many times the sequential program's rounding error is allowed

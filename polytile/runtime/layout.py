@@ -14,6 +14,7 @@ from polytile.diagnostics import InternalError, UserError
 from polytile.ir.expr import CType
 from polytile.ir.scop import AccessKind, Array, Scop
 from polytile.runtime.interpret import evaluate
+from polytile.runtime.parameters import point
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 LARGEST = (1 << 63) - 1
@@ -66,12 +67,6 @@ class Layout:
         for extent in self.shape:
             total *= extent
         return total
-
-
-def point(values: Mapping[str, int]) -> isl.Set:
-    """`[N] -> { : N = 13 }`: the parameters with these values."""
-    names, equations = ", ".join(values), " and ".join(f"{n} = {v}" for n, v in values.items())
-    return isl.Set(f"[{names}] -> {{ : {equations} }}" if values else "{ : }")
 
 
 def layouts(scop: Scop, values: Mapping[str, int]) -> dict[str, Layout]:

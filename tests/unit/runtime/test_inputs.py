@@ -15,13 +15,12 @@ from polytile.ir.expr import DOUBLE, INT, CType, Literal, Name
 from polytile.ir.scop import Array
 from polytile.runtime.inputs import (
     Style,
-    check_parameters,
-    choose_parameters,
     poisoned,
     random_memory,
     untouched,
 )
 from polytile.runtime.layout import element_dtype, layouts
+from polytile.runtime.parameters import check_parameters, choose_parameters
 
 
 def test_parameters_get_small_different_primes(sample: Any) -> None:

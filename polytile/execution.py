@@ -1,0 +1,122 @@
+"""What runs the code of one SCoP: on arguments, against the sequential C, and with counts or times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from polytile.compilation import Compilation
+from polytile.diagnostics import UsageError
+from polytile.pipeline import sequential_text
+from polytile.runtime.binding import Call
+from polytile.runtime.checked import Unit, checked_engine, checks_named
+from polytile.runtime.counted import Counted, counted_engine
+from polytile.runtime.device import cupy_available, cupy_engine
+from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
+from polytile.runtime.expectation import Expectation, expect
+from polytile.runtime.inputs import new_seed
+from polytile.runtime.parameters import check_parameters, choose_parameters
+from polytile.runtime.reference import reference
+from polytile.runtime.timing import Timing, time_engine
+from polytile.runtime.validate import Validation, validate
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One compiled SCoP, to be run; `built` keeps what was built for it, by place."""
+
+    compilation: Compilation
+    built: dict[str, Engine]
+
+    def run(self, call: Call, on: str) -> None:
+        """Run the SCoP on checked arguments at a chosen place."""
+        check_place(on)
+        name = self.compilation.scop.name
+        if call.on_device and on == "emulator":
+            raise UsageError(f"{name}: {min(call.on_device)} is on a GPU", hint="pass NumPy arrays to the emulator")
+        if self.compilation.program is None:
+            self._run_sequential(call)
+        else:
+            self._engine(bool(call.on_device), on).run(call.layouts, call.values, call.memory)
+
+    def _run_sequential(self, call: Call) -> None:
+        host = {name: data.get() if name in call.on_device else data for name, data in call.memory.items()}
+        reference(self.compilation.scop, self.sequential())(call.layouts, call.values, host)
+        for name in call.on_device:
+            call.memory[name].set(host[name])
+
+    def _engine(self, on_device: bool, on: str) -> Engine:
+        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
+        assert program is not None
+        gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
+        place = "gpu" if gpu else "emulator"
+        if place not in self.built:
+            self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
+        return self.built[place]
+
+    def sequential(self) -> str:
+        """The sequential C of the SCoP: its own text, or what was made of the Scop."""
+        scop = self.compilation.scop
+        return scop.source if scop.source is not None else sequential_text(scop)
+
+    def expect(self, parameters: Mapping[str, int] | None, seed: int | None) -> Expectation:
+        """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
+        scop = self.compilation.scop
+        given = {**self.compilation.options.parameters, **(parameters or {})}
+        check_parameters(scop.parameters, given)
+        values = choose_parameters(scop, given)
+        return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
+
+    def validate(
+        self,
+        on: str,
+        parameters: Mapping[str, int] | None,
+        seed: int | None,
+        sanitize: str | Iterable[str],
+        unit: Unit,
+    ) -> tuple[Validation, ...]:
+        """Compare the generated code with the sequential C; one result for each way to run it."""
+        checks = _checks(sanitize, on)
+        scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
+        if program is None:
+            return ()
+        ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
+        expectation = self.expect(parameters, seed)
+        return tuple(validate(expectation, way, strict=options.strict) for way in ways)
+
+    def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
+        """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
+        if self.compilation.program is None:
+            return None
+        engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
+        validation = validate(self.expect(parameters, seed), engine, strict=self.compilation.options.strict)
+        return Counted(validation, engine.counts)
+
+    def time(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Timing, ...]:
+        """Kernel time on the GPU, data on the device, for each way to run it."""
+        if self.compilation.program is None:
+            return ()
+        given = self.expect(parameters, seed)
+        ways = engines(self.compilation.scop, self.compilation.program, self.compilation.options, "gpu")
+        return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+
+
+def chosen_place(on: str) -> str:
+    """`gpu` or `emulator`; raises UsageError for another place, and DeviceError without the GPU that is asked for."""
+    check_place(on)
+    return on if on != "auto" else ("gpu" if on_gpu("auto") else "emulator")
+
+
+def check_place(on: str) -> None:
+    """Raise UsageError for what is no place to run."""
+    if on not in PLACES:
+        raise UsageError(f"there is no place {on!r} to run on", hint=f"one of {', '.join(PLACES)}")
+
+
+def _checks(sanitize: str | Iterable[str], on: str) -> tuple[str, ...]:
+    """The checks that are asked for, which only the emulator makes."""
+    check_place(on)
+    checks = checks_named(sanitize.split(",") if isinstance(sanitize, str) and sanitize else sanitize)
+    if checks and on == "gpu":
+        raise UsageError("the emulator makes these checks, not the GPU", hint="use --on emulator with --sanitize")
+    return checks

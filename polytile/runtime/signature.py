@@ -1,0 +1,28 @@
+"""The arguments of a SCoP's call, as C declares them."""
+
+from __future__ import annotations
+
+from polytile.codegen.expressions import Printer
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Access, Expr
+from polytile.ir.scop import Array, Scop
+
+
+def signature(scop: Scop) -> str:
+    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj])`; written scalars end in `[]`."""
+    parameters = [f"{p.type} {p.name}" for p in scop.parameters]
+    return f"{scop.name}({', '.join(parameters + [_declared(scop, a) for a in scop.external_arrays])})"
+
+
+def _declared(scop: Scop, array: Array) -> str:
+    if array.rank == 0:
+        return f"{array.element} {array.name}" + ("" if scop.by_value(array) else "[]")
+    return f"{array.element} {array.name}" + "".join(f"[{_extent(e)}]" for e in array.extents)
+
+
+def _extent(extent: Expr | None) -> str:
+    return "" if extent is None else Printer(_no_element, cpp=False)(extent)
+
+
+def _no_element(access: Access, _: Printer) -> str:
+    raise InternalError(f"an extent reads memory: {access}")
