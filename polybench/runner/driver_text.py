@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 from polybench.runner.errors import RunnerError
@@ -30,9 +31,17 @@ def references(program: Program) -> tuple[str, str]:
     return "\n".join(narrow), "\n".join(wide)
 
 
-def driver(program: Program, sizes: Mapping[str, int], runs: int) -> str:
-    """The C++ file that checks and times a program: it includes the generated .cu."""
-    parts = [_scop(number, scop, values_of(scop, sizes)) for number, scop in enumerate(program.scops)]
+def driver(program: Program, sizes: Mapping[str, int], runs: int, data: Mapping[str, str] | None = None) -> str:
+    """The C++ file that checks and times a program: it includes the generated .cu.
+
+    `data` says how the elements of an array are drawn, as a formula over a random number x of [0.5, 1.5) and the
+    indices i0, i1, and so on. Raises RunnerError for one that names anything else.
+    """
+    formulas = data or {}
+    known = {a.name for scop in program.scops for a in scop.scop.arrays}
+    if unknown := sorted(set(formulas) - known):
+        raise RunnerError(f"the table says how {unknown[0]} is drawn, which is no array of the program")
+    parts = [_scop(number, scop, values_of(scop, sizes), formulas) for number, scop in enumerate(program.scops)]
     calls = [f"    scop_{number}(times);" for number in range(len(parts))]
     return "\n".join(
         [
@@ -62,7 +71,7 @@ def _wide(number: int) -> str:
     return f"polytile_wide_{number}"
 
 
-def _scop(number: int, scop: CompiledScop, values: Mapping[str, int]) -> str:
+def _scop(number: int, scop: CompiledScop, values: Mapping[str, int], data: Mapping[str, str]) -> str:
     """The declarations of the references and the function that runs one SCoP."""
     assert scop.program is not None
     shapes = layouts(scop.scop, values)
@@ -88,6 +97,7 @@ def _scop(number: int, scop: CompiledScop, values: Mapping[str, int]) -> str:
             f"static void scop_{number}(bench::Times &times)",
             "{",
             *(f"    {_array(n, a, t, scop)}" for n, a, t in zip(names, arrays, types, strict=True)),
+            *(f"    {n}.draw = {_draw(a, data)};" for n, a in zip(names, arrays, strict=True) if a.array.name in data),
             f"    bench::Scop scop{{{json.dumps(scop.name)}, {chain_length(scop.scop, values)!r}, {_unit(scop)!r}}};",
             f"    scop.arrays = {{{', '.join('&' + n for n in names)}}};",
             f"    scop.sequential = [&] {{ {_reference(number)}({', '.join(host)}); }};",
@@ -108,6 +118,16 @@ def _array(variable: str, layout: Layout, scalar: str, scop: CompiledScop) -> st
     extents = ", ".join(map(str, layout.shape))
     members = max(1, len(array.fields))
     return f'bench::Array<{scalar}> {variable}("{array.name}", {{{extents}}}, {layout.lead}, {members}, {{{use}}});'
+
+
+def _draw(layout: Layout, data: Mapping[str, str]) -> str:
+    """`x + 4*(i0 == 2)` -> `[](double x, const long long *at) -> double { return x + 4*(at[0] == 2); }`"""
+    name, formula = layout.array.name, data[layout.array.name]
+    indices = {f"i{d}": f"at[{d}]" for d in range(len(layout.shape))}
+    if unknown := [w for w in re.findall(r"[^\W\d]\w*", formula) if w != "x" and w not in indices]:
+        raise RunnerError(f"the table draws {name} from {unknown[0]}, which is neither x nor one of its indices")
+    text = re.sub(r"\bi\d+\b", lambda found: indices[found[0]], formula)
+    return f"[](double x, const long long *at) -> double {{ return {text}; }}"
 
 
 def _scalar(array: Array) -> str:

@@ -53,7 +53,7 @@ def prepare(folder: Path, root: Path) -> Path:
         target.mkdir(parents=True, exist_ok=True)
         if any(target.iterdir()):
             raise RunnerError(f"{folder} is not empty: export writes a new folder")
-        for name in ("driver.h", "Makefile", "run.sh"):
+        for name in ("driver.h", "arrays.h", "tolerance.h", "Makefile", "run.sh"):
             shutil.copy(SUPPORT / name, target / name)
         for header in [*root.glob("*.h"), *root.glob("*/*.h")]:
             _copy(header, root, target)
@@ -80,6 +80,7 @@ def _work(chosen: argparse.Namespace, target: Path, entry: Entry, dtype: str, sc
         "on": "export",
         "metrics": False,
         "runs": chosen.runs,
+        "data": dict(entry.data),
         "folder": str(target / f"{entry.family}-{entry.name}-{dtype}-{schedule}"),
         "head": rows.head(entry.id, dtype, schedule, chosen.dataset, "gpu"),
     }
@@ -91,7 +92,7 @@ def export_program(program: Any, job: Mapping[str, Any], row: Row) -> None:
     from polybench.runner.driver_text import driver, references
 
     folder = Path(job["folder"])
-    text = driver(program, job["parameters"], job["runs"])
+    text = driver(program, job["parameters"], job["runs"], job["data"])
     narrow, wide = references(program)
     folder.mkdir()
     program.write(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -31,6 +31,7 @@ class Entry:
     parameters: Mapping[str, Mapping[str, Any]]
     anchor: str
     cells: str | None = None
+    data: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -89,6 +90,7 @@ def _entry(table: Path, name: str, values: Any) -> Entry:
             parameters=values["parameters"],
             anchor=values.get("anchor", name),
             cells=values.get("cells"),
+            data=values.get("data", {}),
         )
         for dataset in DATASETS:
             entry.defines(dataset, entry.ctype)
