@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
-import networkx as nx
 
+from polytile.ir.graphs import condensed, generations, graph_of
 from polytile.ir.isl_util import affine_rank, band_members
 from polytile.ir.schedule import node_at
 from polytile.ir.scop import Scop
@@ -177,17 +177,16 @@ def _sequence(node: isl.ScheduleNode, filters: Sequence[isl.UnionSet]) -> isl.Sc
 
 def _components(pieces: Sequence[Piece], pairs: isl.UnionMap, level: int) -> list[_Group]:
     """The strongly connected components of the dependences, sources first, else in the given order."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(len(pieces)))
+    edges: list[tuple[int, int]] = []
     for i, source in enumerate(pieces):
         leaving = pairs.intersect_domain(source.instances)
         sinks = (j for j, sink in enumerate(pieces) if not leaving.intersect_range(sink.instances).is_empty())
-        graph.add_edges_from((i, j) for j in sinks)
-    cycles = nx.condensation(graph)
+        edges += ((i, j) for j in sinks)
+    cycles, order = condensed(graph_of(range(len(pieces)), edges))
     found: list[_Group] = []
-    for generation in nx.topological_generations(cycles):
-        for members in sorted(sorted(cycles.nodes[node]["members"]) for node in generation):
-            cyclic = len(members) > 1 or graph.has_edge(members[0], members[0])
+    for generation in generations(order):
+        for members in sorted(sorted(cycles[node]) for node in generation):
+            cyclic = len(members) > 1 or (members[0], members[0]) in edges
             found.append(_component([pieces[i] for i in members], cyclic, level))
     return found
 

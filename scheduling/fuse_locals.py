@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import islpy as isl
-import networkx as nx
 
 from polytile.ir.expr import Access, Assign, Declare, Expr, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.graphs import connected
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
@@ -86,13 +86,13 @@ def _groups(
     scop: Scop, statements: list[Statement], own: list[str]
 ) -> Iterator[tuple[list[Statement], frozenset[str]]]:
     """The statements that share qualifying scalars, with these scalars."""
-    graph = nx.Graph()
+    edges: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for name in own:
         users = [s.name for s in scop.statements if any(a.array == name for a in s.accesses)]
         here = [s for s in statements if s.name in users]
         if len(here) == len(users) and len(here) > 1 and _is_local(scop, name, here):
-            graph.add_edges_from((("scalar", name), ("statement", user)) for user in users)
-    for members in nx.connected_components(graph):
+            edges += ((("scalar", name), ("statement", user)) for user in users)
+    for members in connected((), edges):
         group = [s for s in statements if ("statement", s.name) in members]
         yield group, frozenset(name for kind, name in members if kind == "scalar")
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import islpy as isl
-import networkx as nx
 
 from polytile.ir.expr import Access, Expr, Stmt, rewrite
+from polytile.ir.graphs import connected
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import Array, Origin, Scop, Statement
 from polytile.scheduling.dependences import ArrayDependences, Dependences
@@ -34,12 +34,9 @@ def split_live_ranges(scop: Scop, dependences: Dependences) -> Scop:
 
 def _purposes(scop: Scop, found: ArrayDependences) -> list[list[str]]:
     """The statements that use an array, grouped by the flow of its values, in textual order."""
-    graph = nx.Graph()
     users = [s.name for s in scop.statements if any(a.array == found.array for a in s.accesses)]
-    graph.add_nodes_from(users)
-    for m in maps(found.flow):
-        graph.add_edge(m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out))
-    groups = [[u for u in users if u in members] for members in nx.connected_components(graph)]
+    values = [(m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)) for m in maps(found.flow)]
+    groups = [[u for u in users if u in members] for members in connected(users, values)]
     return sorted(groups, key=lambda group: users.index(group[0]))
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
+from polytile.ir.graphs import both_ways, graph_of, reached
 from polytile.scheduling.superposed.edges import Edge
 from polytile.scheduling.superposed.nest import Row
 
@@ -114,7 +113,5 @@ def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Ro
 
 def _connected(statements: Sequence[str], edges: Sequence[Edge]) -> list[str]:
     """The statements, each behind one that it depends on or that depends on it."""
-    graph = nx.Graph()
-    graph.add_nodes_from(statements)
-    graph.add_edges_from((e.source, e.sink) for e in edges if e.source != e.sink)
-    return [statements[0], *(sink for _, sink in nx.bfs_edges(graph, statements[0]))]
+    related = ((e.source, e.sink) for e in edges if e.source != e.sink)
+    return reached(graph_of(statements, both_ways(related)), statements[0])

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-import networkx as nx
-
+from polytile.ir.graphs import condensed, graph_of, in_order
 from polytile.ir.scop import Scop
 from polytile.scheduling.superposed.candidates import Rows, parallel_rows, serial_rows
 from polytile.scheduling.superposed.edges import Edge, among, together
@@ -192,11 +191,8 @@ def serial_loops(tree: Tree) -> tuple[int, ...]:
 def components(names: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
     """The strongly connected components of the dependences, sources first, else in the given order."""
     position = {name: i for i, name in enumerate(names)}
-    graph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from((e.source, e.sink) for e in edges if not e.relaxed)
-    cycles = nx.condensation(graph)
-    first = {node: min(position[name] for name in cycles.nodes[node]["members"]) for node in cycles}
-    ordered = nx.lexicographical_topological_sort(cycles, key=first.__getitem__)
-    return [sorted(cycles.nodes[node]["members"], key=position.__getitem__) for node in ordered]
+    graph = graph_of(names, ((e.source, e.sink) for e in edges if not e.relaxed))
+    cycles, order = condensed(graph)
+    cycles = [sorted(members, key=position.__getitem__) for members in cycles]
+    return [cycles[k] for k in in_order(order, lambda k: position[cycles[k][0]])]
 

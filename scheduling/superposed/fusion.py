@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
 
-import networkx as nx
-
+from polytile.ir.graphs import graph_of, has_path, in_order, merged
 from polytile.scheduling.superposed.edges import Edge, among, together
 from polytile.scheduling.superposed.matching import Common, Judge, best_match, moved, nest_of
 from polytile.scheduling.superposed.nest import (
@@ -26,6 +25,8 @@ from polytile.scheduling.superposed.nest import (
     statements_of,
 )
 from polytile.scheduling.superposed.parallelism import loop_over
+
+Order = dict[int, dict[int, None]]  # which child must run before which
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,30 +85,29 @@ class Fusion:
             assert joined is not None
             groups[i] = joined.tree
             del groups[j]
-            graph = nx.contracted_nodes(graph, i, j, self_loops=False)
+            graph = merged(graph, i, j)
             found = {pair: f for pair, f in found.items() if not {i, j} & set(pair)}
             for pair in [(min(i, k), max(i, k)) for k in groups if k != i]:
                 found[pair] = self._pair(groups, graph, pair, edges, around)
-        return [groups[i] for i in nx.lexicographical_topological_sort(graph)]
+        return [groups[i] for i in in_order(graph, lambda i: i)]
 
     def _places(self, tree: Tree) -> list[int]:
         own = statements_of(tree)
         return [i for i, statement in enumerate(self.judge.scop.statements) if statement.name in own]
 
     def _pair(
-        self, groups: dict[int, Tree], graph: nx.DiGraph, pair: tuple[int, int], edges: Listed[Edge], around: Around
+        self, groups: dict[int, Tree], graph: Order, pair: tuple[int, int], edges: Listed[Edge], around: Around
     ) -> _Joined | None:
-        first, second = (groups[k] for k in (reversed(pair) if nx.has_path(graph, *reversed(pair)) else pair))
-        own, others = set(statements_of(first)), set(statements_of(second))
-        between = [e for e in edges if {e.source, e.sink} & own and {e.source, e.sink} & others]
-        return self._fused(first, second, between, around)
+        first, second = (groups[k] for k in (reversed(pair) if has_path(graph, *reversed(pair)) else pair))
+        return self._fused(first, second, edges, around)
 
-    def _fused(self, first: Tree, second: Tree, between: Listed[Edge], around: Around) -> _Joined | None:
+    def _fused(self, first: Tree, second: Tree, edges: Listed[Edge], around: Around) -> _Joined | None:
         """Both trees in common loops, the first one's bodies before the second one's."""
         a, b = nest_of(first), nest_of(second)
         related = self.judge.locality.arrays(a.statements) & self.judge.locality.arrays(b.statements)
         if not related and not (a.is_point and b.is_point):
             return None
+        between = _between(edges, set(a.statements), set(b.statements))
         close = -min(abs(p - q) for p in self._places(first) for q in self._places(second))
         match = best_match(a, b, between, self.judge, around.rows)
         if match is not None:
@@ -139,6 +139,13 @@ class Fusion:
         return loop_over(self.judge.scop, rows, between, in_sequence((a.body, b.body)))
 
 
+def _between(edges: Listed[Edge], one: set[str], other: set[str]) -> list[Edge]:
+    """The dependences of each of two groups on the other."""
+    return [
+        e for e in edges if (e.source in one and e.sink in other) or (e.source in other and e.sink in one)
+    ]
+
+
 def _serial_loop(tree: Tree) -> Loop | None:
     """The serial loop at the top of a tree, below parallel loops that move into it."""
     nest = nest_of(tree)
@@ -148,21 +155,18 @@ def _serial_loop(tree: Tree) -> Loop | None:
     return replace(serial, body=replace(nest, body=serial.body).without(()))
 
 
-def _order(children: Listed[Tree], edges: Listed[Edge]) -> nx.DiGraph:
+def _order(children: Listed[Tree], edges: Listed[Edge]) -> Order:
     """Which child must run before which."""
     place = {name: i for i, child in enumerate(children) for name in statements_of(child)}
-    graph = nx.DiGraph()
-    graph.add_nodes_from(range(len(children)))
     inner = (e for e in edges if not e.relaxed and place[e.source] != place[e.sink])
-    graph.add_edges_from((place[e.source], place[e.sink]) for e in inner)
-    return graph
+    return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))
 
 
-def _adjacent(graph: nx.DiGraph, i: int, j: int) -> bool:
+def _adjacent(graph: Order, i: int, j: int) -> bool:
     """Whether nothing has to run between the two."""
     for first, second in ((i, j), (j, i)):
-        between = (k for k in graph.successors(first) if k != second)
-        if any(nx.has_path(graph, k, second) for k in between):
+        between = (k for k in graph[first] if k != second)
+        if any(has_path(graph, k, second) for k in between):
             return False
     return True
 
