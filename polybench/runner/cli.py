@@ -50,6 +50,9 @@ def _parser() -> argparse.ArgumentParser:
     imported = commands.add_parser("import", help="read the results of an exported folder")
     imported.add_argument("folder", type=Path, metavar="DIR")
     imported.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
+    imported.add_argument(
+        "--from", dest="files", type=Path, nargs="+", default=[], metavar="RESULTS", help="(DIR/results.jsonl)"
+    )
     imported.set_defaults(command=_import)
     _counts_parser(commands.add_parser("counts", help="sectors per request: the emulator's, and those of a GPU by ncu"))
     taken = commands.add_parser("resources", help="registers and code of kernels: estimated, and by ptxas (needs nvcc)")
@@ -174,7 +177,7 @@ def _export(chosen: argparse.Namespace) -> int:
 def _import(chosen: argparse.Namespace) -> int:
     from polybench.runner.imports import import_results
 
-    return import_results(chosen.folder, chosen.json)
+    return import_results(chosen.folder, chosen.json, chosen.files)
 
 
 def _counts(chosen: argparse.Namespace) -> int:

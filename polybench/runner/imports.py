@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from polybench.runner import rows
@@ -14,9 +15,9 @@ from polybench.runner.show import line
 RESULTS = "results.jsonl"
 
 
-def import_results(folder: Path, target: Path | None) -> int:
+def import_results(folder: Path, target: Path | None, files: Sequence[Path] = ()) -> int:
     """Print the rows and append them to `target`; the exit status is 1 when one failed or is missing."""
-    found = collect(folder)
+    found = collect(folder, files)
     if target is not None:
         if target.exists():
             rows.read(target)
@@ -28,10 +29,16 @@ def import_results(folder: Path, target: Path | None) -> int:
     return EXIT_FAILED if failed else 0
 
 
-def collect(folder: Path) -> list[Row]:
-    """A row for every program of the export; one that has no result failed."""
+def collect(folder: Path, files: Sequence[Path] = ()) -> list[Row]:
+    """A row for every program of the export; one that has no result failed.
+
+    The results are in the folder, or in `files` where that was run elsewhere. Of several runs of a program, the last
+    one that passed counts.
+    """
     expected = _manifest(folder)
-    results = rows.latest(rows.read(folder / RESULTS)) if (folder / RESULTS).exists() else {}
+    places = list(files) or [p for p in (folder / RESULTS,) if p.exists()]
+    found = [row for place in places for row in rows.read(place)]
+    results = rows.latest(found) | rows.latest(row for row in found if not rows.failed(row))
     if not results:
         raise RunnerError(f"{folder} has no results yet: run {folder}/run.sh on a machine with nvcc")
     return [_row(head, results.get(rows.key(head))) for head in expected]

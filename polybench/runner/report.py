@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +26,21 @@ class Line:
     arithmetic_floor: float | None = None
     sequential: float | None = None
     anchors: tuple[tuple[str, float | None], ...] = ()
+    by_rate: bool = False  # the anchors' times are from their rates on other grids
 
     @property
     def label(self) -> str:
         return str(self.row["program"]).partition("/")[2] or str(self.row["program"])
+
+    @property
+    def family(self) -> str:
+        return str(self.row["program"]).partition("/")[0]
+
+    @property
+    def best_other(self) -> tuple[str, float] | None:
+        """The fastest other system and its time."""
+        known = [(ms, name) for name, ms in self.anchors if ms]
+        return min(known)[::-1] if known else None
 
     @property
     def floor(self) -> float | None:
@@ -64,7 +75,7 @@ def measured(found: Sequence[Row], entries: Mapping[str, Entry], anchors: Sequen
     on_gpu = [r for r in timed if r["on"] == "gpu"]
     lines = [_line(r, entries.get(r["program"]), sequential, anchors) for r in on_gpu or timed]
     place = {name: number for number, name in enumerate(entries)}
-    return sorted(lines, key=lambda x: (x.row["dtype"], x.row["dataset"], place.get(x.row["program"], -1)))
+    return sorted(lines, key=lambda x: (x.row["dataset"], place.get(x.row["program"], -1), x.row["schedule"]))
 
 
 def _about(row: Row) -> tuple[str, str, str]:
@@ -87,15 +98,25 @@ def _line(
     memory = 1e3 * moved / top.bytes_per_s
     arithmetic = 1e3 * flops / top.flops_per_s.get(row["dtype"], math.inf)
     known = [(a.name, a.time(entry, row)) for a in anchors]
-    return Line(row, ms, flops, moved, memory or None, arithmetic or None, slow, tuple(known))
+    by_rate = any(time and a.kind == "rate" for a, (_, time) in zip(anchors, known, strict=True))
+    return Line(row, ms, flops, moved, memory or None, arithmetic or None, slow, tuple(known), by_rate)
 
 
 def table(lines: Sequence[Line], failures: Sequence[Row]) -> str:
     """Markdown: a table of what was measured, and the list of what failed."""
-    parts = [_machines(lines), _grid(lines), summary(lines)] if lines else []
+    parts = [_machines(lines), summary(lines), *_sections(lines)] if lines else []
     if failures:
-        parts.append("Failed:\n\n" + "\n".join(f"- {r['program']} {r['dtype']}: {r['error']}" for r in failures))
+        about = "{program} {dtype} {schedule} {dataset}: {error}"
+        parts.append("Failed:\n\n" + "\n".join(f"- {about.format_map(r)}" for r in failures))
     return "\n\n".join(filter(None, parts))
+
+
+def _sections(lines: Sequence[Line]) -> Iterator[str]:
+    """A grid for each family and type, under a heading where there are several."""
+    kinds = list(dict.fromkeys((x.family, str(x.row["dtype"])) for x in lines))
+    for family, dtype in kinds:
+        title = f"## {family}, {dtype}\n\n" if len(kinds) > 1 else ""
+        yield title + _grid([x for x in lines if (x.family, x.row["dtype"]) == (family, dtype)])
 
 
 def _machines(lines: Sequence[Line]) -> str:
@@ -110,7 +131,18 @@ def _version(number: int) -> str:
 
 def _grid(lines: Sequence[Line]) -> str:
     systems = [name for name in _names(lines) if any(dict(x.anchors).get(name) for x in lines)]
-    columns = ["program", "type", "size", "ms", "spread", "launches", "GFLOP/s", "GB/s", "of memory", "of arithmetic"]
+    columns = [
+        "program",
+        "schedule",
+        "size",
+        "ms",
+        "spread",
+        "launches",
+        "GFLOP/s",
+        "GB/s",
+        "of memory",
+        "of arithmetic",
+    ]
     columns += ["x C", *(f"x {name}" for name in systems)]
     body = [_cells(x, systems) for x in lines]
     widths = [max(map(len, column)) for column in zip(columns, *body, strict=True)]
@@ -131,7 +163,7 @@ def _cells(line: Line, systems: Sequence[str]) -> list[str]:
     row, known = line.row, dict(line.anchors)
     return [
         line.label,
-        row["dtype"],
+        _schedule(row),
         row["dataset"],
         _short(line.ms),
         f"{row['spread']:.0%}" if "spread" in row else "",
@@ -145,17 +177,29 @@ def _cells(line: Line, systems: Sequence[str]) -> list[str]:
     ]
 
 
+def _schedule(row: Row) -> str:
+    """What was asked for, and what was chosen where the choice was free: `auto: superposed`."""
+    asked, chosen = str(row["schedule"]), str(row.get("strategy", "")).partition(" ")[0]
+    return f"{asked}: {chosen}" if asked == "auto" and chosen else asked
+
+
 def summary(lines: Sequence[Line]) -> str:
-    """The geometric mean of the speed-ups over each system, by type."""
-    found = []
-    for dtype in dict.fromkeys(x.row["dtype"] for x in lines):
-        for name in _names(lines):
-            pairs = ((dict(x.anchors).get(name), x.ms) for x in lines if x.row["dtype"] == dtype)
-            ratios = [math.log(other / ms) for other, ms in pairs if other]
-            if ratios:
-                mean = math.exp(sum(ratios) / len(ratios))
-                found.append(f"- {dtype}: {mean:.2f} times the speed of {name} in the geometric mean of {len(ratios)}")
-    return "\n".join(found)
+    """The geometric mean of the speed-ups over each system, by family, type, schedule and size."""
+    groups: dict[str, list[Line]] = {}
+    for line in sorted(lines, key=lambda x: (x.family, x.row["dtype"], x.row["dataset"], x.row["schedule"])):
+        about = f"{line.family} {line.row['dtype']}, {line.row['dataset']}, {line.row['schedule']}"
+        groups.setdefault(about, []).append(line)
+    found = [_mean(about, group, name) for about, group in groups.items() for name in _names(lines)]
+    return "\n".join(filter(None, found))
+
+
+def _mean(about: str, lines: Sequence[Line], name: str) -> str:
+    ratios = [other / x.ms for x in lines if (other := dict(x.anchors).get(name))]
+    if not ratios:
+        return ""
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    faster = sum(r > 1 for r in ratios)
+    return f"- {about}: {mean:.2f} times the speed of {name} (geometric mean of {len(ratios)}; faster in {faster})"
 
 
 def _short(value: float) -> str:

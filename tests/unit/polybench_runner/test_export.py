@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from polybench.runner import cli
-from polybench.runner.rows import read
+from polybench.runner.rows import append, read
 
 FOLDER = "tiny-scale-double-auto"
 FAKE_NVCC = """#!/bin/sh
@@ -69,6 +69,16 @@ def test_results_come_back(exported: Path, tmp_path: Path, capsys: pytest.Captur
     assert scale["cold_s"] >= scale["first_s"] + scale["compile_s"] and scale["nvcc_s"] > 0
     assert "not affine" in found["tiny/refused"]["error"]
     assert "1 of 2 passed" in capsys.readouterr().out
+
+
+def test_results_of_another_machine_and_of_several_runs(exported: Path, tmp_path: Path) -> None:
+    (row,) = (r for r in json.loads((exported / "manifest.json").read_text())["rows"] if "error" not in r)
+    first, second, rows = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "rows.jsonl"
+    timed = {**row, "runs": 7, "spread": 0.1}
+    append(first, [timed | {"median_ms": 3.0}, timed | {"median_ms": 2.0}])
+    append(second, [row | {"error": "timeout"}])
+    assert cli.main(["import", str(exported), "--from", str(first), str(second), "--json", str(rows)]) == 1
+    assert [r["median_ms"] for r in read(rows) if r["program"] == "tiny/scale"] == [2.0]
 
 
 @needs_make

@@ -52,9 +52,10 @@ def test_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert out == text.read_text()
     (line,) = (x for x in out.splitlines() if x.startswith("| gemm"))
     cells = [c.strip() for c in line.strip("|").split("|")]
-    assert cells[:6] == ["gemm", "double", "large", "1", "1%", "1"] and cells[6] == "3961"
-    assert "- polybench/lu double: timeout" in out and "| away" in out
-    assert "times the speed of PPCG default in the geometric mean of 1" in out
+    assert cells[:6] == ["gemm", "classic", "large", "1", "1%", "1"] and cells[6] == "3961"
+    assert "- polybench/lu double classic large: timeout" in out and "| away" in out
+    mean = "- polybench double, large, classic: 0.60 times the speed of PPCG default (geometric mean of 1; faster in 0)"
+    assert mean in out
 
 
 def test_a_plot_without_matplotlib(
@@ -76,6 +77,35 @@ def test_the_plot(tmp_path: Path, name: str) -> None:
     append(results, rows)
     assert cli.main(["report", str(results), "--plot", str(tmp_path / name)]) == 0
     assert (tmp_path / name).stat().st_size > 5000
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+def test_a_plot_needs_figures_of_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results.jsonl"
+    append(results, [gpu("polyast/mri-q", 1.0)])
+    assert cli.main(["report", str(results), "--plot", str(tmp_path / "p.png")]) == 2
+    assert "no other system has a figure" in capsys.readouterr().err
+
+
+def test_a_grid_for_each_family_and_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results.jsonl"
+    chosen = {**gpu("an5d/star3d1r", 100.0, "float"), "schedule": "auto", "strategy": "superposed (2 nests)"}
+    append(results, [gpu("polybench/gemm", 1.0), gpu("polybench/gemm", 1.0, "float"), chosen])
+    assert cli.main(["report", str(results)]) == 0
+    out = capsys.readouterr().out
+    headings = ["## an5d, float", "## polybench, double", "## polybench, float"]
+    assert [x for x in out.splitlines() if x.startswith("## ")] == headings
+    assert "| star3d1r | auto: superposed | large |" in out
+    assert "x AN5D" in out.partition("## polybench")[0] and "x AN5D" not in out.partition("## polybench")[2]
+
+
+def test_the_fastest_other_system() -> None:
+    lines = measured([gpu("polybench/gemm", 1.0), gpu("stencilgen/j3d7pt", 1.0)], load(), load_anchors())
+    gemm, star = lines
+    assert gemm.best_other is not None and star.best_other is not None
+    assert gemm.best_other[0] == "PPCG best" and gemm.best_other[1] == pytest.approx(0.541, abs=0.01)
+    assert star.best_other[0] == "EBISU"
+    assert (gemm.by_rate, star.by_rate) == (False, True)
 
 
 def test_nothing_was_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
