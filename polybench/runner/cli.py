@@ -61,6 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     taken.add_argument("--dtype", choices=tuple(SIZES), default="double", help="the element type (double)")
     taken.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     taken.set_defaults(command=_resources)
+    built = commands.add_parser("kernels", help="a table of built kernels that were measured on their own")
+    built.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
+    built.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
+    built.set_defaults(command=_kernels)
     report = commands.add_parser("report", help="a table, and a plot, of results")
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     report.add_argument("--plot", type=Path, metavar="FILE", help="draw FILE.png or FILE.svg (needs matplotlib)")
@@ -191,6 +195,12 @@ def _resources(chosen: argparse.Namespace) -> int:
     from polybench.runner.resources import resources
 
     return resources(chosen, _entries(chosen))
+
+
+def _kernels(chosen: argparse.Namespace) -> int:
+    from polybench.runner.built import kernels
+
+    return kernels(chosen.results, chosen.markdown)
 
 
 def _report(chosen: argparse.Namespace) -> int:
