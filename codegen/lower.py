@@ -240,10 +240,11 @@ class _KernelBuilder:
         scop = self.owner.scop
         special = self.owner.given.storage.get(self.shape.number, {})
         homes = []
+        written = _written(body)
         for name in self._arrays(body):
             array = scop.array(name)
             space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
-            plain = Storage(name, space, array.element, array.extents, name, read_only=not _writes(body, name))
+            plain = Storage(name, space, array.element, array.extents, name, read_only=name not in written)
             homes.append(special.get(name, plain))
         return tuple(homes)
 
@@ -279,9 +280,9 @@ def _has_barrier(body: tuple[Stmt, ...]) -> bool:
     return any(isinstance(n, Barrier) for s in body for n in walk(s))
 
 
-def _writes(body: tuple[Stmt, ...], array: str) -> bool:
+def _written(body: tuple[Stmt, ...]) -> set[str]:
     targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
-    return any(isinstance(t, Access) and t.array == array for t in targets)
+    return {t.array for t in targets if isinstance(t, Access)}
 
 
 def _is_zero(value: Expr) -> bool:

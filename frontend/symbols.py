@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -19,9 +19,34 @@ from polytile.frontend.trees import address_taken, variables_in, written_name
 from polytile.ir.expr import CType
 
 
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Where a function changes its variables, or hands out their addresses: by the number of the node, in order."""
+
+    places: dict[int, int]  # of each node, by id
+    names: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def of(cls, body: c_ast.Node) -> _Changes:
+        places: dict[int, int] = {}
+        names: list[tuple[int, str]] = []
+        for place, node in enumerate(nodes_below(body)):
+            places.setdefault(id(node), place)
+            changed = written_name(node) or address_taken(node)
+            if changed is not None:
+                names.append((place, changed))
+        return cls(places, tuple(names))
+
+    def since(self, declaration: c_ast.Node) -> Iterable[str]:
+        """What changes behind a declaration; all that does for a parameter."""
+        start = self.places.get(id(declaration), 0)
+        return (name for place, name in self.names if place >= start)
+
+
 def symbols_of(place: Place, used: Iterable[c_ast.ID], liveness: Liveness) -> dict[str, Symbol]:
     """A symbol for each name in `used`, and for each name in the extents of one."""
     symbols: dict[str, Symbol] = {}
+    changes = _Changes.of(place.function.body)
     waiting = list(used)
     while waiting:
         use = waiting.pop(0)
@@ -31,7 +56,7 @@ def symbols_of(place: Place, used: Iterable[c_ast.ID], liveness: Liveness) -> di
         binding = place.scope.lookup(name)
         if binding is None:
             continue
-        symbols[name] = _symbol(binding, use, place, liveness)
+        symbols[name] = _symbol(binding, use, place, liveness, changes)
         for extent in symbols[name].extents:
             waiting.extend(variables_in(extent))
     return _with_owners(symbols, place)
@@ -50,7 +75,9 @@ def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
     return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
 
 
-def _symbol(binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness) -> Symbol:
+def _symbol(
+    binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness, changes: _Changes
+) -> Symbol:
     shape = binding.shape
     reason = unsupported(binding)
     if reason:
@@ -63,7 +90,7 @@ def _symbol(binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness) -
     return Symbol(
         binding.name,
         shape.base,
-        _extents(binding, use, place),
+        _extents(binding, use, place, changes),
         scalar_fields(shape),
         binding.level,
         pointer,
@@ -105,11 +132,13 @@ def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
     )
 
 
-def _extents(binding: Binding, use: c_ast.ID, place: Place) -> tuple[c_ast.Node | None, ...]:
+def _extents(
+    binding: Binding, use: c_ast.ID, place: Place, changes: _Changes
+) -> tuple[c_ast.Node | None, ...]:
     layers = binding.shape.layers
     extents: list[c_ast.Node | None] = []
     for k, layer in enumerate(layers):
-        changed = None if layer.extent is None else _changed_name(layer.extent, binding, place)
+        changed = None if layer.extent is None else _changed_name(layer.extent, binding, place, changes)
         outermost_of_pointer = k == 0 and binding.kind == "parameter"
         if changed is not None and not outermost_of_pointer:
             raise UserError(
@@ -122,7 +151,7 @@ def _extents(binding: Binding, use: c_ast.ID, place: Place) -> tuple[c_ast.Node 
     return tuple(extents)
 
 
-def _changed_name(extent: c_ast.Node, binding: Binding, place: Place) -> str | None:
+def _changed_name(extent: c_ast.Node, binding: Binding, place: Place, changes: _Changes) -> str | None:
     """A variable of the extent that does not have its old value in the SCoP, or is not the same variable there."""
     names = {str(i.name) for i in variables_in(extent)}
     if not names:
@@ -131,11 +160,7 @@ def _changed_name(extent: c_ast.Node, binding: Binding, place: Place) -> str | N
         known = place.scope.lookup(name)
         if known is None or _declared_after(known, binding):
             return name
-    for node in _from(binding.node, place):
-        changed = written_name(node) or address_taken(node)
-        if changed in names:
-            return changed
-    return None
+    return next((name for name in changes.since(binding.node) if name in names), None)
 
 
 def _declared_after(inner: Binding, outer: Binding) -> bool:
@@ -143,12 +168,3 @@ def _declared_after(inner: Binding, outer: Binding) -> bool:
     if order[inner.level] != order[outer.level]:
         return order[inner.level] > order[outer.level]
     return inner.level == "local" and inner.location > outer.location
-
-
-def _from(declaration: c_ast.Node, place: Place) -> Iterator[c_ast.Node]:
-    """The nodes of the function from a declaration on; all of them for a parameter."""
-    inside = not any(n is declaration for n in nodes_below(place.function.body))
-    for node in nodes_below(place.function.body):
-        inside = inside or node is declaration
-        if inside:
-            yield node

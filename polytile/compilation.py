@@ -22,6 +22,7 @@ from polytile.scheduling.partial_text import with_partials
 class Compilation:
     """One SCoP on its way, with the `source` that it started as.
 
+    `analysed` is the Scop that was analysed last, with what was found: only what has changed since is found anew.
     `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
     live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
     `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
@@ -34,6 +35,7 @@ class Compilation:
     gpu: Gpu
     source: Scop
     dependences: Dependences | None = None
+    analysed: tuple[Scop, Dependences] | None = None
     schedule: MappedSchedule | None = None
     spread: Spread | None = None
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)

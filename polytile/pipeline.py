@@ -20,7 +20,7 @@ from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
 from polytile.options import MAX_OPERATIONS, Options
-from polytile.scheduling.classic import Candidate, candidates
+from polytile.scheduling.classic import Candidate, candidates, distinct
 from polytile.scheduling.contract import contract
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.time import timed
@@ -51,7 +51,8 @@ def find_dependences(state: Compilation) -> Compilation:
     """Dependence analysis. Relations that take long to find take much longer to schedule and to prove, so each array
     gets a small part of the budget."""
     operations = max(state.options.max_operations, MAX_OPERATIONS) // ARRAY_SHARE
-    return replace(state, dependences=analyse(state.scop, operations))
+    found = analyse(state.scop, operations, state.analysed)
+    return replace(state, dependences=found, analysed=(state.scop, found))
 
 
 def separate_purposes(state: Compilation) -> Compilation:
@@ -177,7 +178,7 @@ def _scheduled(state: Compilation) -> Compilation:
     else:
         assert state.dependences is not None
         found = candidates(state.scop, state.dependences, state.options.max_operations)
-    parallel = [c for c in found if has_parallelism(c.tree)]
+    parallel = distinct([c for c in found if has_parallelism(c.tree)])
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
     assert state.dependences is not None

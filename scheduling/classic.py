@@ -74,6 +74,15 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
     return found
 
 
+def distinct(found: list[Candidate]) -> list[Candidate]:
+    """The candidates without those whose tree is that of an earlier one."""
+    kept: list[Candidate] = []
+    for candidate in found:
+        if not any(candidate.tree.plain_is_equal(other.tree) for other in kept):
+            kept.append(candidate)
+    return kept
+
+
 def _bounded_schedule(
     scop: Scop, dependences: Dependences, max_operations: int, *, distribute: bool
 ) -> isl.Schedule:

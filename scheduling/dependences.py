@@ -136,13 +136,37 @@ def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap
     return ArrayDependences(array, flow, anti, output, reads, exact=False)
 
 
-def analyse(scop: Scop, max_operations: int = 0) -> Dependences:
+def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences] | None = None) -> Dependences:
     """Dependence analysis of a Scop, under a budget of isl operations for each array (0: none).
+
+    `known` is a Scop that this one was made from, with its dependences under that budget: they still hold for arrays
+    whose statements, accesses and order are the same.
 
     Example: `for (i) { S0: s = 0; for (j) S1: s += A[i][j]; }` has flow S0[i] -> S1[i, 0] and S1[i, j] -> S1[i, j + 1],
     output S1[i, m - 1] -> S0[i + 1], and the reduction S1[i, j] -> S1[i, j + 1].
     """
-    return collected(scop, tuple(array_dependences(scop, a.name, max_operations) for a in scop.arrays))
+    found = []
+    for array in scop.arrays:
+        same = known is not None and _same_accesses(scop, known[0], array.name)
+        found.append(known[1].of(array.name) if known and same else array_dependences(scop, array.name, max_operations))
+    return collected(scop, tuple(found))
+
+
+def _same_accesses(scop: Scop, before: Scop, array: str) -> bool:
+    """Whether an array is accessed by the very same relations in the very same order as in another Scop."""
+    if scop.schedule is not before.schedule or all(a.name != array for a in before.arrays):
+        return False
+    now, then = _accesses_of(scop, array), _accesses_of(before, array)
+    return len(now) == len(then) and all(a is b for a, b in zip(now, then, strict=True))
+
+
+def _accesses_of(scop: Scop, array: str) -> list[object]:
+    """What tells how an array is accessed: the domain of each statement that does, and the accesses."""
+    found: list[object] = []
+    for statement in scop.statements:
+        own = [access for access in statement.accesses if access.array == array]
+        found += [statement.domain, *own] if own else []
+    return found
 
 
 def collected(scop: Scop, by_array: tuple[ArrayDependences, ...]) -> Dependences:

@@ -206,6 +206,7 @@ class Scope(Stmt):
 
 Node = Expr | Stmt
 _Stmt = TypeVar("_Stmt", bound=Stmt)
+_NODES = (Expr, Stmt)  # a tuple: tests against a union, which is made anew each time, take twice as long
 _PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
 
 
@@ -222,10 +223,10 @@ def children(node: Node) -> tuple[Node, ...]:
     found: list[Node] = []
     for name in _parts(node):
         value = getattr(node, name)
-        if isinstance(value, Expr | Stmt):
+        if isinstance(value, _NODES):
             found.append(value)
         elif type(value) is tuple:
-            found += [item for item in value if isinstance(item, Expr | Stmt)]
+            found += [item for item in value if isinstance(item, _NODES)]
     return tuple(found)
 
 
@@ -273,12 +274,12 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     changed = {}
     for name in _parts(node):
         value = getattr(node, name)
-        if isinstance(value, Expr | Stmt):
+        if isinstance(value, _NODES):
             new = rewrite(value, change)
             if new is not value:
                 changed[name] = new
         elif type(value) is tuple and value:
-            items = tuple(rewrite(i, change) if isinstance(i, Expr | Stmt) else i for i in value)
+            items = tuple(rewrite(i, change) if isinstance(i, _NODES) else i for i in value)
             if any(new is not old for new, old in zip(items, value, strict=True)):
                 changed[name] = items
     return change(replace(node, **changed) if changed else node)
