@@ -10,7 +10,7 @@ from polytile.ir.device import Load, PrivateArray, Shuffle, Store
 from polytile.ir.expr import BOOL, FLOAT, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.kernel import ceil_div
 
-from .block_tile import GROUP, LANE, NZ, BlockSweep
+from .block_tile import LANE, NZ, BlockSweep
 
 THREAD, PLANE, SLOT, PHASE = (Name(n) for n in ("thread", "plane", "slot", "phase"))
 S, U, V, Q = (Name(n) for n in "suvq")  # step, row and column of a thread, vector of a row
@@ -37,13 +37,17 @@ class Steps:
         """Of the output of that plane."""
         return self.register(f"sums{back}", S, u, v)
 
-    def in_ring(self, u: Expr | int, q: Expr | int, thread: Expr = THREAD) -> Access:
-        return self.register("ring", SLOT, add(mul(u, self.sweep.vectors), q), mul(thread, self.sweep.vector))
+    def in_ring(self, slot: Expr, u: Expr | int, q: Expr | int, thread: Expr = THREAD) -> Access:
+        vector = add(mul(u, self.sweep.vectors), q)
+        return self.register("ring", slot, self.side_by_side(vector, thread, self.sweep.vector))
 
-    def in_exchange(self, step: Expr, row: int, group: Expr, q: Expr | int) -> Access:
-        """Vectors of neighbouring lanes lie side by side."""
-        place = add(mul(q, self.sweep.lanes * self.sweep.pack), mul(LANE, self.sweep.pack))
-        return self.register("exchange", PHASE, step, self.sweep.shown.index(row), group, place)
+    def in_exchange(self, step: Expr, row: int, q: Expr | int, thread: Expr = THREAD) -> Access:
+        pack = add(q, self.sweep.shown.index(row) * self.sweep.packs)
+        return self.register("exchange", PHASE, step, self.side_by_side(pack, thread, self.sweep.pack))
+
+    def side_by_side(self, vector: Expr, thread: Expr, width: int) -> Expr:
+        """Vectors of neighbouring threads lie side by side."""
+        return add(mul(vector, self.sweep.threads * width), mul(thread, width))
 
     def bit(self) -> Expr:
         return add(mul(U, self.sweep.vectors), Q)
@@ -120,7 +124,7 @@ class Steps:
     def show(self, row: int) -> Iterator[Stmt]:
         pack = self.sweep.pack
         values = tuple(self.register("x", row, add(mul(Q, pack), k)) for k in range(pack))
-        yield loop(Q, self.sweep.columns // pack, Store(self.in_exchange(S, row, GROUP, Q), values))
+        yield loop(Q, self.sweep.packs, Store(self.in_exchange(S, row, Q), values))
 
     # Terms in the plane ------------------------------------------------------------------------------
     def own_rows(self) -> Iterator[Stmt]:
@@ -167,9 +171,15 @@ class Steps:
                 yield loop(V, sweep.columns, *terms)
 
     def row_of_others(self, at: int, k: int, width: int, exchanged: bool = False) -> Stmt:
-        """Row k, counted from the thread's first; behind the tile's rim another one, which nobody needs."""
+        """Row k, counted from the thread's first; behind the tile's rim other cells, which nobody needs."""
         groups, row = divmod(k, self.sweep.rows)
-        group = Name(f"above{-groups}" if groups < 0 else f"below{groups}")
-        thread = add(mul(group, self.sweep.lanes), LANE)
-        source = self.in_exchange(sub(S, 1), row, group, Q) if exchanged else self.in_ring(row, Q, thread)
+        thread = self.thread_beyond(groups)
+        source = self.in_exchange(sub(S, 1), row, Q, thread) if exchanged else self.in_ring(SLOT, row, Q, thread)
         return loop(Q, self.sweep.columns // width, self.read("beyond", at, source, width))
+
+    def thread_beyond(self, groups: int) -> Expr:
+        """Where threads have more rows than others need, behind the rim those of the row before or after."""
+        if self.sweep.rows > self.sweep.radius:
+            return add(THREAD, groups * self.sweep.lanes)
+        group = Name(f"above{-groups}" if groups < 0 else f"below{groups}")
+        return add(mul(group, self.sweep.lanes), LANE)

@@ -28,6 +28,7 @@ from polytile.ir.arith import add, binary, both, compare, div, least, lift, mod,
 from polytile.ir.device import (
     BARRIER_TYPE,
     WARP,
+    Advance,
     Arrive,
     AsyncCopy,
     Await,
@@ -66,6 +67,7 @@ from .common import host_program
 TILE, FROM, UNTIL, FIRST, OWN, K = (Name(n) for n in ("tile", "from", "until", "first", "own", "k"))
 BASE, TURN, LOW, HIGH = (Name(n) for n in ("base", "turn", "low", "high"))
 BEGIN, END = Name("begin", LLONG), Name("end", LLONG)
+DISTANCE = Name("distance", LLONG)  # of planes, in elements
 READY = Access("ready", (lift(0),), BARRIER_TYPE)
 SETS, GETS = "the rows of each group are there for the others", "rows of other groups are read"
 
@@ -73,8 +75,8 @@ SETS, GETS = "the rows of each group are there for the others", "rows of other g
 def block_sweep(sweep: BlockSweep) -> Kernel:
     """The kernel. It takes the sizes of the domain, the rows of a plane in memory and their pitch, the planes of a
     block (counted through all tiles), the numbers of tiles, A and B."""
-    element, ring = sweep.element, (sweep.slots, sweep.rows * sweep.vectors, sweep.threads * sweep.vector)
-    exchange = (2, sweep.steps - 1, len(sweep.shown), sweep.groups, sweep.width)
+    element, ring = sweep.element, (sweep.slots, sweep.height * sweep.width)
+    exchange = (2, sweep.steps - 1, len(sweep.shown) * sweep.groups * sweep.width)
     extents = {"ring": ring, **({"exchange": exchange} if sweep.steps > 1 else {})}
     shared = [Storage(n, Space.SHARED, element, tuple(map(lift, e)), n) for n, e in extents.items()]
     integers = [KernelParameter(n.name, INT) for n in (*SIZES, *TILES)]
@@ -128,7 +130,8 @@ class _Sweep(Steps):
         yield Declare("begin", LLONG, mul(Cast(LLONG, Name("block")), SPAN))
         yield Declare("end", LLONG, least(add(BEGIN, SPAN), mul(mul(Cast(LLONG, ACROSS), DOWN), NZ)))
         yield Declare("phase", INT, lift(0))
-        for k in range(1, ceil_div(sweep.radius, sweep.rows) + 1):
+        yield Declare("distance", LLONG, mul(Cast(LLONG, ROWS), PITCH))
+        for k in range(1, ceil_div(sweep.radius, sweep.rows) + 1) if sweep.rows <= sweep.radius else ():
             yield Declare(f"above{k}", INT, most(sub(GROUP, k), 0))
             yield Declare(f"below{k}", INT, least(add(GROUP, k), sweep.groups - 1))
         more = compare("<", mul(Cast(LLONG, TILE), NZ), END)
@@ -150,7 +153,9 @@ class _Sweep(Steps):
             yield PrivateArray(name, element, patch, Literal("0"))
         yield PrivateArray("x", element, patch[1:])
         yield Declare("slot", INT, lift(0))
-        yield loop(K, sweep.ahead, *self.fetch(K, least(add(FIRST, K), sub(NZ, 1))))
+        yield Pointer("a", Access("A", (FIRST, *self.origin()), element), const=True)
+        yield Pointer("b", Access("B", (sub(FIRST, sweep.reach), *self.origin()), element))
+        yield loop(K, sweep.ahead, *self.fetch(K, compare("<", add(FIRST, K), NZ)))
         yield from self.sweeps()
         yield WaitCopies(0, "the ring is used anew")
         yield Barrier("the ring is used anew, when all have read it")
@@ -167,12 +172,12 @@ class _Sweep(Steps):
                 yield Assign(Access(name, (lift(k),), BOOL), "", axis.keeps(k))
 
     # Planes ------------------------------------------------------------------------------------------
-    def fetch(self, slot: Expr, plane: Expr) -> Iterator[Stmt]:
-        sweep = self.sweep
-        to = Access("ring", (slot, self.bit(), mul(THREAD, sweep.vector)), sweep.element)
-        copy = AsyncCopy(to, self.register("a", self.offset(copied=True)), sweep.vector)
-        yield Pointer("a", Access("A", (plane, *self.origin()), sweep.element), const=True)
+    def fetch(self, slot: Expr, exists: Expr | None) -> Iterator[Stmt]:
+        """The next plane, or zeros where there is none any more."""
+        sweep, source = self.sweep, self.register("a", self.offset(copied=True))
+        copy = AsyncCopy(self.in_ring(slot, U, Q), source, sweep.vector, guard=exists)
         yield loop(U, sweep.rows, loop(Q, sweep.vectors, copy))
+        yield Advance("a", DISTANCE)
         yield CommitCopies()
 
     def origin(self) -> tuple[Expr, Expr]:
@@ -192,7 +197,7 @@ class _Sweep(Steps):
     def sweeps(self) -> Iterator[Stmt]:
         """All planes in one loop, or those that need no tests for the domain's ends in one of their own."""
         sweep, stop = self.sweep, add(UNTIL, self.sweep.reach)
-        turns = 2 * sweep.radius + 1 if sweep.rotate else 1
+        turns = sweep.turns
         if not sweep.split:
             yield self.planes(FIRST, stop, turns)
             return
@@ -215,30 +220,31 @@ class _Sweep(Steps):
         wrapped = select(compare(">=", Name("next"), sweep.slots), sub(Name("next"), sweep.slots), Name("next"))
         yield Assign(Name("next"), "", wrapped)
         coming = add(PLANE, sweep.ahead)
-        yield from self.fetch(Name("next"), coming if inside else least(coming, sub(NZ, 1)))
+        yield from self.fetch(Name("next"), None if inside else compare("<", coming, NZ))
         yield WaitCopies(sweep.ahead, "the thread's cells of this plane are there")
-        yield loop(U, sweep.rows, loop(Q, sweep.vectors, self.read("x", U, self.in_ring(U, Q), sweep.vector)))
+        yield loop(U, sweep.rows, loop(Q, sweep.vectors, self.read("x", U, self.in_ring(SLOT, U, Q), sweep.vector)))
         yield loop(S, sweep.steps, *self.arrive(inside))
         if sweep.rotate:
             yield Rotate(self.names())
         yield Barrier(SETS, "warp")
         yield If(compare("==", mod(THREAD, WARP), 0), (Arrive(READY, SETS),))
-        complete = compare(">=", sub(PLANE, sweep.reach), FROM)
-        yield from self.stores() if inside else (If(complete, tuple(self.stores())),)
+        yield from self.stores(None if inside else compare(">=", sub(PLANE, sweep.reach), FROM))
         yield loop(S, sweep.steps, *self.own_rows())
         yield Await(READY, PHASE, GETS)
         yield loop(S, sweep.steps, *self.other_rows())
+        yield Advance("b", DISTANCE)
         yield Assign(PHASE, "^", lift(1))
         yield Assign(SLOT, "", select(compare("==", SLOT, sweep.slots - 1), lift(0), add(SLOT, 1)))
 
-    def stores(self) -> Iterator[Stmt]:
-        width = self.sweep.vector
-        values = tuple(self.register("x", U, add(mul(Q, width), k)) for k in range(width))
-        guard = compare("!=", binary("&", binary(">>", OWN, self.bit()), 1), 0)
-        done = (sub(PLANE, self.sweep.reach), *self.origin())
-        yield Pointer("b", Access("B", done, self.sweep.element))
+    def stores(self, complete: Expr | None) -> Iterator[Stmt]:
+        """The plane of the last step, where the block has all that it is made of."""
+        sweep = self.sweep
+        values = tuple(self.register("x", U, add(mul(Q, sweep.vector), k)) for k in range(sweep.vector))
+        own = OWN if complete is None or not sweep.predicated else select(complete, OWN, lift(0))
+        guard = compare("!=", binary("&", binary(">>", own, self.bit()), 1), 0)
         store = Store(self.register("b", self.offset(copied=False)), values, guard=guard)
-        yield loop(U, self.sweep.rows, loop(Q, self.sweep.vectors, store))
+        stores = loop(U, sweep.rows, loop(Q, sweep.vectors, store))
+        yield stores if complete is None or sweep.predicated else If(complete, (stores,))
 
     # One step ----------------------------------------------------------------------------------------
     # Rows of others ----------------------------------------------------------------------------------

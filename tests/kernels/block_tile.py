@@ -24,7 +24,8 @@ class BlockSweep:
     of `rows` x `columns` cells.
 
     Planes are copied `ahead` planes ahead, `vector` elements at once. With `rotate` registers change roles instead of
-    places, and with `split` planes away from the domain's ends run in a loop of their own without tests for the ends.
+    places, and with `split` planes away from the domain's ends run in a loop of their own without tests for the ends,
+    `trip` planes a trip where nothing rotates. With `predicated` no branch leads around the stores of a plane.
     The kernel takes sizes of at least one tile, row lengths and pitches that `vector` divides, and arrays at multiples
     of 16 bytes; with `anywhere` all sizes.
 
@@ -43,6 +44,8 @@ class BlockSweep:
     vector: int = 1
     rotate: bool = False
     split: bool = False
+    trip: int = 1
+    predicated: bool = False
     anywhere: bool = False
     radius: int = field(init=False)
 
@@ -113,6 +116,16 @@ class BlockSweep:
         return tuple(u for u in range(self.rows) if u < self.radius or u >= self.rows - self.radius)
 
     @property
+    def packs(self) -> int:
+        """Accesses to a row of a thread that is exchanged."""
+        return self.columns // self.pack
+
+    @property
+    def turns(self) -> int:
+        """Planes of a trip away from the domain's ends."""
+        return 2 * self.radius + 1 if self.rotate else self.trip
+
+    @property
     def coefficients(self) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
         """By offset along the planes, the rows and the columns; the middle one is among the columns."""
         planes = {at[0]: c for at, c in sorted(self.terms.items()) if at[0]}
@@ -121,7 +134,7 @@ class BlockSweep:
 
     def for_all_sizes(self) -> BlockSweep:
         """One for sizes that this one does not take."""
-        return replace(self, name=f"{self.name}_anywhere", vector=1, rotate=False, split=False, anywhere=True)
+        return replace(self, name=f"{self.name}_anywhere", vector=1, rotate=False, split=False, trip=1, anywhere=True)
 
     @property
     def axes(self) -> tuple[Axis, Axis]:

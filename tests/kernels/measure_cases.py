@@ -129,10 +129,13 @@ TILES: list[Tile] = [
     (1, "double", 3, 4, 2, 11, 3, 2, False, False),
     (1, "double", 3, 4, 2, 11, 2, 1, False, False),
     (1, "float", 4, 4, 2, 11, 3, 2, True, True),
+    (1, "float", 4, 4, 2, 11, 2, 2, True, True),
     (1, "float", 4, 4, 2, 11, 3, 2, False, True),
     (1, "float", 4, 4, 2, 11, 3, 2, False, False),
     (1, "float", 4, 4, 2, 11, 3, 2, True, False),
     (1, "float", 4, 4, 2, 13, 2, 2, False, False),
+    (1, "float", 4, 6, 2, 8, 3, 2, True, True),
+    (1, "double", 4, 6, 2, 8, 2, 2, False, False),
     (1, "float", 5, 4, 2, 12, 2, 2, False, True),
     (1, "float", 6, 4, 2, 12, 2, 2, False, True),
     (2, "double", 2, 3, 2, 11, 2, 2, False, False),
@@ -144,6 +147,18 @@ TILES: list[Tile] = [
     (2, "float", 2, 4, 2, 11, 2, 2, True, False),
     (2, "float", 3, 4, 2, 13, 2, 2, False, False),
 ]
+# The same, and further fields of the sweep
+VARIED: list[tuple[Tile, dict[str, Any]]] = [
+    ((1, "float", 4, 4, 2, 11, 3, 2, False, True), {"trip": 2}),
+    ((1, "float", 4, 4, 2, 11, 2, 2, False, True), {"trip": 2}),
+    ((1, "float", 4, 4, 2, 11, 3, 2, False, True), {"trip": 3}),
+    ((1, "float", 4, 6, 2, 8, 3, 2, False, True), {"trip": 2}),
+    ((1, "float", 4, 4, 2, 11, 3, 2, False, False), {"predicated": True}),
+    ((2, "double", 2, 3, 2, 12, 2, 2, False, False), {"predicated": True}),
+    ((2, "double", 2, 3, 2, 11, 2, 2, False, False), {"predicated": True}),
+    ((2, "float", 2, 4, 2, 11, 3, 2, False, True), {"trip": 2}),
+    ((2, "float", 2, 4, 2, 11, 2, 2, False, True), {"trip": 2}),
+]
 PROCESSORS = 132  # that share out the tiles: each has one block
 
 
@@ -151,16 +166,18 @@ def block_sweeps() -> Iterator[Measured]:
     """Stars in three dimensions."""
     for tile in TILES:
         yield _block_sweep(tile)
+    for tile, fields in VARIED:
+        yield _block_sweep(tile, **fields)
 
 
-def _block_sweep(tile: Tile) -> Measured:
+def _block_sweep(tile: Tile, **fields: Any) -> Measured:
     radius, type_name, steps, rows, columns, groups, ahead, vector, rotate, split = tile
     element, terms = TYPES[type_name], stars.star(radius)
-    extra = "_rotate" * rotate + "_split" * split
+    extra = "_rotate" * rotate + "_split" * split + "".join(f"_{key}{int(value)}" for key, value in fields.items())
     name = f"block_{element}_star{radius}_t{steps}_{groups}x{rows}_32x{columns}_d{ahead}_a{vector}{extra}"
-    sweep = BlockSweep(name, element, terms, steps, rows, columns, 32, groups, ahead, vector, rotate, split)
+    sweep = BlockSweep(name, element, terms, steps, rows, columns, 32, groups, ahead, vector, rotate, split, **fields)
     told = {"kernel": "block_sweep", "shape": STAR, "radius": radius, "steps": steps, "columns": columns, "rows": rows,
-            "groups": groups, "ahead": ahead, "vector": vector, "rotate": rotate, "split": split}  # fmt: skip
+            "groups": groups, "ahead": ahead, "vector": vector, "rotate": rotate, "split": split, **fields}  # fmt: skip
     problems = tuple(
         Problem(
             {**dict.fromkeys(("nz", "ny", "nx", "rows", "pitch"), SPACE), "span": span},

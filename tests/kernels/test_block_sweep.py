@@ -60,6 +60,12 @@ def sweep_of(variant: tuple[Any, ...], name: str = "sweep", kind: type[BlockSwee
 
 
 SWEEPS = [sweep_of(variant, f"sweep{k}") for k, variant in enumerate(VARIANTS)]
+SWEEPS += [
+    replace(SWEEPS[2], name="predicated", predicated=True),
+    replace(SWEEPS[7], name="predicated_rotated", predicated=True),
+    replace(SWEEPS[4], name="pairs_of_planes", trip=2),
+    replace(SWEEPS[12], name="predicated_trips", predicated=True, trip=3),
+]
 
 
 def field(size: Size, sweep: BlockSweep) -> Numbers:
