@@ -132,7 +132,6 @@ TILES: list[Tile] = [
     (1, "float", 4, 4, 2, 11, 2, 2, True, True),
     (1, "float", 4, 4, 2, 11, 3, 2, False, True),
     (1, "float", 4, 4, 2, 11, 3, 2, False, False),
-    (1, "float", 4, 4, 2, 11, 3, 2, True, False),
     (1, "float", 4, 4, 2, 13, 2, 2, False, False),
     (1, "float", 4, 6, 2, 8, 3, 2, True, True),
     (1, "double", 4, 6, 2, 8, 2, 2, False, False),
@@ -144,7 +143,6 @@ TILES: list[Tile] = [
     (2, "double", 1, 4, 2, 11, 3, 2, False, False),
     (2, "float", 2, 4, 2, 11, 3, 2, False, False),
     (2, "float", 2, 4, 2, 11, 3, 2, False, True),
-    (2, "float", 2, 4, 2, 11, 2, 2, True, False),
     (2, "float", 3, 4, 2, 13, 2, 2, False, False),
 ]
 # The same, and further fields of the sweep
