@@ -85,6 +85,19 @@ def test_wrong_usage_imports_nothing_heavy() -> None:
     assert out.splitlines()[-1] == "[]"
 
 
+def test_compiling_imports_nothing_that_only_runs_code(tmp_path: Path) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(
+        "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n"
+    )
+    code = (
+        f"import sys; from polytile.cli import main; main([{str(source)!r}, '--target', 'cuda', '-o', {str(tmp_path)!r}]); "
+        "print([m for m in ('numpy', 'cupy', 'rich', 'polytile.execution') if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
+    assert (tmp_path / "f_kernel.cu").exists() and out.splitlines()[-1] == "[]"
+
+
 def test_every_option_is_understood() -> None:
     words = (
         "in.c --target cuda -o out -I a -I b -DN=4 -D M --param n=0x10 --param m=-3 --arch sm_80 --schedule classic "
