@@ -235,7 +235,8 @@ def choose_storage(state: Compilation) -> Compilation:
     if known and known.spread is state.spread:
         return replace(state, homes=known.homes, transfers=known.transfers)
     scop, dependences, schedule = state.run
-    homes = contract(scop, dependences, schedule, state.shared_memory)
+    seen = state.spread.private if state.spread else None
+    homes = contract(scop, dependences, schedule, state.shared_memory, known=seen)
     return replace(state, homes=homes, transfers=transfers(scop, dependences))
 
 

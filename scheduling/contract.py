@@ -9,6 +9,7 @@ computed anew in the mapped order, is exactly the flow that it had. So what is p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
 import islpy as isl
@@ -32,9 +33,11 @@ def contract(
     schedule: MappedSchedule,
     shared_left: int,
     only: frozenset[str] | None = None,
+    known: Mapping[str, Storage | None] | None = None,
 ) -> Homes:
     """The arrays that need no device memory, with their homes; at most `shared_left` bytes of shared memory in all.
-    With `only`, other arrays are left out."""
+    With `only`, other arrays are left out; `known` are homes of arrays that one thread uses alone, and None for arrays
+    that have none of that kind."""
     homes: Homes = {}
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
     own = [a for a in own if only is None or a.name in only]
@@ -45,7 +48,10 @@ def contract(
         place = _only_place(scop, array, kernels)
         if place is None or not dependences.of(array.name).uninitialised.is_empty():
             continue
-        home = _private(scop, dependences, schedule, array, place)
+        if known and array.name in known:
+            home = known[array.name]
+        else:
+            home = _private(scop, dependences, schedule, array, place)
         if home is None and (home := _shared(scop, dependences, array, place)) is not None:
             size = array.element.size * _elements(home)
             if size > shared_left:

@@ -9,12 +9,13 @@ instance that the new Scop adds is a part of one of C's; a barrier goes where al
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
 from polytile.ir.isl_util import mark_name, transform_node
-from polytile.ir.memory import Space
+from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.barriers import without_barriers
@@ -31,7 +32,8 @@ from polytile.scheduling.legality import unordered
 class Spread:
     """What is generated in place of a Scop with combinations.
 
-    `parts` says which instance of the Scop each of the new one's is, or is a part of.
+    `parts` says which instance of the Scop each of the new one's is, or is a part of. `private` are the homes of
+    partial results that were looked at: in registers, or None.
     """
 
     scop: Scop
@@ -39,6 +41,7 @@ class Spread:
     schedule: MappedSchedule
     meetings: tuple[Meeting, ...]
     parts: isl.UnionMap = field(compare=False)
+    private: Mapping[str, Storage | None] = field(default_factory=dict, compare=False)
 
 
 def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Spread | None:
@@ -48,13 +51,16 @@ def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Sp
     if spread is None:
         return None
     arrays = frozenset(p.combine.array for p in found)
-    registers = _in_registers(spread, arrays)
+    spread, registers = _with_registers(spread, arrays)
     for plan in (p for p in found if p.way is Way.SHUFFLE and p.combine.array not in registers):
         nearer = sunk(scop, schedule, plan.combine.array)
         if nearer is None or plans(scop, nearer) != found:
             continue
         again = _spread(scop, dependences, nearer, found, like=spread)
-        if again and plan.combine.array in (now := _in_registers(again, arrays)) and _in_order(again):
+        if again is None:
+            continue
+        again, now = _with_registers(again, arrays)
+        if plan.combine.array in now and _in_order(again):
             schedule, spread, registers = nearer, again, now
     worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
     return spread if worth == found else _spread(scop, dependences, schedule, worth)
@@ -64,10 +70,11 @@ def _in_order(spread: Spread) -> bool:
     return not unordered(spread.schedule.tree, spread.dependences.all.intersect_params(spread.scop.context))
 
 
-def _in_registers(spread: Spread, arrays: frozenset[str]) -> set[str]:
-    """Those of the arrays that one thread has in registers."""
-    homes = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays)
-    return {name for kernel in homes.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
+def _with_registers(spread: Spread, arrays: frozenset[str]) -> tuple[Spread, set[str]]:
+    """The same with what is known of the arrays, and those of them that one thread has in registers."""
+    found = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays)
+    homes = {name: home for kernel in found.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
+    return replace(spread, private={name: homes.get(name) for name in arrays}), set(homes)
 
 
 def _spread(
