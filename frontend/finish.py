@@ -24,7 +24,7 @@ from polytile.frontend.delinearise import (
 from polytile.frontend.describe import describe
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, schedule
-from polytile.frontend.polynomial import Polynomial
+from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.region import Region
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
@@ -228,14 +228,34 @@ def _distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[
     def same_paths(a: RawAccess, b: RawAccess) -> bool:
         return a.kind is AccessKind.READ or a.path == b.path
 
-    kept: list[tuple[RawAccess, isl.Map]] = []
+    kept: list[tuple[RawAccess, isl.Map, _Form | None]] = []
     for raw, m in zip(raws, maps, strict=True):
+        form = None if raw.inner or m.is_empty() else _form(raw)
         if not any(
-            raw.kind is r.kind and same_paths(raw, r) and raw.access.array == r.access.array and m.is_equal(n)
-            for r, n in kept
+            raw.kind is r.kind
+            and same_paths(raw, r)
+            and raw.access.array == r.access.array
+            and not _apart(form, other)
+            and m.is_equal(n)
+            for r, n, other in kept
         ):
-            kept.append((raw, m))
-    return kept
+            kept.append((raw, m, form))
+    return [(raw, m) for raw, m, _ in kept]
+
+
+_Form = tuple[tuple[frozenset[tuple[Monomial, int]], int], ...]
+
+
+def _form(raw: RawAccess) -> _Form:
+    """Each subscript as what depends on iterators and parameters, and a constant."""
+    return tuple((frozenset((m, c) for m, c in p.terms.items() if m), p.terms.get((), 0)) for p in raw.subscripts)
+
+
+def _apart(one: _Form | None, other: _Form | None) -> bool:
+    """Whether two accesses that run never meet, as a subscript differs by a constant: faster than isl for stencils."""
+    if one is None or other is None:
+        return False
+    return any(a == b and c != d for (a, c), (b, d) in zip(one, other, strict=False))
 
 
 def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator as Iterable
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.c_types import declared_type, where
+from polytile.frontend.parse import nodes_below
 from polytile.frontend.region import Region, Symbol
 from polytile.ir.expr import CType, Expr
 
@@ -111,7 +111,7 @@ class Names:
 
     def bind_outer(self, node: c_ast.Node) -> None:
         """Bind the identifiers of an expression that stands outside the SCoP: an extent, an assumption."""
-        for inner in _below(node):
+        for inner in nodes_below(node):
             if isinstance(inner, c_ast.ID) and id(inner) not in self.uses:
                 self.uses[id(inner)] = self._symbol(inner)
 
@@ -253,7 +253,7 @@ class Names:
     # Iterators ------------------------------------------------------------------------------------------------------
     def _check_iterators(self) -> None:
         for node in self.body:
-            for inner in _below(node):
+            for inner in nodes_below(node):
                 found = self.uses.get(id(inner))
                 if isinstance(found, Variable) and found.iterates:
                     raise UserError(
@@ -319,9 +319,3 @@ def _unique(name: str, taken: set[str]) -> str:
         count += 1
         candidate = f"{name}_{count}"
     return candidate
-
-
-def _below(node: c_ast.Node) -> Iterable[c_ast.Node]:
-    yield node
-    for _, child in node.children():
-        yield from _below(child)
