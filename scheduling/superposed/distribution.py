@@ -192,7 +192,8 @@ def components(names: Sequence[str], edges: Sequence[Edge]) -> list[list[str]]:
     """The strongly connected components of the dependences, sources first, else in the given order."""
     position = {name: i for i, name in enumerate(names)}
     graph = graph_of(names, ((e.source, e.sink) for e in edges if not e.relaxed))
-    cycles, order = condensed(graph)
-    cycles = [sorted(members, key=position.__getitem__) for members in cycles]
-    return [cycles[k] for k in in_order(order, lambda k: position[cycles[k][0]])]
+    found, order = condensed(graph)
+    cycles = [sorted(members, key=position.__getitem__) for members in found]
+    first = [position[members[0]] for members in cycles]
+    return [cycles[k] for k in in_order(order, first.__getitem__)]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
 
-from polytile.ir.graphs import graph_of, has_path, in_order, merged
+from polytile.ir.graphs import Graph, graph_of, has_path, in_order, merged
 from polytile.scheduling.superposed.edges import Edge, among, together
 from polytile.scheduling.superposed.matching import Common, Judge, best_match, moved, nest_of
 from polytile.scheduling.superposed.nest import (
@@ -25,8 +25,6 @@ from polytile.scheduling.superposed.nest import (
     statements_of,
 )
 from polytile.scheduling.superposed.parallelism import loop_over
-
-Order = dict[int, dict[int, None]]  # which child must run before which
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class Fusion:
         return [i for i, statement in enumerate(self.judge.scop.statements) if statement.name in own]
 
     def _pair(
-        self, groups: dict[int, Tree], graph: Order, pair: tuple[int, int], edges: Listed[Edge], around: Around
+        self, groups: dict[int, Tree], graph: Graph, pair: tuple[int, int], edges: Listed[Edge], around: Around
     ) -> _Joined | None:
         first, second = (groups[k] for k in (reversed(pair) if has_path(graph, *reversed(pair)) else pair))
         return self._fused(first, second, edges, around)
@@ -155,14 +153,14 @@ def _serial_loop(tree: Tree) -> Loop | None:
     return replace(serial, body=replace(nest, body=serial.body).without(()))
 
 
-def _order(children: Listed[Tree], edges: Listed[Edge]) -> Order:
+def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph:
     """Which child must run before which."""
     place = {name: i for i, child in enumerate(children) for name in statements_of(child)}
     inner = (e for e in edges if not e.relaxed and place[e.source] != place[e.sink])
     return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))
 
 
-def _adjacent(graph: Order, i: int, j: int) -> bool:
+def _adjacent(graph: Graph, i: int, j: int) -> bool:
     """Whether nothing has to run between the two."""
     for first, second in ((i, j), (j, i)):
         between = (k for k in graph[first] if k != second)
