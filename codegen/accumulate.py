@@ -11,6 +11,7 @@ meanwhile, as nothing orders it with this loop; the guard keeps that true when t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import islpy as isl
 
@@ -95,7 +96,7 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
     fixed = _fixed(declared, moving)
     update = Assign(register, assign.op, _replaced(assign.value, target, register), assign.location)
     inner = (*(d for d in declared if d not in fixed), update)
-    body = For(loop.iterator, loop.lower, loop.condition, loop.step, inner, loop.type, loop.location)
+    body = replace(loop, body=inner)
     store = Assign(target, "", register, assign.location)
     return (guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
 
@@ -123,5 +124,3 @@ def _fixed(declared: list[Declare], moving: frozenset[str]) -> list[Declare]:
 
 def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
     return rewrite(expr, lambda node: new if node == old else node)  # type: ignore[no-any-return]
-
-

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from polytile.codegen.accumulate import accumulate
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
+from polytile.codegen.batch import MOST, batched
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
@@ -42,6 +44,7 @@ from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
 
 GRID_LIMIT = 65535  # of dimensions y and z
+REGISTERS = 65536  # of a multiprocessor
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,14 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array).
+    not live in device memory (by kernel number, then array). `sums` are the statements that accumulate partial results
+    or add them up.
     """
 
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
+    sums: frozenset[str] = frozenset()
 
 
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
@@ -152,7 +157,9 @@ class _KernelBuilder:
         lowered = merge_scopes(tidy(self._without_lost_subscripts(lowered)))
         homes = frozenset(self.owner.given.storage.get(self.shape.number, {}))
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
-        lowered = drop_unused(carry(lowered, homes, self.owner.names, few=few))
+        lowered = carry(lowered, homes, self.owner.names, few=few)
+        lowered, registers = batched(lowered, homes, self.owner.names)
+        lowered = drop_unused(lowered)
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
@@ -162,6 +169,7 @@ class _KernelBuilder:
             storage=self._storage(lowered),
             body=lowered,
             summary=self._summary(),
+            min_blocks=REGISTERS // (registers * prod(self.shape.block)) if registers else 0,
             index_type=self.owner.integer.name,
         )
 
@@ -217,7 +225,8 @@ class _KernelBuilder:
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         """A serial loop of a thread, with its accumulator in a register where there is one."""
         inner = self._body(stmt.body)
-        loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type)
+        unroll = MOST if self._sums_parts(stmt) else None
+        loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, unroll=unroll)
         only = stmt.body[0] if len(stmt.body) == 1 else None
         if not isinstance(only, Instance) or only.statement in self.owner.annotation.syncs:
             return (loop,)
@@ -227,6 +236,12 @@ class _KernelBuilder:
             return (loop,)
         name = self.owner.names.shared(f"{written}_acc")
         return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
+
+    def _sums_parts(self, loop: For) -> bool:
+        """Whether a loop accumulates partial results, or adds them up, and has no loop inside."""
+        inside = [n for s in loop.body for n in walk(s)]
+        sums = any(isinstance(n, Instance) and n.statement in self.owner.given.sums for n in inside)
+        return sums and not any(isinstance(n, For) for n in inside)
 
     def _instance(self, instance: Instance) -> tuple[Stmt, ...]:
         """The body of a statement, with its iterators bound to their values."""

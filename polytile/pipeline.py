@@ -285,6 +285,7 @@ def generate_program(state: Compilation) -> Compilation:
         transfers=state.transfers,
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
+        sums=frozenset(name for p in state.scop.privatised for name in (p.update, p.finish) if name is not None),
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
     for kernel in program.kernels:

@@ -1,0 +1,255 @@
+"""Batches: a loop that adds up loads the elements of several iterations before it adds the first.
+
+before: for (c = 0; c <= (n - t - 1) / 32; ++c) part += A[i][32 * c + t] * x[32 * c + t];
+after:  const c_last = (n - t - 1) / 32;
+        for (c = 0; c <= c_last; c += 4) {
+            double A_0 = A[i][32 * c + t], x_0 = x[32 * c + t];
+            double A_1 = c <= c_last - 1 ? A[i][32 * (c + 1) + t] : 0, x_1 = ...;  and so on
+            part += A_0 * x_0;
+            if (c <= c_last - 1) part += A_1 * x_1;
+            if (c <= c_last - 2) part += A_2 * x_2;
+            if (c <= c_last - 3) part += A_3 * x_3; }
+
+Few threads add up much, so the time is that of waiting for memory: once a batch. Compilers unroll with a second loop
+for what is left, which waits for each iteration, and do not unroll where lanes meet in the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from polytile.codegen.fold import folded
+from polytile.codegen.iterations import Element, Known, at, behind, element, evaluated, expanded
+from polytile.codegen.names import Names
+from polytile.ir.arith import both, select, zero
+from polytile.ir.device import WarpReduce
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    rewrite,
+    walk,
+    with_bodies,
+)
+from polytile.ir.kernel import Barrier
+
+IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
+MOST = 16  # iterations of a batch
+MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
+REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
+
+
+def batched(body: tuple[Stmt, ...], kept: frozenset[str], names: Names) -> tuple[tuple[Stmt, ...], int]:
+    """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
+    many as the compiler likes); `kept` are the arrays that live inside the kernel."""
+    written = frozenset(t.array for s in body for t in _targets(s))
+    batches = _in_body(body, _Arrays(written - kept, kept), names)
+    made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
+    if not made:
+        return batches, 0
+    return batches, REGISTERS_MEETING if any(_meets(*n.body) for n in made) else REGISTERS
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """Those in device memory that the kernel changes, and those that live inside it."""
+
+    changing: frozenset[str]
+    kept: frozenset[str]
+
+
+def _meets(*body: Stmt) -> bool:
+    return any(isinstance(n, WarpReduce) for n in walk(*body))
+
+
+def _targets(stmt: Stmt) -> Iterator[Access]:
+    return (n.target for n in walk(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
+
+
+def _in_body(body: tuple[Stmt, ...], arrays: _Arrays, names: Names) -> tuple[Stmt, ...]:
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, For) and stmt.unroll:
+            found += _batches(stmt, arrays, names) or [replace(stmt, unroll=None)]
+        else:
+            found.append(with_bodies(stmt, lambda inner: _in_body(inner, arrays, names)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """An element that each iteration reads where `guard` holds, which iterations do not change."""
+
+    access: Access
+    form: Element
+    guard: Expr | None
+
+
+def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
+    """The loop in batches; nothing where it is none over consecutive numbers, or loads nothing that it can."""
+    bound = loop.condition.right if isinstance(loop.condition, Binary) else None
+    if bound is None or not _is_simple(loop) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
+        return []
+    found = _distinct(_loads(loop, loop.body, {}, None, arrays))
+    loads = [load for load in found if _varies(load, loop)]
+    many = _iterations([load.access.type for load in loads], MOST_MEETING if _meets(*loop.body) else MOST)
+    if many < 2 or any(load.access.array in arrays.changing for load in found):
+        return []
+    last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
+    exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
+    end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
+    # Compilers move what does not vary out of the loop, but not past the condition it is read below.
+    once = [load for load in found if not _varies(load, loop) and load.guard is not None]
+    fixed, held = _held(once, "", Binary("<=", loop.lower, last), names)
+    loop = replace(loop, body=_with_held(loop.body, {}, None, held))
+    start: list[Stmt] = []
+    work: list[Stmt] = []
+    for i in range(many):
+        runs = Binary("<=", Name(loop.iterator, loop.type), folded(Binary("-", last, Literal(str(i)), loop.type)))
+        declared, body = _iteration(loop, loads, i, None if i == 0 else runs, names)
+        start += declared
+        work.append(Scope(body) if i == 0 else If(runs, body))
+    condition = Binary("<=", Name(loop.iterator, loop.type), last)
+    inside = replace(loop, condition=condition, step=many, body=(*start, *work), unroll=1)
+    return [Scope((Declare(last.name, last.type, end), *fixed, inside))]
+
+
+def _varies(load: _Load, loop: For) -> bool:
+    return any(f.get(loop.iterator) for f in load.form)
+
+
+def _is_simple(loop: For) -> bool:
+    """Whether the loop counts by one up to a bound that it does not change."""
+    match loop.condition:
+        case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
+            return not _mentions(bound, {name})
+    return False
+
+
+def _iterations(types: Sequence[CType], most: int) -> int:
+    """How many iterations a batch has, a power of two: what one loads, that often, is in flight at once."""
+    if not types:
+        return 0
+    room = min(most, IN_FLIGHT // sum(t.size for t in types))
+    return 1 << room.bit_length() - 1 if room else 0
+
+
+def _loads(loop: For, body: tuple[Stmt, ...], known: Known, guard: Expr | None, arrays: _Arrays) -> Iterator[_Load]:
+    """What an iteration reads whatever it finds, or below a condition that is the same in all iterations."""
+    targets = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
+    inner = {loop.iterator, *(t.name for t in targets if isinstance(t, Name))}
+    for stmt in body:
+        match stmt:
+            case Declare() | Assign() if stmt.value is not None:
+                for node in evaluated(stmt.value):
+                    form = element(node, known) if isinstance(node, Access) and node.array not in arrays.kept else None
+                    if form and isinstance(node, Access):
+                        yield _Load(replace(node, subscripts=_expanded(node, known)), form, guard)
+                known = behind(known, stmt)
+            case Scope():
+                yield from _loads(loop, stmt.body, known, guard, arrays)
+            case If() if guard is None and not _mentions(expanded(stmt.condition, known), inner):
+                yield from _loads(loop, stmt.then, known, expanded(stmt.condition, known), arrays)
+
+
+def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:
+    return tuple(expanded(s, known) for s in access.subscripts)
+
+
+def _mentions(node: Expr, names: set[str]) -> bool:
+    return any(n.name in names if isinstance(n, Name) else isinstance(n, Access) for n in walk(node))
+
+
+def _distinct(loads: Iterator[_Load]) -> list[_Load]:
+    """Each element once below each condition, and not below any where it is read without one."""
+    found: list[_Load] = []
+    for load in loads:
+        same = [k for k, f in enumerate(found) if (f.access.array, f.form) == (load.access.array, load.form)]
+        if load.guard is None and same:
+            found[same[0]] = replace(found[same[0]], guard=None)
+        elif not any(found[k].guard in (None, load.guard) for k in same):
+            found.append(load)
+    return found
+
+
+def _iteration(
+    loop: For, loads: Sequence[_Load], number: int, runs: Expr | None, names: Names
+) -> tuple[list[Stmt], tuple[Stmt, ...]]:
+    """The declarations that load for an iteration of the batch, and what it then does."""
+    later = folded(Binary("+", Name(loop.iterator, loop.type), Literal(str(number)), loop.type))
+    moved = [replace(load, access=at(load.access, {}, loop.iterator, later)) for load in loads]
+    declared, _ = _held(moved, f"_{number}", runs, names)
+    held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
+    body = _with_held(loop.body, {}, None, held)
+    return list(declared), tuple(_moved(s, loop.iterator, later) for s in body)
+
+
+def _held(
+    loads: Sequence[_Load], suffix: str, runs: Expr | None, names: Names
+) -> tuple[list[Declare], list[tuple[_Load, Name]]]:
+    """Declarations that load the elements, and what holds each."""
+    declared: list[Declare] = []
+    held: list[tuple[_Load, Name]] = []
+    for load in loads:
+        number = sum(other.access.array == load.access.array for other, _ in held) or ""
+        name = Name(names.shared(f"{load.access.array}{number}{suffix or '_fixed'}"), load.access.type)
+        held.append((load, name))
+        declared.append(_declared(name, load, runs))
+    return declared, held
+
+
+def _declared(name: Name, load: _Load, runs: Expr | None) -> Declare:
+    """The element where the iteration runs and reads it, or 0."""
+    conditions = [c for c in (runs, load.guard) if c is not None]
+    value = select(both(*conditions), load.access, zero(name.type)) if conditions else load.access
+    return Declare(name.name, name.type, value, load.access.location)
+
+
+def _with_held(
+    body: tuple[Stmt, ...], known: Known, guard: Expr | None, held: Sequence[tuple[_Load, Name]]
+) -> tuple[Stmt, ...]:
+    """The body of an iteration that reads what is held in place of memory."""
+
+    def change(node: Expr) -> Expr:
+        form = element(node, known) if isinstance(node, Access) else None
+        fits = (name for load, name in held if _same(load, node, form) and load.guard in (None, guard))
+        return node if form is None else next(fits, node)
+
+    found: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Declare() | Assign() if stmt.value is not None:
+                found.append(replace(stmt, value=rewrite(stmt.value, change)))
+                known = behind(known, stmt)
+            case Scope():
+                found.append(Scope(_with_held(stmt.body, known, guard, held)))
+            case If() if guard is None:
+                inner = expanded(stmt.condition, known)
+                found.append(replace(stmt, then=_with_held(stmt.then, known, inner, held)))
+            case _:
+                found.append(stmt)
+    return tuple(found)
+
+
+def _same(load: _Load, node: Expr, form: Element | None) -> bool:
+    return isinstance(node, Access) and (node.array, form) == (load.access.array, load.form)
+
+
+def _moved(stmt: Stmt, iterator: str, value: Expr) -> Stmt:
+    """The statement with the iterator's value in its place."""
+
+    def change(node: Stmt | Expr) -> Stmt | Expr:
+        return value if isinstance(node, Name) and node.name == iterator else node
+
+    result: Stmt = rewrite(stmt, change)
+    return result

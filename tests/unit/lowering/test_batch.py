@@ -1,0 +1,77 @@
+"""Batches: loops that accumulate partial results, or add them up, load for several iterations at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+SUPERPOSED: dict[str, Any] = {"schedule": "superposed", "strict": False}
+ROWS = (
+    "int n, int m, double A[n][m], double x[m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];",
+)
+COLUMNS = (
+    "int n, int m, double A[n][m], double x[n], double y[m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j] * x[i];",
+)
+BOTH = (
+    "int n, int m, double A[n][m], double x[m], double y[n], double p[n], double q[m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { y[i] += A[i][j] * x[j]; q[j] += A[i][j] * p[i]; }",
+)
+CHANGING = (
+    "int n, int m, double A[n][m], double u[n], double x[n], double y[m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { A[i][j] += u[i]; y[j] += A[i][j] * x[i]; }",
+)
+SIZES = [{"n": n, "m": m} for n, m in ((0, 3), (1, 1), (3, 33), (2, 31 * 16), (5, 33 * 16 + 1), (300, 40), (1030, 3))]
+
+
+def text_of(compiled: Callable[..., Any], program: tuple[str, str]) -> str:
+    text: str = compiled(*program, schedule="superposed").cuda
+    return text.partition("// Shared by the entry points")[0]
+
+
+@pytest.mark.parametrize("program", [ROWS, COLUMNS, BOTH, CHANGING], ids=["rows", "columns", "both", "changing"])
+@pytest.mark.parametrize("element", ["double", "float", "int"])
+def test_batches_give_the_same(
+    emulator: None, compiled: Callable[..., Any], program: tuple[str, str], element: str
+) -> None:
+    found = compiled(*(part.replace("double", element) for part in program), schedule="superposed")
+    for sizes in SIZES:
+        found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
+
+
+def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
+    text = text_of(compiled, ROWS)
+    assert re.search(r"c_\d \+= 16", text) and "#pragma unroll 1\n" in text
+    assert all(text.count(f"double {a}_{u} = ") == 1 for a in "Ax" for u in range(16))
+    assert re.search(r"A_3 = (c_\d) <= \1_last - 3 \? A\[", text)
+    assert re.search(r"if \((c_\d) <= \1_last - 3\) \{", text)
+    assert "y_part += A_3 * x_3;" in text
+    assert "__launch_bounds__(256, 2)" in text
+
+
+def test_fewer_where_lanes_meet(compiled: Callable[..., Any]) -> None:
+    text = text_of(compiled, BOTH)
+    (step,) = re.findall(r"c_\d <= c_\d_last; c_\d \+= (\d+)", text)
+    assert step == "2"
+    assert "x_fixed = " in text  # below a condition in the loop, where compilers leave it
+    assert "__launch_bounds__(256, 4)" in text
+
+
+def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
+    text = text_of(compiled, COLUMNS)
+    assert "i_chunk += 16" in text
+    assert "y_acc += y_mid_15;" in text
+
+
+def test_not_what_the_kernel_changes(compiled: Callable[..., Any]) -> None:
+    kernel = text_of(compiled, CHANGING).partition("_k1(")[0]
+    assert "_last" not in kernel and "__launch_bounds__(256)" in kernel
+
+
+def test_classic_loops_are_left_to_the_compiler(compiled: Callable[..., Any]) -> None:
+    text: str = compiled(*ROWS, schedule="classic").cuda
+    assert "_last" not in text and "#pragma unroll" not in text
