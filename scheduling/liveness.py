@@ -37,10 +37,7 @@ def _touched(scop: Scop, array: Array) -> isl.Set | None:
     when nothing does."""
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     touched = [
-        access.relation.intersect_domain(statement.domain).range()
-        for statement in scop.statements
-        for access in statement.relations(*kinds)
-        if access.array == array.name
+        elements.range() for s in scop.statements for name, elements in s.united(*kinds) if name == array.name
     ]
     return reduce(lambda a, b: a.union(b), touched).coalesce() if touched else None
 

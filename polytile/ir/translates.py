@@ -1,0 +1,95 @@
+"""Access relations that differ by constants, as in a stencil, united into few: a box of neighbours is one relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+import islpy as isl
+
+Offset = tuple[int, ...]
+Box = tuple[tuple[int, int], ...]  # the least and the largest offset along each dimension
+
+_OUT = isl.dim_type.out
+
+
+def united(relations: Sequence[isl.Map]) -> isl.Map:
+    """The union of relations of one space; those that are one affine function plus constants become boxes.
+
+    before: { S[i] -> A[i - 1] }, { S[i] -> B[2i] }, { S[i] -> A[i] }, { S[i] -> A[i + 1] }  for each array
+    after:  { S[i] -> A[o] : i - 1 <= o <= i + 1 }
+    """
+    alike: dict[str, list[tuple[Offset, isl.Map]]] = {}
+    for number, relation in enumerate(relations):
+        shape, offset = _taken_apart(relation) or (str(number), ())
+        alike.setdefault(shape, []).append((offset, relation))
+    parts = [part for members in alike.values() for part in _in_boxes(members)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = total.union(part)
+    return total
+
+
+def _taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
+    """The text of the function that a relation is, without the constants added to its columns, and these."""
+    if not relation.is_single_valued():
+        return None
+    function = relation.as_pw_multi_aff()
+    if not function.isa_multi_aff():
+        return None
+    columns = function.as_multi_aff()
+    constants = columns.get_constant_multi_val()
+    values = [constants.get_at(k) for k in range(constants.dim(_OUT))]
+    if not all(v.is_int() for v in values):
+        return None
+    return str(columns.add_constant_multi_val(constants.neg())), tuple(int(v.to_python()) for v in values)
+
+
+def _in_boxes(members: Sequence[tuple[Offset, isl.Map]]) -> list[isl.Map]:
+    """The relations of one function, each box of offsets as one."""
+    known = dict(members)
+    if len(known) == 1:
+        return [members[0][1]]
+    return [_moved(known, box) for box in boxes(known)]
+
+
+def _moved(known: dict[Offset, isl.Map], box: Box) -> isl.Map:
+    """The relation of the first corner of a box, moved to all offsets of it."""
+    first = known[tuple(low for low, _ in box)]
+    if all(low == high for low, high in box):
+        return first
+    names = [f"o{k}" for k in range(len(box))]
+    sides = (f"{n} <= {n}' <= {n} + {high - low}" for n, (low, high) in zip(names, box, strict=True))
+    there = ", ".join(f"{n}'" for n in names)
+    move = isl.Map(f"{{ [{', '.join(names)}] -> [{there}] : {' and '.join(sides)} }}")
+    name = first.get_tuple_name(_OUT)
+    return first.apply_range(move.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(_OUT, name))
+
+
+def boxes(offsets: Iterable[Offset]) -> list[Box]:
+    """Disjoint boxes that hold exactly these offsets: runs along the last dimension first, then what is equal next to
+    each other along the one before it, and so on.
+
+    before: (0, 0), (0, 1), (1, 0), (1, 1), (2, 0)     after: (0..1, 0..1), (2..2, 0..0)
+    """
+    found: list[Box] = [tuple((x, x) for x in offset) for offset in sorted(set(offsets))]
+    for axis in reversed(range(len(found[0]) if found else 0)):
+        found = _joined(found, axis)
+    return found
+
+
+def _joined(found: Sequence[Box], axis: int) -> list[Box]:
+    """Boxes that differ along one axis alone, joined where one begins behind the other."""
+
+    def others(box: Box) -> Box:
+        return (*box[:axis], *box[axis + 1 :])
+
+    joined: list[Box] = []
+    for _, group in groupby(sorted(found, key=lambda box: (others(box), box[axis])), key=others):
+        runs: list[Box] = []
+        for box in group:
+            if runs and runs[-1][axis][1] + 1 == box[axis][0]:
+                box = (*box[:axis], (runs.pop()[axis][0], box[axis][1]), *box[axis + 1 :])
+            runs.append(box)
+        joined += runs
+    return joined
