@@ -104,6 +104,23 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
         return _conflicts(scop, array, reads, writes)
 
 
+def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool = True) -> ArrayDependences:
+    """The flow through `array` without anti and output dependences, exact if it may be and `max_operations` suffice."""
+    reads = scop.accesses(AccessKind.READ, arrays=frozenset((array,)))
+    writes = scop.accesses(AccessKind.WRITE, AccessKind.MAY_WRITE, arrays=frozenset((array,)))
+    empty = isl.UnionMap.empty(reads.get_space())
+    if writes.is_empty():
+        return ArrayDependences(array, empty, empty, empty, reads)
+    if not exact:
+        return _conflicts(scop, array, reads, writes)
+    try:
+        with budget(max_operations):
+            flow, unset = values_through(scop, array)
+    except OverBudgetError:
+        return _conflicts(scop, array, reads, writes)
+    return ArrayDependences(array, flow, empty, empty, unset)
+
+
 def values_through(scop: Scop, array: str) -> tuple[isl.UnionMap, isl.UnionMap]:
     """The flow through `array`, and the reads that may see a value from before the SCoP."""
     reads, must, may, kills = (

@@ -13,7 +13,7 @@ from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop
-from polytile.scheduling.dependences import Dependences, analyse, array_dependences
+from polytile.scheduling.dependences import Dependences, array_values, collected
 from polytile.scheduling.lanes.meetings import wrong_meetings
 from polytile.scheduling.lanes.spread import Spread
 from polytile.scheduling.legality import Proof, prove
@@ -68,15 +68,15 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
 def _check_values(claim: Claim, max_operations: int) -> None:
     if claim.scop is claim.source:
         return
-    before = _as_exact(claim, analyse(claim.source, max_operations // ARRAY_SHARE), max_operations)
+    before = _values(claim, max_operations)
     for result, why in wrong_regroupings(claim.source, before, claim.scop, claim.dependences):
         raise InternalError(f"{claim.scop.name}: {result}, and {why}")
     for change in changed_values(claim.source, before, claim.scop, claim.dependences):
         raise _broken(claim, f"it {change.what} of {change.array} that the source does not", change.pairs)
 
 
-def _as_exact(claim: Claim, before: Dependences, max_operations: int) -> Dependences:
-    """The source's dependences, exact for each array whose values are known exactly in the program.
+def _values(claim: Claim, max_operations: int) -> Dependences:
+    """The flow of the source's values, exact for each array whose values are known exactly in the program.
 
     Raises OverBudgetError where `max_operations` do not suffice for one array.
     """
@@ -84,13 +84,12 @@ def _as_exact(claim: Claim, before: Dependences, max_operations: int) -> Depende
     for array in claim.scop.arrays:
         known[array.root] &= claim.dependences.of(array.name).exact
     found = []
-    for d in before.by_array:
-        if not d.exact and known.get(d.array, True):
-            d = array_dependences(claim.source, d.array, max_operations)
-            if not d.exact:
-                raise OverBudgetError(f"the values of {d.array}")
-        found.append(d)
-    return replace(before, by_array=tuple(found))
+    for name in (array.name for array in claim.source.arrays):
+        exact = known.get(name, True)
+        found.append(array_values(claim.source, name, max_operations, exact=exact))
+        if exact and not found[-1].exact:
+            raise OverBudgetError(f"the values of {name}")
+    return collected(claim.source, tuple(found))
 
 
 def _check_spread(claim: Claim) -> None:

@@ -25,7 +25,7 @@ from polytile.ir.reductions import accumulation, identity, partial_type
 from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
-from polytile.scheduling.dependences import Dependences, array_dependences
+from polytile.scheduling.dependences import Dependences, array_values
 from polytile.scheduling.last_writers import is_seen, last_writers
 from polytile.scheduling.partials import fold
 
@@ -84,7 +84,7 @@ def settled_source(
     if certain is source:
         return source, before
     changed = {r.root for r in results}
-    found = [array_dependences(certain, d.array, MAX_OPERATIONS) if d.array in changed else d for d in before.by_array]
+    found = [array_values(certain, d.array, MAX_OPERATIONS) if d.array in changed else d for d in before.by_array]
     if not all(d.exact for d in found if d.array in changed):
         raise OverBudgetError("the values of a reduction")
     return certain, replace(before, by_array=tuple(found))

@@ -8,7 +8,7 @@ import islpy as isl
 import pytest
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences, analyse
+from polytile.scheduling.dependences import Dependences, analyse, array_values
 
 Analyse = Callable[..., Dependences]
 
@@ -214,3 +214,20 @@ def test_flow_is_what_running_the_program_shows(scop: Callable[..., Scop], name:
     point = isl.Set("[n] -> { : n = 5 }")
     actual = analyse(found).flow.intersect_params(point)
     assert actual.is_equal(brute_force(found, {"n": 5}).intersect_params(point))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_alone_are_the_flow(name: str, scop: Callable[..., Scop]) -> None:
+    program = scop(*PROGRAMS[name])
+    for whole in analyse(program).by_array:
+        found = array_values(program, whole.array)
+        assert found.exact and found.flow.is_equal(whole.flow) and found.uninitialised.is_equal(whole.uninitialised)
+        assert found.false.is_empty()
+
+
+def test_values_that_are_not_to_be_exact_are_conflicts(scop: Callable[..., Scop]) -> None:
+    program = scop(*PROGRAMS["seidel"])
+    whole = analyse(program).of("A")
+    for found in (array_values(program, "A", exact=False), array_values(program, "A", 1)):
+        assert not found.exact
+        assert whole.flow.is_strict_subset(found.flow)
