@@ -45,6 +45,7 @@ class Translator:
 
     names: Names
     _origins: dict[int, tuple[Expr, Location]] = field(default_factory=dict)
+    _ranks: dict[int, tuple[c_ast.Node, int]] = field(default_factory=dict)  # of sums, by identity
 
     def location(self, expr: Expr) -> Location | None:
         """Where in the source `expr` stands, if it came from there."""
@@ -187,7 +188,9 @@ class Translator:
                 found = self.names.uses[id(node)]
                 return len(found.extents) if isinstance(found, Variable) else 0
             case c_ast.BinaryOp(op="+" | "-"):
-                return max(self._rank(node.left), self._rank(node.right))
+                if id(node) not in self._ranks:  # each sum inside a sum is asked about, too
+                    self._ranks[id(node)] = node, max(self._rank(node.left), self._rank(node.right))
+                return self._ranks[id(node)][1]
             case c_ast.ArrayRef():
                 return self._rank(node.name) - 1
             case c_ast.UnaryOp(op="*"):

@@ -28,6 +28,7 @@ from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.region import Region
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
+from polytile.frontend.repeats import distinct
 from polytile.frontend.shapes import Shapes, to_array
 from polytile.ir.expr import INT, Access, CType, Expr, Name, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
@@ -117,12 +118,16 @@ class _Assembler:
 
     def _check_bounds(self, array: str) -> None:
         polynomials = self.shapes.found[array].polynomials
+        seen: set[tuple[int, int, frozenset[tuple[Monomial, int]]]] = set()
         for access in self._accesses(array):
             if access.path or len(polynomials) != len(access.subscripts):
                 continue
             for k, extent in enumerate(polynomials):
-                if extent is not None and extent.degree <= 1 and access.subscripts[k].degree <= 1:
-                    self._check_subscript(access, k, extent)
+                column = id(access.points), k, frozenset(access.subscripts[k].terms.items())
+                if column in seen or extent is None or extent.degree > 1 or access.subscripts[k].degree > 1:
+                    continue
+                seen.add(column)
+                self._check_subscript(access, k, extent)
 
     def _check_subscript(self, access: RawAccess, k: int, extent: Polynomial) -> None:
         expr = access.access.subscripts[k]
@@ -185,7 +190,7 @@ class _Assembler:
         maps = [self._relation(raw, draft, domain).align_params(space) for raw in raws]
         return tuple(
             AccessRelation(raw.access.array, self._kind(raw, m, raws, maps), m, raw.location)
-            for raw, m in _distinct(raws, maps)
+            for raw, m in distinct(raws, maps)
         )
 
     def _relation(self, raw: RawAccess, draft: Draft, domain: isl.Set) -> isl.Map:
@@ -220,42 +225,6 @@ def lift(
         relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
         relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
     return relation
-
-
-def _distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[RawAccess, isl.Map]]:
-    """Drop accesses that repeat an earlier one of the statement."""
-
-    def same_paths(a: RawAccess, b: RawAccess) -> bool:
-        return a.kind is AccessKind.READ or a.path == b.path
-
-    kept: list[tuple[RawAccess, isl.Map, _Form | None]] = []
-    for raw, m in zip(raws, maps, strict=True):
-        form = None if raw.inner or m.is_empty() else _form(raw)
-        if not any(
-            raw.kind is r.kind
-            and same_paths(raw, r)
-            and raw.access.array == r.access.array
-            and not _apart(form, other)
-            and m.is_equal(n)
-            for r, n, other in kept
-        ):
-            kept.append((raw, m, form))
-    return [(raw, m) for raw, m, _ in kept]
-
-
-_Form = tuple[tuple[frozenset[tuple[Monomial, int]], int], ...]
-
-
-def _form(raw: RawAccess) -> _Form:
-    """Each subscript as what depends on iterators and parameters, and a constant."""
-    return tuple((frozenset((m, c) for m, c in p.terms.items() if m), p.terms.get((), 0)) for p in raw.subscripts)
-
-
-def _apart(one: _Form | None, other: _Form | None) -> bool:
-    """Whether two accesses that run never meet, as a subscript differs by a constant: faster than isl for stencils."""
-    if one is None or other is None:
-        return False
-    return any(a == b and c != d for (a, c), (b, d) in zip(one, other, strict=False))
 
 
 def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:

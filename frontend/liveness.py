@@ -87,6 +87,7 @@ class _Backward:
     _known: dict[tuple[int, _Live, _Live, _Live], _Live] = field(
         default_factory=dict
     )  # of loops, in their surroundings
+    _used: dict[int, _Live] = field(default_factory=dict)  # by an expression
 
     def after_target(self, body: c_ast.Node) -> _Live:
         self.statement(body, _NONE)
@@ -185,4 +186,6 @@ class _Backward:
                 return live
             case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
                 return self.expression(value, live - {str(name)})
-        return live | frozenset(str(i.name) for i in variables_in(node))
+        if id(node) not in self._used:  # each loop around it asks several times
+            self._used[id(node)] = frozenset(str(i.name) for i in variables_in(node))
+        return live | self._used[id(node)]

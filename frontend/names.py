@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -11,6 +10,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.region import Region, Symbol
+from polytile.frontend.trees import copied
 from polytile.ir.expr import CType, Expr
 
 # What isl's notation reads as something else than a name, however its letters are written.
@@ -60,18 +60,6 @@ class Iterator:
     name: str = ""
 
 
-def unshared(node: c_ast.Node) -> c_ast.Node:
-    """A copy in which no node appears twice."""
-    result = copy.copy(node)
-    for slot in node.__slots__:
-        value = getattr(node, slot, None)
-        if isinstance(value, c_ast.Node):
-            setattr(result, slot, unshared(value))
-        elif isinstance(value, list):
-            setattr(result, slot, [unshared(v) if isinstance(v, c_ast.Node) else v for v in value])
-    return result
-
-
 def loop_iterator(node: c_ast.For) -> c_ast.ID | c_ast.Decl | None:
     """What `for (i = ...` or `for (int i = ...` counts, or None for another kind of loop."""
     init = node.init
@@ -100,8 +88,8 @@ class Names:
     def of(cls, region: Region) -> Names:
         """Bind every identifier of the region."""
         names = cls(region)
-        names.body = tuple(unshared(n) for n in region.body)
-        names.assumptions = tuple(unshared(n) for n in region.assumptions)
+        names.body = tuple(copied(n) for n in region.body)
+        names.assumptions = tuple(copied(n) for n in region.assumptions)
         for node in names.body:
             names._visit(node)
         names._bind_surroundings()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,16 @@ WRITING = ("++", "--", "p++", "p--")
 
 def copied(node: Any) -> Any:
     """A copy in which no node is shared with the original or appears twice; coordinates are shared."""
-    return map_children(copy.copy(node), copied)
+    return map_children(twin(node), copied)
+
+
+def twin(node: Any) -> Any:
+    """A node with the same children; `copy.copy` takes five times as long."""
+    new = object.__new__(type(node))
+    for slot in node.__slots__:
+        if slot != "__weakref__":
+            setattr(new, slot, getattr(node, slot))
+    return new
 
 
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
