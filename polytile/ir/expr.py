@@ -208,13 +208,15 @@ Node = Expr | Stmt
 _Stmt = TypeVar("_Stmt", bound=Stmt)
 _NODES = (Expr, Stmt)  # a tuple: tests against a union, which is made anew each time, take twice as long
 _PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
+_PLAIN = ("str", "int", "bool", "CType", "Location", "str | None", "int | None")  # annotations of what holds no node
 
 
 def _parts(node: Any) -> tuple[str, ...]:
     """The fields of a node that may hold other nodes."""
     kind = type(node)
     if kind not in _PARTS:
-        _PARTS[kind] = tuple(f.name for f in fields(kind) if f.metadata.get("nodes", True))
+        own = (f for f in fields(kind) if f.type not in _PLAIN)
+        _PARTS[kind] = tuple(f.name for f in own if f.metadata.get("nodes", True))
     return _PARTS[kind]
 
 
@@ -261,7 +263,8 @@ def walk(*nodes: Node) -> Iterator[Node]:
     waiting = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
-        waiting += reversed(children(node))
+        if _parts(node):
+            waiting += reversed(children(node))
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:

@@ -50,6 +50,8 @@ class Form:
     def slopes(self) -> tuple[Number, ...]:
         """How fast the value grows with each iterator, on average; where a remainder does not grow (j mod 8), the
         slope within one period, so that what is derived from it is a bound."""
+        if not self.floors:
+            return self.coefficients
         slopes = list(self.coefficients)
         for term in self.floors:
             for i, inside in enumerate(term.inside.slopes):
