@@ -6,6 +6,8 @@ at most one element of the innermost dimension.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import islpy as isl
 
 from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name
@@ -15,14 +17,13 @@ from polytile.ir.scop import AccessKind, Scop
 DEPTH_WEIGHT = 16  # how much more often an access runs for each loop around it, as a guess
 
 
-def mapped_cost(scop: Scop, kernel: isl.ScheduleNode, free: frozenset[str]) -> int:
-    """A guess at the memory time of one mapped kernel, to compare schedules of the same program: every access counts
-    once for each instance, more when a warp's request is not coalesced, more again when few threads share the work; and
-    every launch counts. The arrays in `free` need no memory traffic."""
-    cost: int = LAUNCH * DEPTH_WEIGHT ** _host_loops(kernel)
+def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> Counter[str]:
+    """A guess at the memory time of one mapped kernel, to compare schedules of the same program, by array and for the
+    launch (""): every access counts once for each instance, more when a warp's request is not coalesced, more again
+    when few threads share the work; and every launch counts."""
+    cost = Counter({"": LAUNCH * DEPTH_WEIGHT ** _host_loops(kernel)})
     for leaf in _leaves(kernel):
-        threads = _thread_band(leaf)
-        cost += _leaf_cost(scop, leaf, threads, free)
+        cost.update(_leaf_cost(scop, leaf, _thread_band(leaf)))
     return cost
 
 
@@ -80,22 +81,18 @@ def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
     return frozenset(found)
 
 
-def _leaf_cost(
-    scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None, free: frozenset[str]
-) -> int:
+def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None) -> Counter[str]:
     depth = int(leaf.get_schedule_depth())
     order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
-    cost = 0
+    cost: Counter[str] = Counter()
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
         instances = DEPTH_WEIGHT ** max(map(affine_rank, mapped.domain().get_basic_sets()), default=0)
         requests = None if threads is None else _Requests(mapped, _step(depth, threads[0]))
+        few = FEW_THREADS.get(threads[1] if threads else 0, 1)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
-            if access.array in free:
-                continue
             coalesced = requests is None or requests.coalesced(access.relation)
-            few = FEW_THREADS.get(threads[1] if threads else 0, 1)
-            cost += instances * few * (1 if coalesced else STRIDED)
+            cost[access.array] += instances * few * (1 if coalesced else STRIDED)
     return cost
 
 
