@@ -3,12 +3,12 @@
 before: for (c = 0; c <= (n - t - 1) / 32; ++c) part += A[i][32 * c + t] * x[32 * c + t];
 after:  const c_last = (n - t - 1) / 32;
         for (c = 0; c <= c_last; c += 4) {
-            double A_0 = A[i][32 * c + t], x_0 = x[32 * c + t];
-            double A_1 = c <= c_last - 1 ? A[i][32 * (c + 1) + t] : 0, x_1 = ...;  and so on
-            part += A_0 * x_0;
-            if (c <= c_last - 1) part += A_1 * x_1;
-            if (c <= c_last - 2) part += A_2 * x_2;
-            if (c <= c_last - 3) part += A_3 * x_3; }
+            double A_at0 = A[i][32 * c + t], x_at0 = x[32 * c + t];
+            double A_at1 = c <= c_last - 1 ? A[i][32 * (c + 1) + t] : 0, x_at1 = ...;  and so on
+            part += A_at0 * x_at0;
+            if (c <= c_last - 1) part += A_at1 * x_at1;
+            if (c <= c_last - 2) part += A_at2 * x_at2;
+            if (c <= c_last - 3) part += A_at3 * x_at3; }
 
 Few threads add up much, so the time is that of waiting for memory: once a batch. Compilers unroll with a second loop
 for what is left, which waits for each iteration, and do not unroll where lanes meet in the loop.
@@ -189,7 +189,7 @@ def _iteration(
     """The declarations that load for an iteration of the batch, and what it then does."""
     later = folded(Binary("+", Name(loop.iterator, loop.type), Literal(str(number)), loop.type))
     moved = [replace(load, access=at(load.access, {}, loop.iterator, later)) for load in loads]
-    declared, _ = _held(moved, f"_{number}", runs, names)
+    declared, _ = _held(moved, f"_at{number}", runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
     body = _with_held(loop.body, {}, None, held)
     return list(declared), tuple(_moved(s, loop.iterator, later) for s in body)

@@ -70,6 +70,8 @@ class Names:
     def fresh(self, wanted: str) -> str:
         """`wanted`, or the first of wanted_2, wanted_3, ... that is free."""
         name, number = wanted, 1
+        if not is_free(wanted) and not is_free(f"{wanted}_2"):  # a name like a macro's, with any number behind it
+            name = wanted = f"v{wanted}"
         while name in self.taken or not is_free(name):
             number += 1
             name = f"{wanted}_{number}"

@@ -25,6 +25,10 @@ CHANGING = (
     "int n, int m, double A[n][m], double u[n], double x[n], double y[m]",
     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { A[i][j] += u[i]; y[j] += A[i][j] * x[i]; }",
 )
+TWICE = (
+    "int n, int m, double AB[n][m], double A[n][m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 1; j < m; j++) y[i] += A[i][j] * A[i][j - 1] * AB[i][j];",
+)
 SIZES = [{"n": n, "m": m} for n, m in ((0, 3), (1, 1), (3, 33), (2, 31 * 16), (5, 33 * 16 + 1), (300, 40), (1030, 3))]
 
 
@@ -33,7 +37,9 @@ def text_of(compiled: Callable[..., Any], program: tuple[str, str]) -> str:
     return text.partition("// Shared by the entry points")[0]
 
 
-@pytest.mark.parametrize("program", [ROWS, COLUMNS, BOTH, CHANGING], ids=["rows", "columns", "both", "changing"])
+@pytest.mark.parametrize(
+    "program", [ROWS, COLUMNS, BOTH, CHANGING, TWICE], ids=["rows", "columns", "both", "changing", "twice"]
+)
 @pytest.mark.parametrize("element", ["double", "float", "int"])
 def test_batches_give_the_same(
     emulator: None, compiled: Callable[..., Any], program: tuple[str, str], element: str
@@ -46,10 +52,10 @@ def test_batches_give_the_same(
 def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, ROWS)
     assert re.search(r"c_\d \+= 16", text) and "#pragma unroll 1\n" in text
-    assert all(text.count(f"double {a}_{u} = ") == 1 for a in "Ax" for u in range(16))
-    assert re.search(r"A_3 = (c_\d) <= \1_last - 3 \? A\[", text)
+    assert all(text.count(f"double {a}_at{u} = ") == 1 for a in "Ax" for u in range(16))
+    assert re.search(r"A_at3 = (c_\d) <= \1_last - 3 \? A\[", text)
     assert re.search(r"if \((c_\d) <= \1_last - 3\) \{", text)
-    assert "y_part += A_3 * x_3;" in text
+    assert "y_part += A_at3 * x_at3;" in text
     assert "__launch_bounds__(256, 2)" in text
 
 
@@ -64,7 +70,7 @@ def test_fewer_where_lanes_meet(compiled: Callable[..., Any]) -> None:
 def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, COLUMNS)
     assert "i_chunk += 16" in text
-    assert "y_acc += y_mid_15;" in text
+    assert "y_acc += y_mid_at15;" in text
 
 
 def test_not_what_the_kernel_changes(compiled: Callable[..., Any]) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import polytile
+from polytile.codegen.names import Names
+from polytile.codegen.spelling import is_free
 
 Validated = Callable[..., Any]
 
@@ -128,3 +130,11 @@ def test_several_scops_in_one_file_share_nothing() -> None:
     assert program.host.count("polytile_") >= 3
     assert "for (int i = 0; i < n; i++) A[i] += 1;" in program.host
     assert "A[0] = 7;" in program.host
+
+
+@pytest.mark.parametrize("wanted", ["x", "for", "AB_0", "A1_2", "INT_MAX", "_x", "polytile_n", "W_x", "F_fixed"])
+def test_there_is_always_a_free_name(wanted: str) -> None:
+    """Some names are like those of macros whatever number is put behind them."""
+    names = Names()
+    found = [names.fresh(wanted) for _ in range(3)]
+    assert len(set(found)) == 3 and all(is_free(name) for name in found)
