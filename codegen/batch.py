@@ -154,7 +154,7 @@ def _loads(loop: For, body: tuple[Stmt, ...], known: Known, guard: Expr | None, 
                 for node in evaluated(stmt.value):
                     form = element(node, known) if isinstance(node, Access) and node.array not in arrays.kept else None
                     if form and isinstance(node, Access):
-                        where = node.location if node.location.line else stmt.location
+                        where = stmt.location if stmt.location.line else node.location
                         yield _Load(replace(node, subscripts=_expanded(node, known), location=where), form, guard)
                 known = behind(known, stmt)
             case Scope():

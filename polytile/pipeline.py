@@ -274,6 +274,13 @@ def _proven(state: Compilation) -> Compilation:
     return replace(state, proof=proof)
 
 
+def _sums_of_few(scop: Scop) -> frozenset[str]:
+    """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart:
+    threads are few then. More results are more threads, some of which run while others wait for memory."""
+    few = (p for p in scop.privatised if len(p.group) <= 1)
+    return frozenset(name for p in few for name in (p.update, p.finish) if name is not None)
+
+
 def generate_program(state: Compilation) -> Compilation:
     """Kernels and the host program."""
     if state.schedule is None or state.proof is None:
@@ -285,7 +292,7 @@ def generate_program(state: Compilation) -> Compilation:
         transfers=state.transfers,
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
-        sums=frozenset(name for p in state.scop.privatised for name in (p.update, p.finish) if name is not None),
+        sums=_sums_of_few(state.scop),
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
     for kernel in program.kernels:
