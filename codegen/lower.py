@@ -44,7 +44,7 @@ from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
 
 GRID_LIMIT = 65535  # of dimensions y and z
-REGISTERS = 65536  # of a multiprocessor
+REGISTERS, MOST_BLOCKS = 65536, 32  # of a multiprocessor
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class _KernelBuilder:
             storage=self._storage(lowered),
             body=lowered,
             summary=self._summary(),
-            min_blocks=REGISTERS // (registers * prod(self.shape.block)) if registers else 0,
+            min_blocks=min(REGISTERS // (registers * prod(self.shape.block)), MOST_BLOCKS) if registers else 0,
             index_type=self.owner.integer.name,
         )
 

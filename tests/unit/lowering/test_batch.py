@@ -73,6 +73,11 @@ def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
     assert "y_acc += y_mid_at15;" in text
 
 
+def test_one_thread_asks_for_no_more_blocks_than_there_are(compiled: Callable[..., Any]) -> None:
+    one = ("int n, double A[n], double *s", "for (int i = 0; i < n; i++) *s += A[i];")
+    assert "__launch_bounds__(1, 32)" in text_of(compiled, one)
+
+
 def test_not_what_the_kernel_changes(compiled: Callable[..., Any]) -> None:
     kernel = text_of(compiled, CHANGING).partition("_k1(")[0]
     assert "_last" not in kernel and "__launch_bounds__(256)" in kernel
