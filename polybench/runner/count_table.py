@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
-from polybench.runner.ncu import Key, Measured, read_source_page, totals
+from polybench.runner.ncu import Key, Measured, read_source_page, together, totals
 
 PAGE, RAW = "ncu-source.csv", "ncu-raw.csv"
 ACCESSES = (("load", "ld"), ("store", "st"))
@@ -86,20 +86,43 @@ class Total:
 
 def lines_of(folder: Path, program: Mapping[str, Any]) -> Iterator[Line]:
     """The lines of one program, with what was measured where there is a page of ncu."""
-    page = folder / program["folder"] / PAGE
+    page, unit = folder / program["folder"] / PAGE, folder / program["folder"] / program["file"]
     if not page.exists():
-        return _lines(program, None)
-    measured = read_source_page(page.read_text(errors="replace"), program["file"])
-    return _lines(program, {m.key: m for m in measured})
+        return _lines(program, None, {})
+    starts = statement_starts(unit.read_text(errors="replace")) if unit.exists() else {}
+    measured: dict[Key, Measured] = {}
+    for one in read_source_page(page.read_text(errors="replace"), program["file"]):
+        moved = replace(one, line=starts.get(one.line, one.line))
+        measured[moved.key] = together(measured[moved.key], moved) if moved.key in measured else moved
+    return _lines(program, measured, starts)
 
 
-def _lines(program: Mapping[str, Any], measured: Mapping[Key, Measured] | None) -> Iterator[Line]:
-    """Both sides by kernel, line, space and access; a line that only the GPU knows has no arrays."""
+def statement_starts(text: str) -> dict[int, int]:
+    """Of each line of a text the first line of its statement: compilers disagree about which of several has an access.
+
+    Before: line 7 `double x =`, line 8 `A[i];  // f.c:3`; after: {7: 7, 8: 7}.
+    """
+    starts: dict[int, int] = {}
+    start = 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        start = start or number
+        starts[number] = start
+        code = line.partition("//")[0].strip()
+        if not code or code[-1] in ";{}" or code[0] == "#":
+            start = 0
+    return starts
+
+
+def _lines(
+    program: Mapping[str, Any], measured: Mapping[Key, Measured] | None, starts: Mapping[int, int]
+) -> Iterator[Line]:
+    """Both sides by kernel, line, space and access; a line where only the GPU made any has no arrays."""
     sites: dict[Key, list[Mapping[str, Any]]] = {}
     for site in (site for scop in program["scops"] for site in scop["sites"]):
-        sites.setdefault((site["kernel"], site["cu_line"], site["space"], site["access"]), []).append(site)
+        line = starts.get(site["cu_line"], site["cu_line"])
+        sites.setdefault((site["kernel"], line, site["space"], site["access"]), []).append(site)
     launches = {kernel["name"]: kernel["launches"] for scop in program["scops"] for kernel in scop["kernels"]}
-    unknown = [key for key, found in (measured or {}).items() if key not in sites and found.requests]
+    unknown = [key for key, found in (measured or {}).items() if key not in sites and found.lanes]
     for key in [*sites, *unknown]:
         own = sites.get(key, [])
         kernel, line, space, access = key

@@ -114,7 +114,7 @@ make -s -k NVCCFLAGS="-std=c++17 -O3 -arch=${{ARCH:-sm_90}} -lineinfo" || exit 4
 
 # profile FOLDER LAUNCHES KERNELS: the launches of the first run, each access of theirs by its line.
 profile() {{
-    "$ncu" --section SourceCounters --metrics {",".join(COUNTERS.values())} \\
+    "$ncu" --clock-control none --section SourceCounters --metrics {",".join(COUNTERS.values())} \\
         --import-source yes --kernel-name "$3" --launch-count "$2" --force-overwrite --export "$1/counts" \\
         "$1/driver" >"$1/ncu.log" 2>&1 || {{ cat "$1/ncu.log"; failed=1; return; }}
     "$ncu" --import "$1/counts.ncu-rep" --page source --print-source cuda,sass --csv --print-units base \\

@@ -89,7 +89,7 @@ def read_source_page(text: str, file: str) -> tuple[Measured, ...]:
     for section in sections:
         if not section.file or _base(section.file) == file:
             for one in _accesses(section):
-                found[one.key] = _sum(found[one.key], one) if one.key in found else one
+                found[one.key] = together(found[one.key], one) if one.key in found else one
     return tuple(found[key] for key in sorted(found))
 
 
@@ -195,7 +195,7 @@ def _base(path: str) -> str:
     return (PureWindowsPath(path) if "\\" in path else PurePosixPath(path)).name
 
 
-def _sum(a: Measured, b: Measured) -> Measured:
+def together(a: Measured, b: Measured) -> Measured:
     return Measured(
         *a.key,
         requests=a.requests + b.requests,

@@ -1,9 +1,13 @@
-"""Many programs in one .cu, compiled once for the emulator and once for its checks."""
+"""Many programs in one .cu, compiled once for the emulator and once for its checks; with POLYTILE_TEST_ON=gpu in the
+environment once by nvcc, for all runs."""
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +16,16 @@ from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.compilation import Compilation
 from polytile.runtime.checked import CheckedEngine, Unit, checked_engine
+from polytile.runtime.compilers import check_command, nvcc
+from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.instrument import CHECKS
-from polytile.runtime.engine import EmulatorEngine, write_unit
+from polytile.runtime.engine import EmulatorEngine, NativeEngine, write_unit
 from polytile.runtime.layout import layouts
+from polytile.runtime.native import function, load
 
-Engine = CheckedEngine | EmulatorEngine
+Engine = CheckedEngine | EmulatorEngine | NativeEngine
+ON_GPU = os.environ.get("POLYTILE_TEST_ON") == "gpu"
 
 
 @dataclass
@@ -35,7 +43,8 @@ class Programs:
 
     def _engine(self, name: str, checked: bool) -> Engine:
         if (name, checked) not in self._engines:
-            self._engines[name, checked] = self._checked(name) if checked else self._plain(name)
+            make = self._native if ON_GPU else self._checked if checked else self._plain
+            self._engines[name, checked] = make(name)
         return self._engines[name, checked]
 
     @property
@@ -47,15 +56,29 @@ class Programs:
         assert state.program is not None
         return checked_engine(state.source, state.program, Unit(self.programs, "reductions", []), CHECKS)
 
+    def _unit(self) -> Path:
+        text = print_unit(self.programs, header="unit.h", title=[])
+        texts = {"unit.h": print_header(self.programs, guard_name="UNIT_H"), "unit.cu": text}
+        return write_unit(texts, "unit.cu", key="reductions")
+
     def _plain(self, name: str) -> Engine:
         state = self.states[name]
         assert state.program is not None
         if not self._library:
-            text = print_unit(self.programs, header="unit.h", title=[])
-            texts = {"unit.h": print_header(self.programs, guard_name="UNIT_H"), "unit.cu": text}
-            unit = write_unit(texts, "unit.cu", key="reductions")
+            unit = self._unit()
             library = unit.with_name("emulator.so")
             if not library.exists():
                 compile_shared(unit, library)
             self._library.append(EmulatorLibrary.open(library))
         return EmulatorEngine(state.source, state.program.name, self._library[0])
+
+    def _native(self, name: str) -> Engine:
+        state, compiler = self.states[name], nvcc()
+        assert state.program is not None
+        assert compiler is not None
+        unit = self._unit()
+        library = unit.with_name("gpu.so")
+        if not library.exists():
+            command = [compiler, "-std=c++17", "-O3", f"-arch={driver_arch()}", "-Xcompiler", "-fPIC", "-shared"]
+            check_command([*command, "--threads", "0", str(unit), "-o", str(library)], "compiling the tests' programs")
+        return NativeEngine(state.source, function(load(library), state.program.name, ctypes.c_int))

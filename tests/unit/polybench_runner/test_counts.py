@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from polybench.runner import cli
-from polybench.runner.count_table import COUNTERS, PAGE, RAW
+from polybench.runner.count_table import COUNTERS, PAGE, RAW, statement_starts
 from polybench.runner.counts import SCRIPT, TABLE
 
 pytestmark = pytest.mark.skipif(not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="no C++ compiler")
@@ -99,6 +99,29 @@ def test_what_differs_is_bold_and_said(
     out = capsys.readouterr().out
     assert f"| 2 | 40 | 10 | 5 | {row}" in out
     assert f"2 of 2 lines are measured, {status} of them differ" in out
+
+
+def test_a_statement_of_several_lines_is_one_line() -> None:
+    text = """double y =  // scale.c:3
+        x[i];
+if (i < n) {
+    y = n > 3 ?
+            x[i + 1] :
+            0.0;
+}
+#pragma unroll 1
+y = 2;
+"""
+    assert statement_starts(text) == {1: 1, 2: 1, 3: 3, 4: 4, 5: 4, 6: 4, 7: 7, 8: 8, 9: 9}
+
+
+def test_lines_that_no_lane_executes_are_none(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The emulator knows no site of an access that never happens; the GPU counts instructions with all lanes off."""
+    never = [{**site, "cu_line": 1, "requests": 4, "lanes": 0, "sectors": 0} for site in sites(written)]
+    (written / FOLDER / PAGE).write_text(page([*sites(written), *never]))
+    capsys.readouterr()
+    assert cli.main(["counts", str(written), "--read"]) == 0
+    assert "2 of 2 lines are measured, 0 of them differ" in capsys.readouterr().out
 
 
 def test_a_page_without_sectors_measures_no_line(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
