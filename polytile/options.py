@@ -11,6 +11,7 @@ from polytile.gpu import gpu
 SCHEDULES = ("auto", "classic", "superposed")
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000
+CODE_OPERATIONS = MAX_OPERATIONS // 4  # isl operations of finding the loops of a schedule
 IN_HASTE = 20_000  # operations of a scheduling call where more took too long
 
 

@@ -12,14 +12,16 @@ from math import inf
 import islpy as isl
 
 from polytile.codegen.device_functions import require_machine
+from polytile.codegen.early import start_early
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, UserError
 from polytile.gpu import gpu
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule, Path, is_mapped
 from polytile.ir.scop import Scop
-from polytile.options import MAX_OPERATIONS, Options
+from polytile.options import CODE_OPERATIONS, MAX_OPERATIONS, Options
 from polytile.scheduling.classic import Candidate, candidates, distinct
 from polytile.scheduling.contract import contract
 from polytile.scheduling.cost.estimate import Estimate
@@ -250,9 +252,7 @@ def prove_legality(state: Compilation) -> Compilation:
     except (InternalError, UserError) as error:
         if state.otherwise is None:
             raise
-        plain = choose_storage(combine_lanes(find_schedule(state.otherwise)))
-        plain = replace(plain, options=state.options)
-        return _proven(plain.with_remark(f"the superposed schedule is not used, as its proof fails: {error.message}"))
+        return _proven(_simpler(state, f"its proof fails: {error.message}"))
 
 
 def _proven(state: Compilation) -> Compilation:
@@ -282,9 +282,33 @@ def _sums_of_few(scop: Scop) -> frozenset[str]:
 
 
 def generate_program(state: Compilation) -> Compilation:
-    """Kernels and the host program."""
+    """Kernels and the host program. Where the loops of a schedule take too long to find, those of a simpler strategy's,
+    or the SCoP stays on the host; raises UserError for a schedule that was given."""
     if state.schedule is None or state.proof is None:
         return state
+    try:
+        with budget(CODE_OPERATIONS):
+            return _generated(state)
+    except OverBudgetError:
+        reason = f"finding the loops of the {state.schedule.strategy} schedule takes too long"
+    if state.options.load_schedule is not None:
+        raise UserError(f"{state.scop.name}: {reason}", location=state.scop.location, hint="use a simpler schedule")
+    if state.otherwise is None:
+        return replace(state, schedule=None).with_remark(f"{state.scop.name} stays on the host: {reason}")
+    return generate_program(_proven(_simpler(state, reason)))
+
+
+def _simpler(state: Compilation, reason: str) -> Compilation:
+    """The same up to the proof, with a schedule of a simpler strategy."""
+    assert state.otherwise is not None
+    plain = choose_storage(combine_lanes(find_schedule(state.otherwise)))
+    plain = replace(plain, options=state.options)
+    return plain.with_remark(f"the superposed schedule is not used, as {reason}")
+
+
+def _generated(state: Compilation) -> Compilation:
+    assert state.schedule is not None
+    assert state.proof is not None
     scop, dependences, schedule = state.run
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
@@ -294,7 +318,7 @@ def generate_program(state: Compilation) -> Compilation:
         storage=state.homes,
         sums=_sums_of_few(state.scop),
     )
-    program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
+    program = start_early(replace(lower(scop, schedule, given), graphs=state.options.graphs))
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
     kernels = len(program.kernels)

@@ -10,6 +10,7 @@ uses alone shrinks back to a register after mapping (contract.py).
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -260,15 +261,13 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
     last = _last_writers(scop, expansion)
     pieces: list[tuple[isl.Set, isl.MultiAff]] = []
     last.as_pw_multi_aff().coalesce().foreach_piece(lambda domain, aff: pieces.append((domain, aff)))
-    first = len(scop.statements)
-    taken = {s.name for s in scop.statements}
-    copies = []
-    for domain, value in pieces:
-        while f"S{first}" in taken:
-            first += 1
-        taken.add(f"S{first}")
-        copies.append(_copy_statement(scop, array, expansion, f"S{first}", domain, value))
-    return copies
+    # Behind all numbers that are in use: a smaller one may be of a statement that has become part of another, and
+    # instances are compared with those of the source by their statements' names.
+    first = max((int(s.name[1:]) for s in scop.statements if re.fullmatch(r"S\d+", s.name)), default=-1) + 1
+    return [
+        _copy_statement(scop, array, expansion, f"S{first + k}", domain, value)
+        for k, (domain, value) in enumerate(pieces)
+    ]
 
 
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
