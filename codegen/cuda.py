@@ -63,6 +63,7 @@ def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence
         functions=functions(k for p in programs for k in p.kernels),
         dialect=CUDA,
         cooperative=any(k.cooperative for p in programs for k in p.kernels),
+        early=any(k.starts_early for p in programs for k in p.kernels),
         fewest=FEWEST_LAUNCHES,
         most=MOST_LAUNCHES,
         graphs=any(p.graphs for p in programs),

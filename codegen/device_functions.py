@@ -15,6 +15,7 @@ from polytile.ir.device import (
     Arrive,
     AsyncCopy,
     Await,
+    AwaitLaunches,
     CommitCopies,
     InitBarrier,
     MultiplyAccumulate,
@@ -36,7 +37,7 @@ REDUCTION_NAMES = {
     "^": "xor",
 }
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", *_REDUCTIONS)
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -63,6 +64,8 @@ def _feature(node: Node) -> str | None:
             return "barriers"
         case MultiplyAccumulate(shape=shape):
             return shape
+        case AwaitLaunches():
+            return "launches"
         case WarpReduce(op=op, width=width):
             return reduction_name(op, width)
         case Barrier(scope="grid"):

@@ -21,6 +21,7 @@ from polytile.ir.device import (
     AsyncCopy,
     Atomic,
     Await,
+    AwaitLaunches,
     CommitCopies,
     InitBarrier,
     Leave,
@@ -97,6 +98,8 @@ class DeviceText:
                 return f"polytile_arrive(&{printer(barrier)});  // {one_line(reason)}"
             case Await(barrier=barrier, parity=parity, reason=reason):
                 return f"polytile_await(&{printer(barrier)}, {printer(parity)});  // {one_line(reason)}"
+            case AwaitLaunches():
+                return "polytile_await_launches();"
             case Leave(reason=reason):
                 return f"return;  // {one_line(reason)}"
         raise InternalError(f"no text for the statement {stmt!r}")

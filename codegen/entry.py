@@ -19,7 +19,7 @@ from polytile.codegen.statements import StatementPrinter, comment
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Unary, walk
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Launch
+from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.scop import Array
 
 HOST_INTEGER = "long long"
@@ -110,6 +110,7 @@ def print_entry(program: HostProgram) -> str:
         *_alias_checks(program, names),
         *_movements(program, names),
         "",
+        *(f"{names.run}.may_overlap({k.name});" for k in _early(program)[:1]),
         f"{names.run}.start();",
         *(_unless_replayed(program, names, launches) if program.graphs else launches),
         f"{names.run}.finish();",
@@ -119,6 +120,10 @@ def print_entry(program: HostProgram) -> str:
     ]
     header = [line for text in program.summary for line in comment(text)]
     return "\n".join([*header, *wrapped(start, parts, ")"), "{", *indented(body), "}"])
+
+
+def _early(program: HostProgram) -> list[Kernel]:
+    return [k for k in program.kernels if k.starts_early]
 
 
 def _signature(program: HostProgram, names: _Names) -> tuple[str, list[str]]:
@@ -198,8 +203,8 @@ def _body_printer(program: HostProgram, names: _Names) -> StatementPrinter:
             identifier(p.name) if p.buffer is None else f"{names.buffers[p.buffer]}.base()" for p in kernel.parameters
         ]
         parts = [f'"{kernel.name}"', kernel.name, grid, block, str(dynamic_shared_bytes(kernel)), *passed]
-        together = ".cooperative()" if kernel.cooperative else ""
-        return wrapped(f"{names.run}{together}.launch(", parts, ");")
+        way = ".cooperative()" if kernel.cooperative else ".early()" if kernel.starts_early else ""
+        return wrapped(f"{names.run}{way}.launch(", parts, ");")
 
     return StatementPrinter(printer, HOST_INTEGER, launch)
 

@@ -7,7 +7,7 @@ from math import prod
 from polytile.gpu import Gpu, gpu
 from polytile.ir.checks.accesses import check_alignment, check_registers, check_spaces
 from polytile.ir.checks.names import check_names
-from polytile.ir.checks.order import check_copies, check_split_barriers
+from polytile.ir.checks.order import check_copies, check_launches, check_split_barriers
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.kernel import Kernel
@@ -29,6 +29,7 @@ def check_kernel(kernel: Kernel, *, machine: Gpu = _WIDEST, registers_only: bool
     check_alignment(kernel)
     check_copies(kernel)
     check_split_barriers(kernel)
+    check_launches(kernel)
     check_uniform(kernel)
     check_segments(kernel)
     if registers_only:

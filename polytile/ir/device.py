@@ -263,6 +263,15 @@ class Leave(Stmt):
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class AwaitLaunches(Stmt):
+    """Until the kernels launched before this one have ended and what they wrote can be read.
+
+    It opens a kernel. The kernel may then be launched while the one before it ends, which hides the time that a launch
+    takes (programmatic dependent launch, CUDA C++ Programming Guide); where the machine cannot, nothing waits.
+    """
+
+
 # Tensor cores -------------------------------------------------------------------------------------
 FRAGMENTS = {"m16n8k8": (4, 4, 2), "m16n8k4": (4, 2, 1)}  # registers of a lane: of d, of a, of b
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.device import Pointer, PrivateArray
+from polytile.ir.device import AwaitLaunches, Pointer, PrivateArray
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
@@ -135,6 +135,11 @@ class Kernel:
     def known_ranges(self) -> tuple[Range, ...]:
         """What the launch says of the coordinates, then `ranges`."""
         return (*(_coordinate_range(c, self.block) for c in self.coordinates), *self.ranges)
+
+    @property
+    def starts_early(self) -> bool:
+        """Whether it waits for the kernels before it itself."""
+        return bool(self.body) and isinstance(self.body[0], AwaitLaunches)
 
     @property
     def shared(self) -> tuple[Storage, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from polytile.ir.checks.refuse import ensure
-from polytile.ir.device import Arrive, AsyncCopy, Await, CommitCopies, InitBarrier, WaitCopies
+from polytile.ir.device import Arrive, AsyncCopy, Await, AwaitLaunches, CommitCopies, InitBarrier, WaitCopies
 from polytile.ir.expr import For, If, Scope, Stmt, children, walk
 from polytile.ir.kernel import Barrier, Kernel
 
@@ -53,6 +53,14 @@ def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
             case Scope(body=inner):
                 state = _after(kernel, inner, state)
     return state
+
+
+def check_launches(kernel: Kernel) -> None:
+    """Raise InternalError where something precedes the wait for the launches before, or the kernel cannot be early."""
+    waits = [n for n in kernel.nodes if isinstance(n, AwaitLaunches)]
+    for wait in waits:
+        ensure(wait is kernel.body[0], kernel, wait, "a wait for the launches before that does not open the kernel")
+    ensure(not waits or not kernel.cooperative, kernel, None, "a cooperative kernel that may start early")
 
 
 def check_split_barriers(kernel: Kernel) -> None:

@@ -56,7 +56,8 @@ def test_every_node_has_text_and_is_in_the_golden_kernel() -> None:
         node = stack.pop()
         used.add(type(node).__name__)
         stack += children(node)  # type: ignore[arg-type]
-    assert nodes - used == {"Rotate"}
+    # A kernel that waits is not cooperative, and has a test of its own; what rotates has no text.
+    assert nodes - used == {"AwaitLaunches", "Rotate"}
 
 
 def test_nvcc_has_nothing_to_say(compiles: Callable[..., str]) -> None:

@@ -1,0 +1,115 @@
+"""Kernels that wait for those before them themselves: which do, and through which pointers they read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import polytile
+from polytile.codegen.cuda import print_kernel, print_unit
+from polytile.codegen.early import start_early
+from polytile.diagnostics import InternalError
+from polytile.ir.check_kernel import check_kernel
+from polytile.ir.device import AwaitLaunches
+from polytile.ir.host import HostProgram
+
+STEPS = """
+void f(int t, int n, double A[n], double B[n], double c[n])
+{
+#pragma scop
+    for (int s = 0; s < t; s++) {
+        for (int i = 1; i < n - 1; i++)
+            B[i] = c[i] * (A[i - 1] + A[i + 1]);
+        for (int i = 1; i < n - 1; i++)
+            A[i] = c[i] * (B[i - 1] + B[i + 1]);
+    }
+#pragma endscop
+}
+"""
+ONCE = """
+void f(int n, double A[n], double B[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        B[i] = A[i];
+#pragma endscop
+}
+"""
+# The second kernel walks along rows, reads what the first wrote and stores as it goes.
+SERIAL = """
+void f(int n, double A[n][n], double B[n][n], double C[n][n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            B[j][i] = A[i][j];
+    for (int i = 0; i < n; i++)
+        for (int j = 1; j < n; j++)
+            C[i][j] = C[i][j - 1] * B[i][n - j];
+#pragma endscop
+}
+"""
+
+
+def program(text: str) -> HostProgram:
+    (scop,) = polytile.compile(text, schedule="classic").scops
+    assert scop.program is not None
+    return scop.program
+
+
+def unit(found: HostProgram) -> str:
+    return print_unit([found], header="f.h", title=[])
+
+
+def test_all_kernels_of_a_time_loop_wait_first() -> None:
+    found = program(STEPS)
+    assert [k.starts_early for k in found.kernels] == [True, True]
+    text = unit(found)
+    assert text.count("    polytile_await_launches();") == 2 and text.count("run.early().launch(") == 2
+    assert f"run.may_overlap({found.kernels[0].name});" in text
+    assert "if (ahead && overlapping && launched) {" in text
+
+
+def test_arrays_that_kernels_write_are_not_read_as_constants() -> None:
+    """Loads through `const` and `__restrict__` may go ahead of the wait: c is never written, A and B are."""
+    first, second = program(STEPS).kernels
+    assert {p.name: p.restrict for p in first.parameters if p.buffer} == {"A": False, "B": True, "c": True}
+    assert {p.name: p.restrict for p in second.parameters if p.buffer} == {"A": True, "B": False, "c": True}
+    assert "const double *A" in print_kernel(first) and "const double *__restrict__ c" in print_kernel(first)
+
+
+def test_one_launch_has_nothing_to_wait_for() -> None:
+    found = program(ONCE)
+    assert len(found.kernels) == 1 and not found.kernels[0].starts_early
+    assert "await_launches" not in unit(found) and "early" not in unit(found)
+
+
+def test_loops_that_store_and_load_stay() -> None:
+    found = program(SERIAL)
+    assert [k.starts_early for k in found.kernels] == [True, False]
+    text = unit(found)
+    assert text.count("run.early().launch(") == 1 and text.count("run.launch(") == 1
+
+
+def test_cooperative_kernels_do_not_start_early() -> None:
+    found = program(STEPS)
+    plain = [replace(k, body=k.body[1:], cooperative=True) for k in found.kernels]
+    again = start_early(replace(found, kernels=tuple(plain)))
+    assert not any(k.starts_early for k in again.kernels)
+    with pytest.raises(InternalError, match="a cooperative kernel that may start early"):
+        check_kernel(replace(found.kernels[0], cooperative=True))
+
+
+def test_the_wait_opens_the_kernel() -> None:
+    kernel = program(STEPS).kernels[0]
+    with pytest.raises(InternalError, match="does not open the kernel"):
+        check_kernel(replace(kernel, body=(*kernel.body[1:], AwaitLaunches())))
+
+
+@pytest.mark.parametrize("text", [STEPS, SERIAL])
+def test_the_emulator_takes_such_launches(checking_compiler: None, text: str) -> None:
+    for scop in polytile.compile(text, schedule="classic").scops:
+        for n in (0, 1, 2, 5, 300):
+            parameters = {"n": n, "t": 3} if "t" in {p.name for p in scop.scop.parameters} else {"n": n}
+            scop.validate(on="emulator", parameters=parameters, sanitize=("address", "undefined", "race"))
