@@ -2,13 +2,15 @@
 
 before: for (c = 0; c <= (n - t - 1) / 32; ++c) part += A[i][32 * c + t] * x[32 * c + t];
 after:  const c_last = (n - t - 1) / 32;
-        for (c = 0; c <= c_last; c += 4) {
+        for (c = 0; c <= c_last - 1; c += 2) {
             double A_at0 = A[i][32 * c + t], x_at0 = x[32 * c + t];
-            double A_at1 = c <= c_last - 1 ? A[i][32 * (c + 1) + t] : 0, x_at1 = ...;  and so on
+            double A_at1 = A[i][32 * (c + 1) + t], x_at1 = x[32 * (c + 1) + t];
             part += A_at0 * x_at0;
-            if (c <= c_last - 1) part += A_at1 * x_at1;
-            if (c <= c_last - 2) part += A_at2 * x_at2;
-            if (c <= c_last - 3) part += A_at3 * x_at3; }
+            part += A_at1 * x_at1; }
+        c_rest = ...; if (c_rest <= c_last) part += A[i][32 * c_rest + t] * x[32 * c_rest + t];
+
+Where lanes meet they stay together, and the iterations behind the last one are switched off: `c <= c_last - 1 ? A[i][
+32 * (c + 1) + t] : 0`.
 
 Few threads add up much, so the time is that of waiting for memory: once a batch. Compilers unroll with a second loop
 for what is left, which waits for each iteration, and do not unroll where lanes meet in the loop.
@@ -21,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from polytile.codegen.fold import folded
 from polytile.codegen.iterations import Element, Known, at, behind, element, evaluated, expanded
+from polytile.codegen.meet import meeting
 from polytile.codegen.names import Names
 from polytile.ir.arith import both, select, zero
 from polytile.ir.device import WarpReduce
@@ -44,16 +47,19 @@ from polytile.ir.expr import (
 from polytile.ir.kernel import Barrier
 
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
-MOST = 16  # iterations of a batch
+MOST = 32  # iterations of a batch
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
+MOST_JOINED = 8  # where they meet once for all of them
 REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
 
 
-def batched(body: tuple[Stmt, ...], kept: frozenset[str], names: Names) -> tuple[tuple[Stmt, ...], int]:
+def batched(
+    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, lane: str | None = None
+) -> tuple[tuple[Stmt, ...], int]:
     """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
-    many as the compiler likes); `kept` are the arrays that live inside the kernel."""
+    many as the compiler likes); `kept` are the arrays that live inside the kernel, `lane` is a thread's in its warp."""
     written = frozenset(t.array for s in body for t in _targets(s))
-    batches = _in_body(body, _Arrays(written - kept, kept), names)
+    batches = _in_body(body, _Arrays(written - kept, kept, lane), names)
     made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
     if not made:
         return batches, 0
@@ -62,10 +68,11 @@ def batched(body: tuple[Stmt, ...], kept: frozenset[str], names: Names) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """Those in device memory that the kernel changes, and those that live inside it."""
+    """Those in device memory that the kernel changes, and those that live inside it; the name of a thread's lane."""
 
     changing: frozenset[str]
     kept: frozenset[str]
+    lane: str | None
 
 
 def _meets(*body: Stmt) -> bool:
@@ -102,7 +109,9 @@ def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
         return []
     found = _distinct(_loads(loop, loop.body, {}, None, arrays))
     loads = [load for load in found if _varies(load, loop)]
-    many = _iterations([load.access.type for load in loads], MOST_MEETING if _meets(*loop.body) else MOST)
+    met = meeting(loop.body, arrays.lane)
+    most = MOST_JOINED if met else MOST_MEETING if _meets(*loop.body) else MOST
+    many = _iterations([load.access.type for load in loads], most)
     if many < 2 or any(load.access.array in arrays.changing for load in found):
         return []
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
@@ -112,16 +121,54 @@ def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
     once = [load for load in found if not _varies(load, loop) and load.guard is not None]
     fixed, held = _held(once, "", Binary("<=", loop.lower, last), names)
     loop = replace(loop, body=_with_held(loop.body, {}, None, held))
+    make = _together if _meets(*loop.body) else _apart
+    return [Scope((Declare(last.name, last.type, end), *fixed, *make(loop, loads, many, last, arrays, names)))]
+
+
+def _together(
+    loop: For, loads: Sequence[_Load], many: int, last: Name, arrays: _Arrays, names: Names
+) -> Iterator[Stmt]:
+    """Batches that lanes run together; those iterations of the last one that are too many are switched off."""
+    met = meeting(loop.body, arrays.lane)
+    iterator = Name(loop.iterator, loop.type)
     start: list[Stmt] = []
     work: list[Stmt] = []
+    parts: list[Name] = []
     for i in range(many):
-        runs = Binary("<=", Name(loop.iterator, loop.type), folded(Binary("-", last, Literal(str(i)), loop.type)))
-        declared, body = _iteration(loop, loads, i, None if i == 0 else runs, names)
+        if met:
+            parts.append(Name(names.shared(f"{met.part.array}_at{i}"), met.part.type))
+            start.append(Declare(parts[i].name, parts[i].type, zero(parts[i].type)))
+            loop = replace(loop, body=(*met.before, Assign(parts[i], "", met.part)))
+        runs = Binary("<=", iterator, folded(Binary("-", last, Literal(str(i)), loop.type)))
+        declared, body = _iteration(loop, loads, iterator, i, None if i == 0 else runs, names)
         start += declared
         work.append(Scope(body) if i == 0 else If(runs, body))
-    condition = Binary("<=", Name(loop.iterator, loop.type), last)
-    inside = replace(loop, condition=condition, step=many, body=(*start, *work), unroll=1)
-    return [Scope((Declare(last.name, last.type, end), *fixed, inside))]
+    if met:
+        declared_once, rest, own = met.joined(iterator, last, parts)
+        work += [declared_once, replace(rest, then=tuple(_moved(s, loop.iterator, own) for s in rest.then))]
+    yield replace(loop, condition=Binary("<=", iterator, last), step=many, body=(*start, *work), unroll=1)
+
+
+def _apart(loop: For, loads: Sequence[_Load], many: int, last: Name, arrays: _Arrays, names: Names) -> Iterator[Stmt]:
+    """Whole batches, then what is left in halves of a batch, quarters, and so on: without conditions on single loads,
+    of which a thread can have seven at a time, and which make long code, waited for when a small kernel starts."""
+    iterator, integer = Name(loop.iterator, loop.type), loop.type
+
+    def reaches(first: Name, count: int) -> Expr:
+        return Binary("<=", first, folded(Binary("-", last, Literal(str(count - 1)), integer)))
+
+    def batch(first: Name, count: int) -> tuple[Stmt, ...]:
+        parts = [_iteration(loop, loads, first, i, None, names) for i in range(count)]
+        return (*(d for declared, _ in parts for d in declared), *(Scope(body) for _, body in parts))
+
+    yield replace(loop, condition=reaches(iterator, many), step=many, body=batch(iterator, many), unroll=1)
+    rest = Name(names.shared(f"{loop.iterator}_rest"), integer)
+    count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
+    whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
+    yield Declare(rest.name, integer, folded(Binary("+", loop.lower, whole, integer)))
+    while (many := many // 2) > 0:
+        step = Assign(rest, "+", Literal(str(many)))
+        yield If(reaches(rest, many), (*batch(rest, many), *([step] if many > 1 else [])))
 
 
 def _varies(load: _Load, loop: For) -> bool:
@@ -184,10 +231,10 @@ def _distinct(loads: Iterator[_Load]) -> list[_Load]:
 
 
 def _iteration(
-    loop: For, loads: Sequence[_Load], number: int, runs: Expr | None, names: Names
+    loop: For, loads: Sequence[_Load], first: Name, number: int, runs: Expr | None, names: Names
 ) -> tuple[list[Stmt], tuple[Stmt, ...]]:
-    """The declarations that load for an iteration of the batch, and what it then does."""
-    later = folded(Binary("+", Name(loop.iterator, loop.type), Literal(str(number)), loop.type))
+    """The declarations that load for an iteration of the batch that begins with `first`, and what it then does."""
+    later = folded(Binary("+", first, Literal(str(number)), loop.type))
     moved = [replace(load, access=at(load.access, {}, loop.iterator, later)) for load in loads]
     declared, _ = _held(moved, f"_at{number}", runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]

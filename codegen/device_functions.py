@@ -36,7 +36,7 @@ REDUCTION_NAMES = {
     "|": "or",
     "^": "xor",
 }
-_REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment") for name in REDUCTION_NAMES.values())
+_REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
 _ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
@@ -66,16 +66,17 @@ def _feature(node: Node) -> str | None:
             return shape
         case AwaitLaunches():
             return "launches"
-        case WarpReduce(op=op, width=width):
-            return reduction_name(op, width)
+        case WarpReduce():
+            return reduction_name(node)
         case Barrier(scope="grid"):
             return "grid"
     return None
 
 
-def reduction_name(op: str, width: int) -> str:
-    """The function that combines `width` lanes, behind `polytile_`: `warp_sum`."""
-    return f"{'warp' if width == WARP else 'segment'}_{REDUCTION_NAMES[op]}"
+def reduction_name(reduce: WarpReduce) -> str:
+    """The function that combines lanes, behind `polytile_`: `warp_sum`, of several values `each_sum`."""
+    kind = "each" if reduce.more else "warp" if reduce.width == WARP else "segment"
+    return f"{kind}_{REDUCTION_NAMES[reduce.op]}"
 
 
 def functions(kernels: Iterable[Kernel]) -> list[str]:

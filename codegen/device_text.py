@@ -60,9 +60,9 @@ class DeviceText:
         match expr:
             case Shuffle(kind=kind, value=value, by=by, width=width):
                 return self.dialect.shuffled(kind, printer(value), printer(by), width)
-            case WarpReduce(op=op, value=value, width=width):
+            case WarpReduce(value=value, width=width, more=more):
                 lanes = "" if width == WARP else f"<{width}>"
-                return f"polytile_{reduction_name(op, width)}{lanes}({printer(value)})"
+                return f"polytile_{reduction_name(expr)}{lanes}({', '.join(map(printer, (value, *more)))})"
         raise InternalError(f"no text for the expression {expr!r}")
 
     def statement(self, stmt: Stmt, printer: Printer) -> list[str]:

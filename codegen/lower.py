@@ -18,6 +18,7 @@ from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy
 from polytile.diagnostics import InternalError
+from polytile.ir.device import WARP
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -158,7 +159,8 @@ class _KernelBuilder:
         homes = frozenset(self.owner.given.storage.get(self.shape.number, {}))
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
         lowered = carry(lowered, homes, self.owner.names, few=few)
-        lowered, registers = batched(lowered, homes, self.owner.names)
+        lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
+        lowered, registers = batched(lowered, homes, self.owner.names, lane if self.shape.block[0] == WARP else None)
         lowered = drop_unused(lowered)
         used = _names(lowered)
         return Kernel(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from polytile.ir.device import Shuffle, WarpReduce
+from polytile.ir.device import WARP, Shuffle, WarpReduce
 from polytile.ir.expr import Binary, Call, Cast, Expr, Literal, Ternary, Unary
 
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "&&", "||"))
@@ -54,8 +54,8 @@ def instructions(expr: Expr) -> int:
             return int(operand.type.kind != expr.type.kind or expr.type.size != operand.type.size)
         case Ternary() | Shuffle():
             return words
-        case WarpReduce():
-            return 15 * words
+        case WarpReduce(more=more):
+            return 15 * words if not more else 4 * (len(more) + WARP.bit_length()) * words
     return 1 if expr.type.kind == "float" else words
 
 

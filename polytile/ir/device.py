@@ -61,16 +61,23 @@ class WarpReduce(Expr):
     """The combination of `value` over a segment of `width` lanes, the same in each, always in the same order.
 
     All lanes of the segment take part; other segments of the warp may be elsewhere. `fmin` and `fmax` are C's
-    functions, which pass over NaNs.
+    functions, which pass over NaNs. With `more` values, of a whole warp, lane l has the combination of number
+    l / (32 / count), each as if it were alone.
     """
 
     op: str
     value: Expr
     width: int = WARP
+    more: tuple[Expr, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.op in REDUCTIONS, f"unknown reduction: {self.op}")
         require(self.width in (2, 4, 8, 16, 32), f"a reduction over segments of {self.width} lanes")
+        count = 1 + len(self.more)
+        require(count == 1 or self.width == WARP, "reductions of several values over parts of a warp")
+        require(count <= WARP and not count & (count - 1), f"reductions of {count} values at once")
+        require(count == 1 or self.op in ("+", "*", "&", "|", "^"), f"a reduction {self.op} of several values")
+        require(all(v.type == self.value.type for v in self.more), "reductions of values of several types at once")
 
     @property
     def type(self) -> CType:

@@ -100,8 +100,8 @@ def expression_text(expr: Expr) -> str:
             return _call(function, *arguments)
         case Shuffle(kind=kind, value=value, by=by, width=width):
             return _call(f"shuffle_{kind}", value, by, Literal(str(width)))
-        case WarpReduce(op=op, value=value, width=width):
-            return _call(f"warp_reduce {op} ", value, *([] if width == WARP else [Literal(str(width))]))
+        case WarpReduce(op=op, value=value, width=width, more=more):
+            return _call(f"warp_reduce {op} ", value, *more, *([] if width == WARP else [Literal(str(width))]))
     return type(expr).__name__
 
 

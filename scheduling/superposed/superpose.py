@@ -24,7 +24,7 @@ from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.mapping import MAX_MAPPED
 from polytile.scheduling.privatise import privatised
-from polytile.scheduling.sizes import DEFAULT_BLOCK
+from polytile.scheduling.sizes import DEFAULT_BLOCK, FEW_LONG_THREADS
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
@@ -105,7 +105,7 @@ class _Builder:
     def _tail(self, tail: Tail) -> isl.Schedule:
         """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order."""
         taken = range(max(0, tail.rank - MAX_MAPPED), tail.rank)
-        sizes = DEFAULT_BLOCK.get(len(taken), ())
+        sizes = FEW_LONG_THREADS if len(taken) == 1 else DEFAULT_BLOCK.get(len(taken), ())
 
         def times(part: Part, value: str) -> list[isl.PwAff]:
             plain = Part(part.scop, part.statement)

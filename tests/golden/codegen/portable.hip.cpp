@@ -113,6 +113,31 @@ template <int LANES, typename T> __device__ __forceinline__ T polytile_segment_f
     return __shfl(value, 0, LANES);
 }
 
+// Lane l gets what polytile_warp_product makes of value number l / (32 / count), of as many values as there are.
+template <typename T, typename... Rest> __device__ __forceinline__ T polytile_each_product(T first, Rest... rest)
+{
+    constexpr int COUNT = 1 + sizeof...(rest);
+    T values[] = {first, rest...};
+    const unsigned lane = __lane_id() % 32;
+#pragma unroll
+    for (int half = COUNT / 2; half > 0; half /= 2) {
+        const int lanes = 32 * half / COUNT;
+#pragma unroll
+        for (int k = 0; k < half; ++k) {
+            const bool upper = lane & lanes;
+            const T sent = upper ? values[k] : values[k + half];
+            const T value = upper ? values[k + half] : values[k], other = __shfl_xor(sent, lanes, 32);
+            values[k] = value * other;
+        }
+    }
+    T value = values[0];
+    for (int lanes = 16 / COUNT; lanes > 0; lanes /= 2) {
+        const T other = __shfl_xor(value, lanes, 32);
+        value = value * other;
+    }
+    return value;
+}
+
 extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const double *__restrict__ A,
         double *__restrict__ B, const float *__restrict__ F, int *__restrict__ C, long long *__restrict__ L)
 {
@@ -167,6 +192,7 @@ extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const d
         count += polytile_warp_and(count);
         count += polytile_warp_or(count);
         count += polytile_warp_xor(count);
+        sum = polytile_each_product(sum, x[0][0], x[0][1], sum);
         sum += polytile_segment_sum<8>(sum);
         sum += polytile_segment_fmin<8>(sum);
         sum += polytile_segment_fmax<8>(sum);

@@ -159,6 +159,7 @@ def lanes() -> tuple[Stmt, ...]:
         Assign(SUM, "", Shuffle("from", WarpReduce("max", SUM), add(T, 1), 8)),
         *(Assign(SUM, "+", WarpReduce(op, SUM)) for op in ("+", "*", "min")),
         *(Assign(COUNT, "+", WarpReduce(op, COUNT)) for op in ("&", "|", "^")),
+        Assign(SUM, "", WarpReduce("*", SUM, more=(ref("x", 0, 0), ref("x", 0, 1), SUM))),
         *(Assign(SUM, "+", WarpReduce(op, SUM, 8)) for op in ("+", "fmin", "fmax")),
         Barrier("the lanes' rows", "warp"),
     )

@@ -385,3 +385,12 @@ def test_messages_name_the_kernel_and_the_node() -> None:
     with pytest.raises(InternalError) as error:
         check_kernel(kernel(Assign(SUM, "", ZERO)))
     assert error.value.message == "kernel k: sum is not defined here, at sum"
+
+
+@pytest.mark.parametrize(
+    ("op", "count", "width", "refused"),
+    [("min", 4, 32, "a reduction min of several"), ("+", 3, 32, "of 3 values"), ("+", 2, 16, "parts of a warp")],
+)
+def test_reductions_of_several_values(op: str, count: int, width: int, refused: str) -> None:
+    with pytest.raises(InternalError, match=refused):
+        WarpReduce(op, SUM, width, (SUM,) * (count - 1))

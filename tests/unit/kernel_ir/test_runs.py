@@ -25,6 +25,7 @@ from polytile.runtime.emulator.instrument import CHECKS, checked
 from .build import N, T, ref, row
 
 LANES, SIZE = 64, 256
+SEVERAL = (2, 8, 32)  # values whose sums a warp finds together
 OPS = ("+", "*", "min", "max", "&", "|", "^")
 
 
@@ -73,6 +74,14 @@ def reductions(ops: tuple[str, ...], name: str) -> HostProgram:
     return program(name, *stores)
 
 
+def several(count: int) -> HostProgram:
+    """C[t], C[t + 64], C[t + 128] are the sum, "or" and "xor" of number t / (32 / count) of the values t % 3 + k."""
+    values = [add(Binary("%", T, lift(3), INT), k) for k in range(count)]
+    reduced = [WarpReduce(op, values[0], more=tuple(values[1:])) for op in ("+", "|", "^")]
+    stores = [Store(ref("C", add(T, k * LANES), ctype=INT), (v,)) for k, v in enumerate(reduced)]
+    return program(f"several{count}", *stores)
+
+
 def segments() -> HostProgram:
     """C[t], C[t + 64], ... are sums, the least and the largest over segments of 4 lanes of t; not in lanes 8..11."""
     reduced = [WarpReduce(op, T, 4) for op in ("+", "min", "fmax")]
@@ -109,6 +118,7 @@ PROGRAMS = (
     reductions(OPS[:4], "some"),
     reductions(OPS[4:], "others"),
     segments(),
+    *(several(count) for count in SEVERAL),
     atomics(),
     shared(),
 )
@@ -175,6 +185,15 @@ def test_reductions(built: tuple[EmulatorLibrary, Reader], name: str) -> None:
     warps = (np.arange(LANES, dtype=np.int32) % 3 + 1).reshape(2, 32)
     expected = [np.repeat(f.reduce(warps, axis=1, dtype=np.int32), 32) for f in chosen]
     assert np.array_equal(Run(built, name).c[: len(chosen) * LANES], np.concatenate(expected))
+
+
+@pytest.mark.parametrize("count", SEVERAL)
+def test_reductions_of_several_values(built: tuple[EmulatorLibrary, Reader], count: int) -> None:
+    t = np.arange(LANES, dtype=np.int64)
+    values = (t % 3).reshape(2, 1, 32) + np.arange(count).reshape(1, count, 1)
+    functions = (np.add, np.bitwise_or, np.bitwise_xor)
+    each = [np.repeat(f.reduce(values, axis=2), 32 // count, axis=1).ravel() for f in functions]
+    assert np.array_equal(Run(built, f"several{count}").c[: 3 * LANES], np.concatenate(each))
 
 
 def test_segments_that_are_not_all_there(built: tuple[EmulatorLibrary, Reader]) -> None:

@@ -120,6 +120,7 @@ def test_names_of_vectors_are_new() -> None:
         (Store(ref("B", T), (SUM,), "l2", compare("<", T, M)), "if (t < m) __stcg(&B[t], sum);"),
         (Assign(SUM, "", Shuffle("down", SUM, lift(2), 8)), "sum = __shfl_down_sync(0xffffffffu, sum, 2, 8);"),
         (Assign(SUM, "", WarpReduce("+", SUM)), "sum = polytile_warp_sum(sum);"),
+        (Assign(SUM, "", WarpReduce("+", SUM, more=(ref("B", 0),))), "sum = polytile_each_sum(sum, B[0]);"),
         (Assign(SUM, "", WarpReduce("fmax", SUM, 8)), "sum = polytile_segment_fmax<8>(sum);"),
         (Atomic("+", ref("B", 0), SUM), "atomicAdd(&B[0], sum);"),
         (Atomic("^", ref("C", 0, ctype=INT), T), "atomicXor(&C[0], t);"),

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from polytile.codegen.meet import meeting
+from polytile.ir.device import WarpReduce
+from polytile.ir.expr import INT, Access, Assign, Binary, Declare, If, Literal, Name, Scope
+
 SUPERPOSED: dict[str, Any] = {"schedule": "superposed", "strict": False}
 ROWS = (
     "int n, int m, double A[n][m], double x[m], double y[n]",
@@ -49,28 +53,63 @@ def test_batches_give_the_same(
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.parametrize(("operator", "element"), [("^", "int"), ("&", "long"), ("|", "unsigned"), ("*", "unsigned")])
+def test_meetings_of_other_operators(
+    emulator: None, compiled: Callable[..., Any], operator: str, element: str
+) -> None:
+    arguments, body = (part.replace("double", element).replace("+=", f"{operator}=") for part in BOTH)
+    body = body.replace("j++", "j += 1").replace(f"j {operator}= 1", "j += 1")
+    found = compiled(arguments, body.replace("* x[j]", "+ x[j]").replace("* p[i]", "+ p[i]"), schedule="superposed")
+    for sizes in SIZES:
+        found.validate(on="emulator", parameters=sizes, seed=2, sanitize=("address", "undefined", "race"))
+
+
+@pytest.mark.parametrize(
+    ("op", "width", "lane", "joined"),
+    [("+", 32, "t", True), ("^", 32, "t", True), ("min", 32, "t", False), ("+", 16, "t", False), ("+", 32, "", False)],
+)
+def test_which_meetings_are_joined(op: str, width: int, lane: str, joined: bool) -> None:
+    """Of equal least values the first one decides about zeros and NaNs, so lanes may not exchange them."""
+    part, first = Access("part", (), INT), Binary("==", Name("lane"), Literal("0"))
+    names = (Declare("lane", INT, Name("t")), Declare("sum", INT, WarpReduce(op, part, width)))
+    rest = If(first, (Assign(Access("y", (Name("c"),), INT), "", Name("sum")),))
+    before = Scope((Assign(part, "", Name("c")),))
+    found = meeting((before, Scope((*names, rest))), lane or None)
+    assert (found is not None) == joined
+    if found is not None:
+        assert (found.before, found.part, found.lane, found.rest) == ((before,), part, "t", rest.then)
+
+
 def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
+    """Whole batches, then half of one, a quarter and so on."""
     text = text_of(compiled, ROWS)
-    assert re.search(r"c_\d \+= 16", text) and "#pragma unroll 1\n" in text
-    assert all(text.count(f"double {a}_at{u} = ") == 1 for a in "Ax" for u in range(16))
-    assert re.search(r"A_at3 = (c_\d) <= \1_last - 3 \? A\[", text)
-    assert re.search(r"if \((c_\d) <= \1_last - 3\) \{", text)
-    assert "y_part += A_at3 * x_at3;" in text
+    assert re.search(r"(c_\d) < \1_last - 14; \1 \+= 16", text) and "#pragma unroll 1\n" in text
+    for iteration in range(16):
+        times = sum(size > iteration for size in (16, 8, 4, 2, 1))
+        assert all(text.count(f"double {a}_at{iteration} = {a}[") == times for a in "Ax")
+        assert text.count(f"y_part += A_at{iteration} * x_at{iteration};") == times
+    assert re.search(r"if \(c_\d_rest <= c_\d_last - 7\) \{", text) and re.search(r"c_\d_rest \+= 4;", text)
     assert "__launch_bounds__(256, 2)" in text
 
 
-def test_fewer_where_lanes_meet(compiled: Callable[..., Any]) -> None:
+def test_lanes_meet_once_for_eight_iterations(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, BOTH)
     (step,) = re.findall(r"c_\d <= c_\d_last; c_\d \+= (\d+)", text)
-    assert step == "2"
+    assert step == "8"
+    assert re.search(r"A_at3 = \((c_\d) <= \1_last - 3\) & \(.*\) \?\s+A\[", text)
+    assert re.search(r"if \((c_\d) <= \1_last - 3\) \{", text)
+    held = ", ".join(f"y_part_at{k}" for k in range(8))
+    assert f"double y_sum = polytile_each_sum({held});" in " ".join(text.split())
+    assert re.search(r"if \(\((\w+) % 4 == 0\) & \(\1 / 4 <= (c_\d)_last - \2\)\) \{", text)
     assert "x_fixed = " in text  # below a condition in the loop, where compilers leave it
     assert "__launch_bounds__(256, 4)" in text
 
 
 def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, COLUMNS)
-    assert "i_chunk += 16" in text
-    assert "y_acc += y_mid_at15;" in text
+    assert "i_chunk += 32" in text
+    assert "y_acc += y_mid_at31;" in text
+    assert "__launch_bounds__(32," in text  # of few threads, a warp on each multiprocessor
 
 
 def test_one_thread_asks_for_no_more_blocks_than_there_are(compiled: Callable[..., Any]) -> None:
