@@ -16,7 +16,7 @@ from polytile.codegen.carry import carry
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
-from polytile.codegen.tidy import drop_unused, merge_scopes, tidy
+from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
 from polytile.diagnostics import InternalError
 from polytile.ir.device import WARP
 from polytile.ir.expr import (
@@ -161,7 +161,7 @@ class _KernelBuilder:
         lowered = carry(lowered, homes, self.owner.names, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         lowered, registers = batched(lowered, homes, self.owner.names, lane if self.shape.block[0] == WARP else None)
-        lowered = drop_unused(lowered)
+        lowered = unscoped(drop_unused(lowered)) if registers else drop_unused(lowered)
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polytile.ir.device import Pointer, PrivateArray
 from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, rewrite, walk, with_bodies
 
 
@@ -98,6 +99,20 @@ def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 continue
         merged.append(stmt)
     return tuple(merged)
+
+
+def unscoped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements of scopes that declare nothing, in their places.
+
+    before: { s += a; } { { t += b; } const int i = c0; x[i] = t; }
+    after:  s += a; { t += b; const int i = c0; x[i] = t; }
+    """
+    found: list[Stmt] = []
+    for stmt in body:
+        stmt = with_bodies(stmt, unscoped)
+        declares = isinstance(stmt, Scope) and any(isinstance(s, Declare | PrivateArray | Pointer) for s in stmt.body)
+        found += stmt.body if isinstance(stmt, Scope) and not declares else [stmt]
+    return tuple(found)
 
 
 def _inside(stmt: Stmt) -> Stmt:
