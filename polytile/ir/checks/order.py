@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.device import (
@@ -69,15 +70,17 @@ def check_launches(kernel: Kernel) -> None:
     """Raise InternalError where memory is touched before the wait for the launches before, or the kernel cannot be
     early."""
     waits = [n for n in kernel.nodes if isinstance(n, AwaitLaunches)]
-    for wait in waits:
-        before = kernel.body[: kernel.body.index(wait)] if wait in kernel.body else kernel.body
-        first = all(isinstance(s, Pointer) or _is_pure(s) for s in before) and wait in kernel.body
-        ensure(first, kernel, wait, "a wait for the launches before that does not open the kernel")
-    ensure(not waits or not kernel.cooperative, kernel, None, "a cooperative kernel that may start early")
+    if waits:
+        ensure(not kernel.cooperative, kernel, None, "a cooperative kernel that may start early")
+        ahead = takewhile(lambda stmt: not isinstance(stmt, AwaitLaunches), kernel.body)
+        first = len(waits) == 1 and all(map(_touches_nothing, ahead))
+        ensure(first, kernel, waits[0], "a wait for the launches before that does not open the kernel")
 
 
-def _is_pure(stmt: Stmt) -> bool:
-    """Whether a statement declares values that need no memory."""
+def _touches_nothing(stmt: Stmt) -> bool:
+    """Whether a statement only names what needs no memory."""
+    if isinstance(stmt, Pointer):
+        return True
     return isinstance(stmt, Declare | PrivateArray) and not any(isinstance(n, Access) for n in walk(stmt))
 
 
