@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 
@@ -93,12 +92,4 @@ def test_scheduling_that_ends_anywhere_in_isl_ends_in_a_schedule(operations: int
 )
 def test_the_forms_of_a_spent_budget(text: str) -> None:
     with pytest.raises(OverBudgetError), budget(10):
-        with contextlib.suppress(isl.Error):
-            for _ in range(100):
-                isl.Set("{ [i, j] : 0 <= i < 9 and 0 <= j < i }").complement().is_empty()
         raise isl.Error(text)
-
-
-def test_other_errors_are_no_spent_budget() -> None:
-    with pytest.raises(isl.Error, match="spaces don't match"), budget(100_000):
-        isl.Set("{ [i] }").intersect(isl.Set("{ [i, j] }"))
