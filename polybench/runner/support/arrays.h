@@ -57,6 +57,28 @@ using Draw = double (*)(double x, const long long *at);
 
 template <typename T> using Wide = std::conditional_t<std::is_floating_point_v<T>, long double, T>;
 
+// Copies leave the device's cache full of what it has yet to write to memory, and the kernels behind them would wait for
+// that; it is written once as many other bytes have been read.
+constexpr std::size_t cache_bytes = 64 << 20;
+#ifdef __CUDACC__
+__global__ void read_words(const unsigned *words, std::size_t count, unsigned *sink)
+{
+    unsigned sum = 0;
+    for (std::size_t i = blockIdx.x * 1024 + threadIdx.x; i < count; i += gridDim.x * 1024) sum ^= words[i];
+    if (sum == 0x9e3779b9u) *sink = sum;  // so that the loads are not left out
+}
+
+inline void read_all(const void *memory, std::size_t bytes)
+{
+    static unsigned *sink = nullptr;
+    if (sink == nullptr) check(cudaMalloc(&sink, sizeof *sink), "cudaMalloc");
+    read_words<<<1024, 1024>>>((const unsigned *)memory, bytes / sizeof *sink, sink);
+    check(cudaGetLastError(), "reading the device's memory");
+}
+#else
+inline void read_all(const void *, std::size_t) {}
+#endif
+
 // ---- Arrays -------------------------------------------------------------------------------------------------------
 
 struct Use {
@@ -168,11 +190,14 @@ public:
         check(cudaMalloc(&original, bytes() + 1), "cudaMalloc");
         check(cudaMalloc(&on_device, bytes() + 1), "cudaMalloc");
         check(cudaMemcpy(original, before.data(), bytes(), cudaMemcpyHostToDevice), "copy to the device");
+        check(cudaMemcpy(on_device, original, bytes(), cudaMemcpyDeviceToDevice), "copy on the device");
     }
 
     void restore() override
     {
-        if (!use.value) check(cudaMemcpy(on_device, original, bytes(), cudaMemcpyDeviceToDevice), "copy on the device");
+        if (use.value || !use.written) return;
+        check(cudaMemcpy(on_device, original, bytes(), cudaMemcpyDeviceToDevice), "copy on the device");
+        if (bytes() >= cache_bytes) read_all(original, bytes());
     }
 
     void download() override

@@ -50,7 +50,8 @@ struct Scop {
     std::function<int()> device;
 };
 
-constexpr int warm_ups = 2;
+constexpr int warm_ups = 2, most_warm_ups = 200;
+constexpr double warm_up_seconds = 0.1;  // an idle GPU takes that long to reach its clocks
 constexpr double wide_seconds = 300;  // a reference slower than this is not run again in long double
 
 inline double run_sequential(const Scop &scop, std::uint64_t seed, Style style)
@@ -192,18 +193,22 @@ inline void run(const Scop &scop, std::uint64_t seed, int runs, Times &times)
     for (AnyArray *a : scop.arrays) a->upload();
     times.in += 1e3 * (now() - start);
     std::vector<double> found;
-    for (int i = 0; i < warm_ups + runs; ++i) {
+    double warm_since = now();
+    for (int i = 0; (int)found.size() < runs; ++i) {
         for (AnyArray *a : scop.arrays) a->restore();
         check(cudaDeviceSynchronize(), "copy on the device");
         launches = 0;
         start = now();
         run_once(scop);
+        const bool cold = i < warm_ups || (i < most_warm_ups && now() - warm_since < warm_up_seconds);
         if (i == 0) {
             times.first += now() - start;
             times.launches += launches;
             compare(scop, times);
+            warm_since = now();
+        } else if (!cold || !found.empty()) {
+            found.push_back(kernel_ms);
         }
-        if (i >= warm_ups) found.push_back(kernel_ms);
     }
     std::sort(found.begin(), found.end());
     const std::size_t half = found.size() / 2;
