@@ -12,6 +12,8 @@ after:  const c_last = (n - t - 1) / 32;
 Where lanes meet they stay together, and the iterations behind the last one are switched off: `c <= c_last - 1 ? A[i][
 32 * (c + 1) + t] : 0`.
 
+An element that its own iteration changes is changed in both places: A_at0 += u[i]; A[i][32 * c + t] = A_at0.
+
 Few threads add up much, so the time is that of waiting for memory: once a batch. Compilers unroll with a second loop
 for what is left, which waits for each iteration, and do not unroll where lanes meet in the loop.
 """
@@ -19,12 +21,14 @@ for what is left, which waits for each iteration, and do not unroll where lanes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from polytile.codegen.fold import folded
 from polytile.codegen.iterations import Element, Known, at, behind, element, evaluated, expanded
 from polytile.codegen.meet import meeting
 from polytile.codegen.names import Names
+from polytile.codegen.passes.facts import Facts
 from polytile.ir.arith import both, select, zero
 from polytile.ir.device import WarpReduce
 from polytile.ir.expr import (
@@ -46,11 +50,15 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Barrier
 
+Guard = tuple[Expr, ...]  # conditions below one another
+_Form = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
+
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
 REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
+REGISTERS_BESIDE = 32  # what is loaded, where lanes meet once
 
 
 def batched(
@@ -63,7 +71,17 @@ def batched(
     made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
     if not made:
         return batches, 0
-    return batches, REGISTERS_MEETING if any(_meets(*n.body) for n in made) else REGISTERS
+    return batches, min(_registers(n, kept) for n in made)
+
+
+def _registers(loop: For, kept: frozenset[str]) -> int:
+    """How many registers a thread may have for a batch."""
+    if not _meets(*loop.body):
+        return REGISTERS
+    declared = [s for s in loop.body if isinstance(s, Declare)]
+    loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
+    joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))
+    return REGISTERS_BESIDE + sum(s.type.size for s in loads) // 4 if joined else REGISTERS_MEETING
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +113,16 @@ def _in_body(body: tuple[Stmt, ...], arrays: _Arrays, names: Names) -> tuple[Stm
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """An element that each iteration reads where `guard` holds, which iterations do not change."""
+    """An element that each iteration reads where the conditions of `guard` hold, which iterations do not change. Other
+    iterations do not change the element."""
 
     access: Access
     form: Element
-    guard: Expr | None
+    guard: Guard
+
+    def serves(self, guard: Guard) -> bool:
+        """Whether the element is there wherever these conditions hold."""
+        return set(self.guard) <= set(guard)
 
 
 def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
@@ -107,20 +130,20 @@ def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
     bound = loop.condition.right if isinstance(loop.condition, Binary) else None
     if bound is None or not _is_simple(loop) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
         return []
-    found = _distinct(_loads(loop, loop.body, {}, None, arrays))
+    found = _distinct(_loads(loop, loop.body, {}, (), arrays))
     loads = [load for load in found if _varies(load, loop)]
     met = meeting(loop.body, arrays.lane)
     most = MOST_JOINED if met else MOST_MEETING if _meets(*loop.body) else MOST
     many = _iterations([load.access.type for load in loads], most)
-    if many < 2 or any(load.access.array in arrays.changing for load in found):
+    if many < 2 or not _apart_from_stores(loop, found, arrays.changing):
         return []
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
-    once = [load for load in found if not _varies(load, loop) and load.guard is not None]
+    once = [load for load in found if not _varies(load, loop) and load.guard]
     fixed, held = _held(once, "", Binary("<=", loop.lower, last), names)
-    loop = replace(loop, body=_with_held(loop.body, {}, None, held))
+    loop = replace(loop, body=_with_held(loop.body, {}, (), held))
     make = _together if _meets(*loop.body) else _apart
     return [Scope((Declare(last.name, last.type, end), *fixed, *make(loop, loads, many, last, arrays, names)))]
 
@@ -175,6 +198,31 @@ def _varies(load: _Load, loop: For) -> bool:
     return any(f.get(loop.iterator) for f in load.form)
 
 
+def _apart_from_stores(loop: For, loads: Sequence[_Load], changing: AbstractSet[str]) -> bool:
+    """Whether each array that is loaded and stored to is used at one element an iteration, another one in each."""
+    loaded = {load.access.array for load in loads} & changing
+    used = set(_elements(loop.body, {}, loaded))
+    single = len(used) == len(loaded)
+    return single and all(form is not None and any(dict(f).get(loop.iterator) for f in form) for _, form in used)
+
+
+def _elements(body: tuple[Stmt, ...], known: Known, arrays: AbstractSet[str]) -> Iterator[tuple[str, _Form | None]]:
+    """Every access to the arrays, as its array and its subscripts; None for what is not linear."""
+    for stmt in body:
+        match stmt:
+            case Scope():
+                yield from _elements(stmt.body, known, arrays)
+            case If():
+                yield from _elements((Assign(Name("_"), "", stmt.condition),), known, arrays)
+                yield from _elements((*stmt.then, *stmt.otherwise), known, arrays)
+            case _:
+                for node in walk(stmt):
+                    if isinstance(node, Access) and node.array in arrays:
+                        form = element(node, known)
+                        yield node.array, None if form is None else tuple(frozenset(f.items()) for f in form)
+        known = behind(known, stmt)
+
+
 def _is_simple(loop: For) -> bool:
     """Whether the loop counts by one up to a bound that it does not change."""
     match loop.condition:
@@ -191,14 +239,15 @@ def _iterations(types: Sequence[CType], most: int) -> int:
     return 1 << room.bit_length() - 1 if room else 0
 
 
-def _loads(loop: For, body: tuple[Stmt, ...], known: Known, guard: Expr | None, arrays: _Arrays) -> Iterator[_Load]:
-    """What an iteration reads whatever it finds, or below a condition that is the same in all iterations."""
+def _loads(loop: For, body: tuple[Stmt, ...], known: Known, guard: Guard, arrays: _Arrays) -> Iterator[_Load]:
+    """What an iteration reads whatever it finds, or below conditions that are the same in all iterations."""
     targets = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
     inner = {loop.iterator, *(t.name for t in targets if isinstance(t, Name))}
     for stmt in body:
         match stmt:
             case Declare() | Assign() if stmt.value is not None:
-                for node in evaluated(stmt.value):
+                target = [stmt.target] if isinstance(stmt, Assign) and stmt.op else []
+                for node in (*target, *evaluated(stmt.value)):
                     form = element(node, known) if isinstance(node, Access) and node.array not in arrays.kept else None
                     if form and isinstance(node, Access):
                         where = stmt.location if stmt.location.line else node.location
@@ -206,8 +255,8 @@ def _loads(loop: For, body: tuple[Stmt, ...], known: Known, guard: Expr | None, 
                 known = behind(known, stmt)
             case Scope():
                 yield from _loads(loop, stmt.body, known, guard, arrays)
-            case If() if guard is None and not _mentions(expanded(stmt.condition, known), inner):
-                yield from _loads(loop, stmt.then, known, expanded(stmt.condition, known), arrays)
+            case If() if not _mentions(condition := expanded(stmt.condition, known), inner):
+                yield from _loads(loop, stmt.then, known, (*guard, condition), arrays)
 
 
 def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:
@@ -219,14 +268,15 @@ def _mentions(node: Expr, names: set[str]) -> bool:
 
 
 def _distinct(loads: Iterator[_Load]) -> list[_Load]:
-    """Each element once below each condition, and not below any where it is read without one."""
+    """Each element once below each condition, and not below one where it is read without it."""
     found: list[_Load] = []
     for load in loads:
-        same = [k for k, f in enumerate(found) if (f.access.array, f.form) == (load.access.array, load.form)]
-        if load.guard is None and same:
-            found[same[0]] = replace(found[same[0]], guard=None)
-        elif not any(found[k].guard in (None, load.guard) for k in same):
-            found.append(load)
+        same = [f for f in found if (f.access.array, f.form) == (load.access.array, load.form)]
+        if not any(f.serves(load.guard) for f in same):
+            served = [f for f in same if load.serves(f.guard)]
+            place = found.index(served[0]) if served else len(found)
+            found = [f for f in found if f not in served]
+            found.insert(place, replace(served[0], guard=load.guard) if served else load)
     return found
 
 
@@ -238,7 +288,7 @@ def _iteration(
     moved = [replace(load, access=at(load.access, {}, loop.iterator, later)) for load in loads]
     declared, _ = _held(moved, f"_at{number}", runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
-    body = _with_held(loop.body, {}, None, held)
+    body = _with_held(loop.body, {}, (), held)
     return list(declared), tuple(_moved(s, loop.iterator, later) for s in body)
 
 
@@ -258,35 +308,52 @@ def _held(
 
 def _declared(name: Name, load: _Load, runs: Expr | None) -> Declare:
     """The element where the iteration runs and reads it, or 0."""
-    conditions = [c for c in (runs, load.guard) if c is not None]
+    conditions = [*([runs] if runs is not None else []), *_needed(load.guard)]
     value = select(both(*conditions), load.access, zero(name.type)) if conditions else load.access
     return Declare(name.name, name.type, value, load.access.location)
 
 
+def _needed(guard: Guard) -> Iterator[Expr]:
+    """The conditions that no other one implies."""
+    for k, condition in enumerate(guard):
+        others = (c for c in guard[k + 1 :] if c != condition)
+        if not any(Facts().where(other).value(condition) for other in others):
+            yield condition
+
+
 def _with_held(
-    body: tuple[Stmt, ...], known: Known, guard: Expr | None, held: Sequence[tuple[_Load, Name]]
+    body: tuple[Stmt, ...], known: Known, guard: Guard, held: Sequence[tuple[_Load, Name]]
 ) -> tuple[Stmt, ...]:
     """The body of an iteration that reads what is held in place of memory."""
 
     def change(node: Expr) -> Expr:
         form = element(node, known) if isinstance(node, Access) else None
-        fits = (name for load, name in held if _same(load, node, form) and load.guard in (None, guard))
+        fits = (name for load, name in held if _same(load, node, form) and load.serves(guard))
         return node if form is None else next(fits, node)
 
     found: list[Stmt] = []
     for stmt in body:
         match stmt:
             case Declare() | Assign() if stmt.value is not None:
-                found.append(replace(stmt, value=rewrite(stmt.value, change)))
+                moved = replace(stmt, value=rewrite(stmt.value, change))
+                held_target = change(stmt.target) if isinstance(stmt, Assign) else None
+                found += _stored(moved, held_target) if isinstance(held_target, Name) else [moved]
                 known = behind(known, stmt)
             case Scope():
                 found.append(Scope(_with_held(stmt.body, known, guard, held)))
-            case If() if guard is None:
-                inner = expanded(stmt.condition, known)
+            case If():
+                inner = (*guard, expanded(stmt.condition, known))
                 found.append(replace(stmt, then=_with_held(stmt.then, known, inner, held)))
             case _:
                 found.append(stmt)
     return tuple(found)
+
+
+def _stored(stmt: Declare | Assign, held: Name) -> list[Stmt]:
+    """An assignment to an element that is held: what holds it changes first."""
+    if not isinstance(stmt, Assign) or stmt.target == held:
+        return [stmt]
+    return [replace(stmt, target=held), replace(stmt, op="", value=held)]
 
 
 def _same(load: _Load, node: Expr, form: Element | None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 from polytile.codegen.accumulate import accumulate
@@ -13,6 +13,7 @@ from polytile.codegen.batch import MOST, batched
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
+from polytile.codegen.contracted import Contracted
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
@@ -155,8 +156,10 @@ class _KernelBuilder:
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
             else:
                 lowered = (self._strided(lowered, block.name, block.axis, grid),)
-        lowered = merge_scopes(tidy(self._without_lost_subscripts(lowered)))
-        homes = frozenset(self.owner.given.storage.get(self.shape.number, {}))
+        special = self.owner.given.storage.get(self.shape.number, {})
+        threads = {name: self.shape.block["xyz".index(axis)] for name, axis in self.shape.threads}
+        lowered = merge_scopes(tidy(Contracted(special, threads).addressed(lowered)))
+        homes = frozenset(special)
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
         lowered = carry(lowered, homes, self.owner.names, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
@@ -208,21 +211,6 @@ class _KernelBuilder:
                 case _:
                     raise InternalError(f"unexpected in a kernel: {stmt}")
         return tuple(found)
-
-    def _without_lost_subscripts(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """A contracted array is addressed by the subscripts it keeps; the others become 0, which no text mentions."""
-        homes = self.owner.given.storage.get(self.shape.number, {})
-
-        def change(node: Expr) -> Expr:
-            home = homes.get(node.array) if isinstance(node, Access) else None
-            if not isinstance(node, Access) or home is None or home.keeps is None:
-                return node
-            keeps = home.keeps
-            return replace(
-                node, subscripts=tuple(s if i in keeps else Literal("0") for i, s in enumerate(node.subscripts))
-            )
-
-        return tuple(rewrite(s, change) for s in body)
 
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         """A serial loop of a thread, with its accumulator in a register where there is one."""

@@ -136,5 +136,6 @@ def _homes(state: Compilation) -> dict[str, Any]:
                 "space": _SPACES[home.space],
                 "rank": rank,
                 "keeps": list(keeps),
+                "strides": list(home.strides or (1 for _ in keeps)),
             }
     return homes

@@ -11,6 +11,7 @@ from math import inf
 
 import islpy as isl
 
+from polytile.codegen.alternate import alternate
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
@@ -318,7 +319,8 @@ def _generated(state: Compilation) -> Compilation:
         storage=state.homes,
         sums=_sums_of_few(state.scop),
     )
-    program = start_early(replace(lower(scop, schedule, given), graphs=state.options.graphs))
+    program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
+    program = start_early(alternate(program))
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
     kernels = len(program.kernels)

@@ -9,7 +9,7 @@ computed anew in the mapped order, is exactly the flow that it had. So what is p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 
 import islpy as isl
@@ -23,6 +23,7 @@ from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.places import Place, cells, places
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
+MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
 
 Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
 
@@ -85,8 +86,16 @@ def _elements(home: Storage) -> int:
     return prod(int(e.text) for e in home.extents if isinstance(e, Literal))
 
 
-def _home(array: Array, space: Space, keeps: tuple[int, ...]) -> Storage:
-    return Storage(array.name, space, array.element, tuple(array.extents[i] for i in keeps), array.name, keeps)
+def _home(array: Array, space: Space, keeps: tuple[int, ...], strides: tuple[int, ...] = ()) -> Storage:
+    extents = tuple(array.extents[i] for i in keeps)
+    if strides:
+        sizes = zip(_constants(array, keeps), strides, strict=True)
+        extents = tuple(Literal(str(-(-extent // stride))) for extent, stride in sizes)
+    return Storage(array.name, space, array.element, extents, array.name, keeps, strides)
+
+
+def _constants(array: Array, dimensions: tuple[int, ...]) -> list[int]:
+    return [int(e.text) for i in dimensions if isinstance(e := array.extents[i], Literal)]
 
 
 def _private(
@@ -95,11 +104,22 @@ def _private(
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
     if not _stays(flow, place.thread):
         return None
-    for keeps in dict.fromkeys(((), _constant_dimensions(array))):
-        home = _home(array, Space.PRIVATE, keeps)
-        if _elements(home) <= MOST_PRIVATE_ELEMENTS and _keeps_flow(scop, schedule, array, place.thread, keeps, flow):
+    for home in _private_homes(array, place.threads):
+        if _elements(home) <= MOST_PRIVATE_ELEMENTS and _keeps_flow(scop, schedule, array, place.thread, home, flow):
             return home
     return None
+
+
+def _private_homes(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
+    """One element; those of one dimension that threads take in turns; those of all constant dimensions."""
+    constant = _constant_dimensions(array)
+    yield _home(array, Space.PRIVATE, ())
+    for dimension, extent in zip(constant, _constants(array, constant), strict=True):
+        for size in sorted(set(threads), reverse=True):
+            if 1 < size < extent <= size * MOST_TURNS:
+                yield _home(array, Space.PRIVATE, (dimension,), (size,))
+    if constant:
+        yield _home(array, Space.PRIVATE, constant)
 
 
 def _stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
@@ -113,13 +133,13 @@ def _keeps_flow(
     schedule: MappedSchedule,
     array: Array,
     place: isl.UnionMap,
-    keeps: tuple[int, ...],
+    home: Storage,
     flow: isl.UnionMap,
 ) -> bool:
     """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
 
     def used(*kinds: AccessKind) -> isl.UnionMap:
-        return cells(_accesses(scop, array, *kinds), place, keeps, array.rank)
+        return cells(_accesses(scop, array, *kinds), place, home.keeps or (), array.rank, home.strides)
 
     reads, must, may = (used(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
     users = reads.union(must).union(may).domain()

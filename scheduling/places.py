@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.isl_util import mark_name
-from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes
+from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.scheduling.legality import thread_map
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`."""
+    """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`; `threads`
+    are the sizes of its blocks."""
 
     kernel: int
+    threads: tuple[int, ...]
     domain: isl.UnionSet = field(compare=False)
     block: isl.UnionMap = field(compare=False)
     thread: isl.UnionMap = field(compare=False)
@@ -33,7 +35,8 @@ def places(schedule: MappedSchedule) -> Iterator[Place]:
                 coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
                 block = block.flat_range_product(coordinates)
         threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
-        yield Place(number, domain, block, block.flat_range_product(threads))
+        sizes = next((size for n in _below(mark) if (size := thread_sizes(n))), ())
+        yield Place(number, sizes, domain, block, block.flat_range_product(threads))
 
 
 def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
@@ -42,14 +45,18 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield from _below(node.child(i))
 
 
-def cells(accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int) -> isl.UnionMap:
+def cells(
+    accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int, strides: tuple[int, ...] = ()
+) -> isl.UnionMap:
     """Accesses to contracted storage: one copy for each place, addressed by the kept subscripts.
 
-    before: { S[i, j] -> A[i, j] }, kept: the second of 2
-    after:  { S[i, j] -> [[place] -> [j]] }
+    before: { S[i, j] -> A[i, j] }, kept: the second of 2, with a stride of 32
+    after:  { S[i, j] -> [[place] -> [floor(j/32)]] }
     """
     names = [f"a{i}" for i in range(rank)]
-    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(names[k] for k in keeps)}] }}")
+    sizes = strides or (1,) * len(keeps)
+    addressed = ", ".join(f"floor({names[k]}/{size})" for k, size in zip(keeps, sizes, strict=True))
+    kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{addressed}] }}")
     found: list[isl.Map] = []
     accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))
     total = isl.UnionMap.empty(accesses.get_space())

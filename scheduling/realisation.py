@@ -110,7 +110,7 @@ def _wrong_home(
         return [Failure(array.name, isl.UnionSet.identity(known.uninitialised.domain()), "it is read unwritten")]
     where = place.block if home.space is Space.SHARED else place.thread
     keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
-    used = [cells(a, where, keeps, array.rank) for a in accesses]
+    used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
     same = isl.UnionSet.identity(users)
     return wrong_values(
         array.name,

@@ -48,7 +48,8 @@ def _parameter(p: KernelParameter) -> str:
 def _storage(s: Storage) -> str:
     extents = "".join("[]" if e is None else f"[{expression_text(e)}]" for e in s.extents)
     keeps = "" if s.keeps is None else f" keeping {', '.join(map(str, s.keeps))}"
-    return f"{s.space.value} {s.element} {s.array}{extents} as {s.name}{keeps}"
+    strides = f" by {', '.join(map(str, s.strides))}" if s.strides else ""
+    return f"{s.space.value} {s.element} {s.array}{extents} as {s.name}{keeps}{strides}"
 
 
 def _lines(stmt: Node) -> Iterator[str]:

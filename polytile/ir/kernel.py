@@ -52,7 +52,8 @@ class KernelParameter:
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """`const int name = source;` at the top of a kernel, e.g. `const int bi = blockIdx.y;`."""
+    """`const int name = source;` at the top of a kernel, e.g. `const int bi = blockIdx.y;`, or `gridDim.y - 1 -
+    blockIdx.y` for blocks in the opposite order."""
 
     name: str
     source: str
@@ -163,7 +164,7 @@ def _coordinate_range(coordinate: Coordinate, block: tuple[int, int, int]) -> Ra
     kind, _, axis = coordinate.source.partition(".")
     if kind == "threadIdx" and axis in _AXES:
         return Range(coordinate.name, lift(0), lift(block[_AXES.index(axis)] - 1))
-    return Range(coordinate.name, lift(0) if kind == "blockIdx" and axis in _AXES else None)
+    return Range(coordinate.name, lift(0) if kind in ("blockIdx", "gridDim") else None)
 
 
 def ceil_div(value: int, by: int) -> int:

@@ -14,8 +14,7 @@ import islpy as isl
 
 from polytile.ir.device import WARP
 from polytile.ir.expr import Access, walk
-from polytile.ir.isl_util import mark_name
-from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
+from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
 from polytile.scheduling.places import Place, places
 
@@ -61,27 +60,15 @@ def plans(scop: Scop, schedule: MappedSchedule) -> list[Plan]:
     """The combinations whose lanes are threads of the block that they run in."""
     if not scop.privatised:
         return []
-    kernels = list(zip(places(schedule), _threads(schedule), strict=True))
     found: list[Plan | None] = []
-    for place, sizes in kernels:
-        found += [_plan(scop, s, place, sizes) for s in scop.statements if s.combine is not None]
-        found += [_stored(scop, made, place, sizes) for made in scop.privatised if made.combine is None]
+    for place in places(schedule):
+        found += [_plan(scop, s, place) for s in scop.statements if s.combine is not None]
+        found += [_stored(scop, made, place) for made in scop.privatised if made.combine is None]
     return [p for p in found if p is not None]
 
 
-def _threads(schedule: MappedSchedule) -> list[tuple[int, ...]]:
-    """The sizes of the blocks of each kernel."""
-    found: list[tuple[int, ...]] = []
-    for node in nodes(schedule.tree):
-        if mark_name(node) == KERNEL:
-            found.append(())
-        elif found and not found[-1]:
-            found[-1] = thread_sizes(node) or ()
-    return found
-
-
-def _plan(scop: Scop, statement: Statement, place: Place, threads: tuple[int, ...]) -> Plan | None:
-    combine = statement.combine
+def _plan(scop: Scop, statement: Statement, place: Place) -> Plan | None:
+    combine, threads = statement.combine, place.threads
     assert combine is not None
     context, only = scop.context, frozenset((combine.array,))
     own = isl.UnionMap.from_map(_reads(statement)).intersect_domain(statement.domain).intersect_params(context)
@@ -96,7 +83,7 @@ def _plan(scop: Scop, statement: Statement, place: Place, threads: tuple[int, ..
     return Plan(statement.name, combine, _way(combine, axes, threads), axes, threads)
 
 
-def _stored(scop: Scop, made: Privatised, place: Place, threads: tuple[int, ...]) -> Plan | None:
+def _stored(scop: Scop, made: Privatised, place: Place) -> Plan | None:
     """Chunks without lanes: whose partial results one thread makes, and another kernel uses."""
     if made.finish is None:
         return None
@@ -109,7 +96,7 @@ def _stored(scop: Scop, made: Privatised, place: Place, threads: tuple[int, ...]
     if not writes.reverse().apply_range(place.thread).is_single_valued():
         return None
     combine = Combination(made.op, made.partial, read.subscripts, (), "", array.element)
-    return Plan(finish.name, combine, Way.STORE, (), threads, made.initial)
+    return Plan(finish.name, combine, Way.STORE, (), place.threads, made.initial)
 
 
 def _reads(statement: Statement) -> isl.Map:

@@ -18,6 +18,8 @@ import islpy as isl
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import Privatised, Scop
 
+MOST_VALUES = 4  # that a lane adds before lanes combine
+
 
 def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | None:
     """The schedule with the statements that start and combine the partial results in `array` where these are made; None
@@ -43,7 +45,9 @@ def _places(scop: Scop, made: Privatised) -> str | None:
     sizes = {s.iterator: s.size for s in chunks}
     update = scop.statement(made.update)
     others = set(range(len(update.iterators))) - set(made.group)
-    if made.combine is None or sizes != {s.iterator: s.size for s in lanes} or set(sizes) != others:
+    if made.combine is None or set(sizes) != others or {s.iterator for s in lanes} != others:
+        return None
+    if any(sizes[s.iterator] % s.size or sizes[s.iterator] > MOST_VALUES * s.size for s in lanes):
         return None
     groups = {position: f"g{k}" for k, position in enumerate(made.group)}
     counts = {s.iterator: f"c{k}" for k, s in enumerate(chunks)}
@@ -81,11 +85,20 @@ def _is_leaf(node: isl.ScheduleNode) -> bool:
 
 
 def _innermost_loop(leaf: isl.ScheduleNode) -> isl.ScheduleNode:
-    """The node below the innermost band: others there share the guards of the updates, so they stay beside them."""
+    """The node below the innermost band that is no unrolled one: others there share the guards of the updates, so they
+    stay beside them."""
     node = leaf
-    while node.parent().get_type() in (isl.schedule_node_type.filter, isl.schedule_node_type.sequence):
+    while _is_within(node.parent()):
         node = node.parent()
     return node
+
+
+def _is_within(node: isl.ScheduleNode) -> bool:
+    """Whether what runs below a node is part of what one iteration of a loop around it does."""
+    if node.get_type() == isl.schedule_node_type.band:
+        kinds = (node.band_member_get_ast_loop_type(i) for i in range(node.band_n_member()))
+        return all(kind == isl.ast_loop_type.unroll for kind in kinds)
+    return node.get_type() in (isl.schedule_node_type.filter, isl.schedule_node_type.sequence)
 
 
 def _in_turn(node: isl.ScheduleNode, made: Privatised) -> isl.ScheduleNode:

@@ -23,7 +23,9 @@ def in_order(parts: Sequence[isl.Schedule]) -> isl.Schedule:
     return reduce(lambda before, after: before.sequence(after), parts)
 
 
-def under_band(schedule: isl.Schedule, times: Times, *, parallel: bool = False) -> isl.Schedule:
+def under_band(
+    schedule: isl.Schedule, times: Times, *, parallel: bool = False, unrolled: bool = False
+) -> isl.Schedule:
     """A schedule with a band around it; without members it stays as it is."""
     members = [list(values) for values in zip(*times.values(), strict=True)]
     if not members:
@@ -36,6 +38,9 @@ def under_band(schedule: isl.Schedule, times: Times, *, parallel: bool = False) 
         node = node.band_set_permutable(1)
         for i in range(len(members)):
             node = node.band_member_set_coincident(i, 1)
+    if unrolled:
+        for i in range(len(members)):
+            node = node.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
     return node.get_schedule()
 
 

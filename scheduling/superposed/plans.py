@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
-from polytile.ir.scop import Split
+from polytile.ir.scop import Scop, Split
 from polytile.scheduling.sizes import KernelSizes, SizeChooser
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest, nests_of
 
 ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
+VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
+COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
 ITERATIONS_ALONE = 32  # where no other loop is shared out
 MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
 
@@ -36,10 +39,14 @@ class Plan:
 
     def covered(self, row: Row, dim: int) -> bool:
         """Whether the threads of a dimension run all of a block's iterations of a row at once."""
+        return self.turns(row, dim) == 1
+
+    def turns(self, row: Row, dim: int) -> int | float:
+        """How many of a block's iterations of a row each thread of a dimension runs, at most."""
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             if any(row == own for own in block.rows):
-                return tile <= self.threads[dim]
-        return row.iterator == CONSTANT
+                return -(-tile // self.threads[dim])
+        return 1 if row.iterator == CONSTANT else inf
 
     def period(self, row: Row, dim: int) -> int:
         """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
@@ -84,6 +91,7 @@ class Plan:
 class Planner:
     """Plans kernel after kernel, in the order of their launches; `plans` is by the identity of a group."""
 
+    scop: Scop
     sizes: SizeChooser
     plans: dict[int, Plan] = field(default_factory=dict)
     kernels: int = 0
@@ -106,12 +114,20 @@ class Planner:
         dims = _dimensions(nests, rank)
         number, self.kernels = self.kernels, self.kernels + 1
         chosen = self.sizes.choose(number, rank, rank) if rank else KernelSizes((), ())
-        tiles = tuple(self._tile(b, nests, dims, chosen) for b in group.blocks)
+        where = [_thread_dimension(block, nests, dims) for block in group.blocks]
+        placed = list(zip(group.blocks, where, strict=True))
+        columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
+        tiles = tuple(self._tile(block, dim, chosen, columns) for block, dim in placed)
         return Plan(group, dims, chosen.block, tiles)
 
-    def _tile(self, block: Loop, nests: Sequence[Nest], dims: Mapping[int, int], sizes: KernelSizes) -> int:
+    def _columns(self, block: Loop, group: Group) -> int:
+        """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
+        sums = (self.scop.statement(name).reduction for name in group.statements if block.kind(name) is Kind.REDUCTION)
+        sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
+        return min(COLUMNS, max(1, COLUMN_BYTES // max(sizes))) if sizes else 1
+
+    def _tile(self, block: Loop, dim: int | None, sizes: KernelSizes, columns: int) -> int:
         """What the threads cover at once, or several times that where partial results have to pay."""
-        dim = _thread_dimension(block, nests, dims)
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return MOST_CHUNK if reduces else 1
@@ -119,8 +135,8 @@ class Planner:
             return sizes.tile[dim]
         if len(sizes.block) == 1:
             return sizes.block[dim] * ITERATIONS_ALONE
-        # One iteration along x: what the other loop sums up for each of them stays in a register.
-        return sizes.block[dim] * (ITERATIONS if dim + 1 < len(sizes.block) else 1)
+        # Few iterations along x: what the other loop sums up for each of them stays in a register.
+        return sizes.block[dim] * (columns if dim + 1 == len(sizes.block) else min(ITERATIONS, VALUES // columns))
 
 
 def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:

@@ -39,7 +39,7 @@ def superposed(
 def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
     trees = loop_trees(scop, dependences, relax=relax)
     host = superpose_levels(Steps(scop), trees.block, trees.thread, reductions=relax)
-    planner = Planner(sizes)
+    planner = Planner(scop, sizes)
     planner.visit(host)
     if not planner.plans:
         return None

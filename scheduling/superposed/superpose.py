@@ -29,7 +29,7 @@ from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_b
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
 from polytile.scheduling.superposed.parts import Part, Parts
-from polytile.scheduling.superposed.plans import Plan, Planner
+from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner
 from polytile.scheduling.superposed.tails import Tail, Tailed, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
 
@@ -144,14 +144,31 @@ class _Builder:
         schedule = self._alone(nest.body)
         if not starts:
             return self._threads(plan, rows, schedule, runs, points=True)
-        for dim in reversed(range(len(plan.threads))):
-            if not all(plan.covered(rows[name][dim], dim) for name in names):
-                turns = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])] for name, part in runs}
-                schedule = under_band(schedule, turns)
-        schedule = in_order([*(leaf(self.parts.scop, p.statement) for _, p in starts), schedule])
+        schedule = self._in_turns(plan, rows, schedule, runs)
+        schedule = in_order([*(self._few_turns(plan, rows, *start) for start in starts), schedule])
         phases = [self._threads(plan, rows, schedule, [*starts, *runs])]
-        phases += [self._threads(plan, rows, leaf(self.parts.scop, p.statement), [(n, p)]) for n, p in combines]
+        phases += [self._threads(plan, rows, self._few_turns(plan, rows, *one), [one]) for one in combines]
         return in_order(phases)
+
+    def _in_turns(
+        self, plan: Plan, rows: Mapping[str, list[Row]], schedule: isl.Schedule, members: list[tuple[str, Part]]
+    ) -> isl.Schedule:
+        """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled."""
+        for dim in reversed(range(len(plan.threads))):
+            if not all(plan.covered(rows[name][dim], dim) for name, _ in members):
+                times = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])] for name, part in members}
+                few = all(plan.turns(rows[name][dim], dim) <= COLUMNS for name, _ in members)
+                schedule = under_band(schedule, times, unrolled=few)
+        return schedule
+
+    def _few_turns(self, plan: Plan, rows: Mapping[str, list[Row]], name: str, part: Part) -> isl.Schedule:
+        """A statement under its unrolled loops."""
+        schedule = leaf(self.parts.scop, part.statement)
+        for dim in reversed(range(len(plan.threads))):
+            if 1 < plan.turns(rows[name][dim], dim) <= COLUMNS:
+                times = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])]}
+                schedule = under_band(schedule, times, unrolled=True)
+        return schedule
 
     def _threads(
         self,

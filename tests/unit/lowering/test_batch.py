@@ -102,7 +102,34 @@ def test_lanes_meet_once_for_eight_iterations(compiled: Callable[..., Any]) -> N
     assert f"double y_sum = polytile_each_sum({held});" in " ".join(text.split())
     assert re.search(r"if \(\((\w+) % 4 == 0\) & \(\1 / 4 <= (c_\d)_last - \2\)\) \{", text)
     assert "x_fixed = " in text  # below a condition in the loop, where compilers leave it
-    assert "__launch_bounds__(256, 4)" in text
+    assert "__launch_bounds__(256, 3)" in text
+
+
+@pytest.mark.parametrize(("element", "columns", "blocks"), [("double", 2, 3), ("float", 4, 3), ("long", 2, 3)])
+def test_a_thread_takes_several_columns(
+    compiled: Callable[..., Any], element: str, columns: int, blocks: int
+) -> None:
+    """Each in a register: what it adds to their sums, and their common part of a row's."""
+    text = text_of(compiled, tuple(part.replace("double", element) for part in BOTH))
+    kernel = text.partition("_k1(")[0]
+    assert f" q_part[{columns}];\n" in kernel and " y_part;\n" in kernel
+    assert set(re.findall(r"q_part\[([^]]*)\] ", kernel)) == {str(k) for k in range(columns)}
+    loads = re.findall(r"(A\d?)_at0 = m >= (\w+) \+ (\d+) \* (\w+) \+ (\d+) \?", kernel)
+    assert [int(last) for *_, last in loads] == [1 + 32 * k for k in range(columns)]
+    assert kernel.count("p_at0 = ") == 1  # the weakest condition is that of its load
+    assert f"__launch_bounds__(256, {blocks})" in kernel
+
+
+def test_conditions_below_one_another(emulator: None, compiled: Callable[..., Any]) -> None:
+    """Neither implies the other: both guard the load."""
+    arguments, body = ROWS
+    found = compiled(
+        arguments.replace("int m", "int m, int k, int l"),
+        body.replace("y[i] +=", "if (k > 1) if (l > k) y[i] += A[i][0] *").replace("A[i][j] *", ""),
+        schedule="superposed",
+    )
+    for least, most in ((0, 9), (2, 2), (2, 3)):
+        found.validate(on="emulator", parameters={"n": 5, "m": 70, "k": least, "l": most}, sanitize=("address",))
 
 
 def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
@@ -117,9 +144,34 @@ def test_one_thread_asks_for_no_more_blocks_than_there_are(compiled: Callable[..
     assert "__launch_bounds__(1, 32)" in text_of(compiled, one)
 
 
-def test_not_what_the_kernel_changes(compiled: Callable[..., Any]) -> None:
-    kernel = text_of(compiled, CHANGING).partition("_k1(")[0]
-    assert "_last" not in kernel and "__launch_bounds__(256)" in kernel
+def test_what_an_iteration_changes_for_itself(compiled: Callable[..., Any]) -> None:
+    """All loads of a batch come first; what is added up is what was stored."""
+    kernel = " ".join(text_of(compiled, CHANGING).partition("_k1(")[0].split())
+    loads, first, rest = kernel.partition("A_at0 += u_at0;")
+    assert first and all(f"double A_at{k} = A[" in loads for k in range(8)) and "A_at1 += u_at1;" in rest
+    assert re.match(r"(?: //\S+)? A\[[^;]*\] = A_at0;.* y_part \+= A_at0 \* x_at0;", rest)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A[i][j] += u[i]; y[j] += A[i][j] * A[i][0];",  # which one of the iterations changes
+        "A[0][j] += u[i]; y[j] += A[0][j] * x[i];",  # the same in all iterations
+        "A[i][j] = x[i]; A[i][j] *= u[i]; y[j] += A[i][j] * A[i][j];",  # several times
+    ],
+)
+def test_what_other_iterations_change(emulator: None, compiled: Callable[..., Any], body: str) -> None:
+    loops = f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {{ {body} }}"
+    found = compiled(CHANGING[0], loops, schedule="superposed")
+    for n in (3, 40, 300):
+        found.validate(on="emulator", parameters={"n": n, "m": 70}, seed=1)
+
+
+def test_a_change_below_a_condition(emulator: None, compiled: Callable[..., Any]) -> None:
+    loops = CHANGING[1].replace("A[i][j] += u[i]", "if (k > 0) A[i][j] += u[i]")
+    found = compiled(CHANGING[0].replace("int m", "int m, int k"), loops, schedule="superposed")
+    for k in (0, 1):
+        found.validate(on="emulator", parameters={"n": 300, "m": 40, "k": k}, seed=1, sanitize=("address", "race"))
 
 
 def test_classic_loops_are_left_to_the_compiler(compiled: Callable[..., Any]) -> None:

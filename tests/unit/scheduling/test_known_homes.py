@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from polytile.api import compile
-from polytile.ir.memory import Space
+from polytile.certificate import certificate
+from polytile.check.checker import problems
+from polytile.diagnostics import InternalError
+from polytile.ir.memory import Space, constant_extents
 from polytile.scheduling.contract import contract
+from polytile.scheduling.proof import Claim, prove_all
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {
 #pragma scop
@@ -24,6 +31,44 @@ BOTH = """void f(int n, int m, double A[n][m], double p[m], double q[n], double 
 #pragma endscop
 }
 """
+
+
+@pytest.mark.parametrize(("element", "columns"), [("double", 2), ("float", 4), ("unsigned", 4)])
+def test_columns_that_a_thread_takes_in_turns(element: str, columns: int) -> None:
+    """s has partial results for every column of a block: a thread has every 32nd."""
+    (scop,) = compile(BOTH.replace("double", element), schedule="superposed").scops
+    homes = {n: home for kernel in scop.compilation.homes.values() for n, home in kernel.items()}
+    part = homes["s_part"]
+    assert (part.space, part.strides, constant_extents(part)) == (Space.PRIVATE, (32,), (columns,))
+    assert homes["q_part"].extents == ()
+
+
+@pytest.mark.parametrize("stride", [64, 16])
+def test_other_strides_are_not_proven(stride: int) -> None:
+    """With 64, two columns are in one register; with 16, there are more elements than columns, and all is well."""
+    state = compile(BOTH, schedule="superposed").scops[0].compilation
+    assert state.schedule is not None and state.dependences is not None
+    homes = {
+        k: {n: replace(h, strides=(stride,)) if h.strides else h for n, h in kernel.items()}
+        for k, kernel in state.homes.items()
+    }
+    assert homes != state.homes
+    claim = Claim(state.source, state.scop, state.dependences, state.schedule, homes, state.transfers, state.spread)
+    if stride < 32:
+        assert prove_all(claim, 10**8).proven
+        return
+    with pytest.raises(InternalError, match="s_part"):
+        prove_all(claim, 10**8)
+
+
+def test_strides_are_in_the_certificate() -> None:
+    """The checker finds what the proof finds."""
+    state = compile(BOTH, schedule="superposed").scops[0].compilation
+    found = json.loads(certificate("both.c", BOTH, [], [state]))["scops"][0]
+    assert list(problems(found)) == []
+    (home,) = (h for h in found["homes"].values() if h["strides"] == [32])
+    home["strides"] = [64]
+    assert any("s_part" in problem for problem in problems(found))
 
 
 @pytest.mark.parametrize("text", [ROWS, BOTH])
