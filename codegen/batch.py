@@ -58,6 +58,7 @@ MOST = 32  # iterations of a batch
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
 REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
+REGISTERS_STORING = 80  # where iterations store as well: more threads hide that
 REGISTERS_BESIDE = 32  # what is loaded, where lanes meet once
 
 
@@ -77,7 +78,8 @@ def batched(
 def _registers(loop: For, kept: frozenset[str]) -> int:
     """How many registers a thread may have for a batch."""
     if not _meets(*loop.body):
-        return REGISTERS
+        stores = any(target.array not in kept for s in loop.body for target in _targets(s))
+        return REGISTERS_STORING if stores else REGISTERS
     declared = [s for s in loop.body if isinstance(s, Declare)]
     loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
     joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))

@@ -115,7 +115,8 @@ def _cells(tree: isl.Schedule, home: Check, accesses: isl.UnionMap) -> isl.Union
     if home["space"] == "registers":
         place = place.flat_range_product(thread_of(kernel))
     dims = ", ".join(f"a{i}" for i in range(home["rank"]))
-    addressed = ", ".join(f"floor(a{i}/{size})" for i, size in zip(home["keeps"], home["strides"], strict=True))
+    sizes = home.get("strides", [1 for _ in home["keeps"]])
+    addressed = ", ".join(f"floor(a{i}/{size})" for i, size in zip(home["keeps"], sizes, strict=True))
     kept = isl.UnionMap(f"{{ {home['array']}[{dims}] -> [{addressed}] }}")
     return place.range_product(accesses.apply_range(kept))
 

@@ -53,6 +53,10 @@ class Part:
             position = CONSTANT
         return self._at(position, Row(self.statement, position))
 
+    def runs_through(self, row: Row) -> bool:
+        """Whether it runs for each iteration of a row's loop, and not once for all of a chunk or lane."""
+        return self._of_group(row) is not None
+
     def serial(self, row: Row) -> isl.PwAff:
         """The time in a serial loop."""
         found = self._of_group(row)

@@ -165,7 +165,7 @@ class _Builder:
         """A statement under its unrolled loops."""
         schedule = leaf(self.parts.scop, part.statement)
         for dim in reversed(range(len(plan.threads))):
-            if 1 < plan.turns(rows[name][dim], dim) <= COLUMNS:
+            if 1 < plan.turns(rows[name][dim], dim) <= COLUMNS and part.runs_through(rows[name][dim]):
                 times = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])]}
                 schedule = under_band(schedule, times, unrolled=True)
         return schedule
