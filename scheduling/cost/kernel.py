@@ -84,9 +84,12 @@ class Kernel:
             )
 
     def _held(self, work: Work, reference: Reference) -> float:
-        """Over how many instances of a thread one request serves, as the value stays in a register."""
+        """Over how many instances of a thread one request serves, as the value stays in a register: in one for each
+        iteration of an unrolled loop."""
         times = 1.0
         for loop in work.serial_loops:
+            if work.moves(reference, loop) and work.mapped.loops[loop].parts[-1].unrolled:
+                continue
             if work.moves(reference, loop) or not self._alone(work, reference, loop):
                 break
             times *= work.shares[loop].serial

@@ -40,6 +40,7 @@ class Part:
     sync: bool = False
     depth: int = 0  # of the band, counted from the root
     member: int = 0  # of the band
+    unrolled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class _Band:
     sizes: tuple[int, ...]
     sync: bool
     path: tuple[int, ...]
+    unrolled: tuple[bool, ...]
 
 
 def _of_leaf(leaf: isl.ScheduleNode) -> list[MappedStatement]:
@@ -121,8 +123,6 @@ def _bands_above(leaf: isl.ScheduleNode) -> tuple[list[_Band], int]:
     return list(reversed(bands)), barriers
 
 
-
-
 def _band(node: isl.ScheduleNode, inside: bool) -> _Band:
     mark = node.parent()
     role, sizes = (Role.SERIAL if inside else Role.HOST), thread_sizes(mark) or ()
@@ -135,7 +135,9 @@ def _band(node: isl.ScheduleNode, inside: bool) -> _Band:
     while above.has_parent():
         path.append(above.get_child_position())
         above = above.parent()
-    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, tuple(reversed(path)))
+    kinds = (node.band_member_get_ast_loop_type(i) for i in range(node.band_n_member()))
+    unrolled = tuple(kind == isl.ast_loop_type.unroll for kind in kinds)
+    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, tuple(reversed(path)), unrolled)
 
 
 def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoop, ...]:
@@ -147,7 +149,8 @@ def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoo
                 continue
             form, tile, rest = read
             threads = band.sizes[i] if band.sizes else 1
-            part = Part(band.role, tile, rest, i if band.sizes else -1, threads, band.sync, depth, i)
+            dimension = i if band.sizes else -1
+            part = Part(band.role, tile, rest, dimension, threads, band.sync, depth, i, band.unrolled[i])
             found.setdefault(form, []).append(part)
     independent: list[Vector] = []
     for form in (*found, *(tuple(int(i == k) for k in range(rank)) for i in range(rank))):

@@ -23,13 +23,10 @@ SIZES: dict[str, dict[str, int]] = {
     "gemm": {"ni": 16, "nj": 64, "nk": 12},
     "doitgen": {"nr": 4, "nq": 8, "np": 64},
     "atax": {"m": 96, "n": 64},
-    "mvt": {"n": 96},
+    "mvt": {"n": 128},
     "jacobi-2d": {"tsteps": 1, "n": 228},
 }
 EDGES = {"jacobi-2d": 0.01}  # its warps begin at column 0, which is no interior one: the first has 31 lanes
-
-# Loads that a loop does not change, but in which lanes meet: the emulator's compiler moves no load past a meeting.
-REPEATED = {("mvt", "superposed"): {("y_1", "load", "mvt.c:48")}}
 
 # Stores of several rows' sums that a warp found together: one request where the model has one for each row, and the
 # sectors of all.
@@ -97,7 +94,7 @@ def test_sectors_per_request(name: str, schedule: str) -> None:
     for key, (requests, sectors) in measured.items():
         predicted_requests, predicted_sectors = expected[key]
         if key in JOINED.get((name, schedule), ()):
-            assert sectors == predicted_sectors and requests < predicted_requests
+            assert sectors == pytest.approx(predicted_sectors, rel=1e-9) and requests < predicted_requests
             continue
         ratio = predicted_sectors / predicted_requests
         assert ratio == pytest.approx(sectors / requests, rel=EDGES.get(name, 1e-6)), key
@@ -109,9 +106,6 @@ def test_requests(name: str, schedule: str) -> None:
     """How often warps ask: the model knows what stays in registers; a compiler may forward a value more."""
     measured, expected = counted(name, schedule), predicted(name, schedule)
     for key, (requests, _) in measured.items():
-        if key in REPEATED.get((name, schedule), ()):
-            assert expected[key][0] <= requests
-            continue
         if key in JOINED.get((name, schedule), ()):
             continue  # above
         assert expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
