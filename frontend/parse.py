@@ -76,13 +76,17 @@ def location_of(node: c_ast.Node | None) -> Location:
     return NOWHERE if coord is None else Location(str(coord.file), int(coord.line), int(coord.column or 0))
 
 
+_LEAVES = frozenset((c_ast.ID, c_ast.Constant, c_ast.IdentifierType))  # most nodes, which need not be asked
+
+
 def nodes_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
     """The node and all below it, parents first, in source order."""
     stack = [] if node is None else [node]
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed(list(top)))
+        if type(top) not in _LEAVES:
+            stack += list(top)[::-1]
 
 
 def _place(tree: c_ast.FileAST, source: Preprocessed) -> None:

@@ -185,9 +185,10 @@ def _scheduled(state: Compilation) -> Compilation:
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
     assert state.dependences is not None
-    schedules = [map_to_gpu(state.scop, c, state.dependences.all, sizes) for c in parallel]
+    schedules = [map_to_gpu(state.scop, c, sizes) for c in parallel]
     mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
-    state = replace(state, schedule=mapped)
+    tree = with_barriers(mapped.tree, state.dependences.all.intersect_params(state.scop.context))
+    state = replace(state, schedule=replace(mapped, tree=tree))
     for note in mapped.notes:
         state = state.with_remark(note)
     return state

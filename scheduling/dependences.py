@@ -164,13 +164,14 @@ def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences]
     """
     found = []
     for array in scop.arrays:
-        same = known is not None and _same_accesses(scop, known[0], array.name)
+        same = known is not None and same_accesses(scop, known[0], array.name)
         found.append(known[1].of(array.name) if known and same else array_dependences(scop, array.name, max_operations))
     return collected(scop, tuple(found))
 
 
-def _same_accesses(scop: Scop, before: Scop, array: str) -> bool:
-    """Whether an array is accessed by the very same relations in the very same order as in another Scop."""
+def same_accesses(scop: Scop, before: Scop, array: str) -> bool:
+    """Whether an array is accessed by the very same relations in the very same order as in another Scop: then all that
+    is known about its values there holds here."""
     if scop.schedule is not before.schedule or all(a.name != array for a in before.arrays):
         return False
     now, then = _accesses_of(scop, array), _accesses_of(before, array)

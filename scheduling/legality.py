@@ -60,8 +60,10 @@ class Proof:
 
 @dataclass
 class _Walk:
-    """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too."""
+    """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too,
+    which looks for those `between_threads` alone."""
 
+    between_threads: bool = False
     violations: list[Violation] = field(default_factory=list)
     barriers: list[BarrierReason] = field(default_factory=list)
 
@@ -91,9 +93,11 @@ class _Walk:
         partial = node.band_get_partial_schedule()
         same = pairs.eq_at_multi_union_pw_aff(partial)
         if role == BLOCK:
-            self._violation(pairs.subtract(same), BLOCKS, node)
+            if not self.between_threads:
+                self._violation(pairs.subtract(same), BLOCKS, node)
         else:
-            self._violation(pairs.lex_gt_at_multi_union_pw_aff(partial), REVERSED, node)
+            if not self.between_threads:
+                self._violation(pairs.lex_gt_at_multi_union_pw_aff(partial), REVERSED, node)
             if threads is not None:
                 self._inside(node, pairs.lex_lt_at_multi_union_pw_aff(partial), threads, role)
         self.node(node.child(0), same, threads, "")
@@ -169,7 +173,9 @@ def unordered(tree: isl.Schedule, pairs: isl.UnionMap) -> tuple[Violation, ...]:
 
 def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]:
     """Where dependent instances of one block run in different threads with nothing between them."""
-    return {v.path for v in unordered(tree, dependences) if v.why == THREADS}
+    walk = _Walk(between_threads=True)
+    walk.node(tree.get_root(), dependences, None, "")
+    return {v.path for v in walk.violations if v.why == THREADS}
 
 
 def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_operations: int = 0) -> Proof:

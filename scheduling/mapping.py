@@ -58,7 +58,7 @@ class _Mapper:
         """Map a band that has coincident members; returns the node at the band's old position."""
         members = members_of(band)
         coincident = [i for i, m in enumerate(members) if m.coincident]
-        costs = {i: strided_accesses(self.scop, band, i) for i in coincident}
+        costs = strided_accesses(self.scop, band, coincident)
         along_x = min(coincident, key=lambda i: (costs[i], -i))
         inner = _inner_thread_bands(self.scop, band)
         number, self.kernels = self.kernels, self.kernels + 1
@@ -111,7 +111,7 @@ def _inner_thread_bands(scop: Scop, band: isl.ScheduleNode) -> _Inner | None:
         if node.get_type() == BAND:
             choices = [i for i, m in enumerate(members_of(node)) if m.coincident]
             if choices:
-                costs = {i: strided_accesses(scop, node, i) for i in choices}
+                costs = strided_accesses(scop, node, choices)
                 best = min(choices, key=lambda i: (costs[i], -i))
                 found.append((path, best, costs[best]))
                 return True
@@ -191,14 +191,10 @@ def has_parallelism(tree: isl.Schedule) -> bool:
     return _has_parallelism(tree.get_root())
 
 
-def map_to_gpu(
-    scop: Scop, candidate: Candidate, dependences: isl.UnionMap, sizes: SizeChooser
-) -> MappedSchedule:
-    """Map a tree of bands to kernels, blocks and threads, and put barriers where dependences need them."""
-    dependences = dependences.intersect_params(scop.context)
+def map_to_gpu(scop: Scop, candidate: Candidate, sizes: SizeChooser) -> MappedSchedule:
+    """Map a tree of bands to kernels, blocks and threads, still without barriers."""
     mapper = _Mapper(scop, sizes)
     mapped = mapper.visit(candidate.tree.get_root()).get_schedule()
-    mapped = with_barriers(mapped, dependences)
     strategy = "loaded" if candidate.fusion == "loaded" else f"classic ({candidate.fusion})"
     return MappedSchedule(mapped, strategy, (*candidate.notes, *mapper.notes))
 

@@ -13,7 +13,7 @@ from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop
-from polytile.scheduling.dependences import Dependences, array_values, collected
+from polytile.scheduling.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.lanes.meetings import wrong_meetings
 from polytile.scheduling.lanes.spread import Spread
 from polytile.scheduling.legality import Proof, prove
@@ -85,6 +85,9 @@ def _values(claim: Claim, max_operations: int) -> Dependences:
         known[array.root] &= claim.dependences.of(array.name).exact
     found = []
     for name in (array.name for array in claim.source.arrays):
+        if same_accesses(claim.scop, claim.source, name):
+            found.append(claim.dependences.of(name))
+            continue
         exact = known.get(name, True)
         found.append(array_values(claim.source, name, max_operations, exact=exact))
         if exact and not found[-1].exact:

@@ -7,6 +7,7 @@ at most one element of the innermost dimension.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import islpy as isl
 
@@ -96,32 +97,28 @@ def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | No
     return cost
 
 
-def strided_accesses(scop: Scop, band: isl.ScheduleNode, member: int) -> int:
-    """The weighted number of accesses below `band` that are not coalesced when `member` runs along a warp."""
-    position = int(band.get_schedule_depth()) + member
-    return sum(_cost(scop, leaf, position) for leaf in _leaves(band))
+def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int]) -> dict[int, int]:
+    """The weighted number of accesses below `band` that are not coalesced when a member runs along a warp, for each."""
+    first = int(band.get_schedule_depth())
+    cost = dict.fromkeys(members, 0)
+    for leaf in _leaves(band):
+        depth = int(leaf.get_schedule_depth())
+        order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+        steps = {member: _step(depth, first + member) for member in members if first + member < depth}
+        for mapped in maps(order):
+            statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
+            accesses = list(statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
+            for member, step in steps.items():
+                requests = _Requests(mapped, step)
+                apart = sum(not requests.coalesced(access.relation) for access in accesses)
+                cost[member] += apart * DEPTH_WEIGHT**depth
+    return cost
 
 
 def _leaves(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
     if node.n_children() == 0 or node.get_type() == isl.schedule_node_type.leaf:
         return [node]
     return [leaf for i in range(node.n_children()) for leaf in _leaves(node.child(i))]
-
-
-def _cost(scop: Scop, leaf: isl.ScheduleNode, position: int) -> int:
-    depth = int(leaf.get_schedule_depth())
-    if position >= depth:
-        return 0
-    order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
-    step = _step(depth, position)
-    cost = 0
-    for mapped in maps(order):
-        statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
-        requests = _Requests(mapped, step)
-        for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
-            if not requests.coalesced(access.relation):
-                cost += DEPTH_WEIGHT**depth
-    return cost
 
 
 def _step(depth: int, position: int) -> isl.Map:

@@ -263,7 +263,7 @@ def walk(*nodes: Node) -> Iterator[Node]:
     waiting = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
-        if _parts(node):
+        if _PARTS.get(type(node)) != ():  # most nodes have none below them
             waiting += reversed(children(node))
 
 

@@ -121,15 +121,22 @@ class Statement:
     text: str = ""  # the C source, for comments and messages
     parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, if not the one of its name
     combine: Combination | None = None
+    _touched: dict[tuple[AccessKind, ...], tuple[tuple[str, AccessKind], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     _united: dict[tuple[str, AccessKind], isl.Map] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)
 
-    def united(self, *kinds: AccessKind) -> Iterator[tuple[str, isl.Map]]:
-        """The arrays that it accesses in these ways, with the elements of each, for each way: one relation, restricted
-        to the domain, with few pieces where there are many accesses."""
-        for key in dict.fromkeys((a.array, a.kind) for a in self.relations(*kinds)):
+    def united(self, *kinds: AccessKind, arrays: frozenset[str] | None = None) -> Iterator[tuple[str, isl.Map]]:
+        """The arrays (or those of `arrays`) that it accesses in these ways, with the elements of each, for each way:
+        one relation, restricted to the domain, with few pieces where there are many accesses."""
+        if kinds not in self._touched:
+            self._touched[kinds] = tuple(dict.fromkeys((a.array, a.kind) for a in self.relations(*kinds)))
+        for key in self._touched[kinds]:
+            if arrays is not None and key[0] not in arrays:
+                continue
             if key not in self._united:
                 own = [a.relation for a in self.accesses if (a.array, a.kind) == key]
                 self._united[key] = united(own).intersect_domain(self.domain)
@@ -249,9 +256,8 @@ class Scop:
         """The union of the access relations of these kinds, restricted to the domains (and to `arrays`)."""
         union = isl.UnionMap.empty(self.context.get_space().params())
         for s in self.statements:
-            for array, elements in s.united(*kinds):
-                if arrays is None or array in arrays:
-                    union = union.union(isl.UnionMap.from_map(elements))
+            for _, elements in s.united(*kinds, arrays=arrays):
+                union = union.union(isl.UnionMap.from_map(elements))
         return union
 
     # The calling convention of the generated entry point, shared by host, header, reference and device runtime.

@@ -72,17 +72,24 @@ def names_of(nodes: Iterable[Node]) -> frozenset[str]:
 
 def reads(node: Node) -> Iterator[str]:
     """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
-    match node:
-        case Advance(pointer=name) | Access(array=name) | Name(name=name):
-            yield name
+    waiting = [node]
+    while waiting:
+        match node := waiting.pop():
+            case Advance(pointer=name) | Access(array=name) | Name(name=name):
+                yield name
+        waiting += reversed(_read_parts(node))
+
+
+def _read_parts(node: Node) -> tuple[Node, ...]:
+    """The direct sub-nodes whose values a node uses."""
     parts = children(node)
-    if isinstance(node, Atomic):
-        parts = (node.target, node.value)
-    elif not (isinstance(node, Assign) and node.op):
-        written = len(targets(node))  # they come first
-        parts = (*(place for target in parts[:written] for place in children(target)), *parts[written:])
-    for part in parts:
-        yield from reads(part)
+    match node:
+        case Atomic(target=target, value=value):
+            return target, value
+        case Stmt() if not (isinstance(node, Assign) and node.op):
+            written = len(targets(node))  # they come first
+            return *(place for target in parts[:written] for place in children(target)), *parts[written:]
+    return parts
 
 
 def declares(body: Iterable[Stmt]) -> bool:

@@ -31,7 +31,7 @@ ACCESSES = {
 def costs(scop: Scop) -> tuple[int, int]:
     """The strided accesses when i, and when j, runs along a warp."""
     bands = [n for n in nodes(scop.schedule) if n.get_type() == isl.schedule_node_type.band]
-    return strided_accesses(scop, bands[0], 0), strided_accesses(scop, bands[1], 0)
+    return strided_accesses(scop, bands[0], [0])[0], strided_accesses(scop, bands[1], [0])[0]
 
 
 def program(scop: Callable[..., Scop], *reads: str) -> Scop:
