@@ -27,10 +27,10 @@ from polytile.scheduling.privatise import privatised
 from polytile.scheduling.sizes import DEFAULT_BLOCK, FEW_LONG_THREADS
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
+from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
 from polytile.scheduling.superposed.parts import Part, Parts
 from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner
-from polytile.scheduling.superposed.tails import Tail, Tailed, tailed, with_tails
+from polytile.scheduling.superposed.tails import Tail, Tailed, apart, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
 
 
@@ -103,7 +103,8 @@ class _Builder:
         return marked(schedule, KERNEL)
 
     def _tail(self, tail: Tail) -> isl.Schedule:
-        """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order."""
+        """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order.
+        Sums that have nothing to do with one another are made by blocks of their own."""
         taken = range(max(0, tail.rank - MAX_MAPPED), tail.rank)
         sizes = FEW_LONG_THREADS if len(taken) == 1 else DEFAULT_BLOCK.get(len(taken), ())
 
@@ -115,9 +116,18 @@ class _Builder:
         if taken:
             threads = {p.statement: times(p, "thread") for p in tail.parts}
             blocks = {p.statement: times(p, "block") for p in tail.parts}
+            if len(taken) < MAX_MAPPED:
+                blocks = {name: [*which, *blocks[name]] for name, which in self._whose(tail).items()}
             schedule = marked(under_band(schedule, threads, parallel=True), thread_mark(sizes))
             schedule = marked(under_band(schedule, blocks, parallel=True), BLOCK)
         return marked(schedule, KERNEL)
+
+    def _whose(self, tail: Tail) -> dict[str, list[isl.PwAff]]:
+        """The number of the group that each statement of a tail belongs to, where there are several."""
+        groups = apart(tail)
+        rows = [Row(part.statement, CONSTANT, shift=k) for k, parts in enumerate(groups) for part in parts]
+        several = len(groups) > 1
+        return {r.statement: [time_of(self.parts.scop.statement(r.statement), r)] if several else [] for r in rows}
 
     def _serially(self, part: Part, taken: range) -> isl.Schedule:
         """The iterators that no thread or block takes, as loops of one thread."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.ir.graphs import connected
 from polytile.ir.scop import AccessKind, Statement
 from polytile.scheduling.superposed.groups import Group, Host
 from polytile.scheduling.superposed.nest import Loop, Tree
@@ -59,6 +60,13 @@ def tailed(parts: Parts, group: Group) -> Tailed:
     sums = [part for name in group.statements for part in parts.finishes(name)]
     ranks = sorted({_rank(part) for part in sums})
     return Tailed(group, tuple(Tail(tuple(p for p in sums if _rank(p) == rank), rank) for rank in ranks))
+
+
+def apart(tail: Tail) -> list[list[Part]]:
+    """The statements of a tail in groups that share no array which is written: blocks can run them side by side."""
+    parts = {part.statement: part for part in tail.parts}
+    meets = [(a, b) for a in parts for b in parts if a < b and _conflict([parts[a]], [parts[b]])]
+    return [[part for name, part in parts.items() if name in group] for group in connected(parts, meets)]
 
 
 def _rank(part: Part) -> int:

@@ -44,6 +44,19 @@ PROGRAMS = {
             "thread[32](jmod32) seq(serial[i_chunk] S1_finish, S2)))"
         ),
     ),
+    "sums of rows and of columns, added up by blocks of their own": (
+        "int n, int m, double A[n][m], double x[n], double y[m], double z[m]",
+        (
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { y[j] += A[i][j]; x[i] += A[i][j]; } "
+            "for (int j = 0; j < m; j++) z[j] = 2 * y[j];"
+        ),
+        (
+            "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S0_init, S1_init, "
+            "serial[i/8] serial[j/32] seq(S0_update, S1_update)), thread[8,32](0,jmod32) serial[j/32] S0_fold, "
+            "thread[8,32](imod8,0) S1_fold)), kernel(block[0,j/32] thread[32](jmod32) seq(serial[i_chunk] S0_finish, "
+            "serial[j_chunk] S1_finish, S2)))"
+        ),
+    ),
     "a start that is read meanwhile": (
         "int n, int m, double A[n][m], double y[m], double z[m]",
         (

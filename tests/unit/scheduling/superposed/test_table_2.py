@@ -37,7 +37,7 @@ TABLE_2 = {
     "polybench/bicg": (
         "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S2_init, S3_init, "
         "serial[i/8] serial[j/32] seq(S2_update, S3_update)), thread[8,32](0,jmod32) serial[j/32] S2_fold, "
-        "thread[8,32](imod8,0) S3_fold)), kernel(block[i/32] thread[32](imod32) seq(S0, S1, "
+        "thread[8,32](imod8,0) S3_fold)), kernel(block[0,i/32] thread[32](imod32) seq(S0, S1, "
         "serial[i_chunk] S2_finish, serial[j_chunk] S3_finish)))"
     ),
     "polybench/covariance": (
@@ -65,7 +65,7 @@ TABLE_2 = {
     "polybench/mvt": (
         "seq(kernel(block[i/256,j_chunk] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[i/32] S1_init, "
         "serial[i/8] serial[j/32] seq(S0_update, S1_update)), thread[8,32](imod8,0) S0_fold, "
-        "thread[8,32](0,imod32) serial[i/32] S1_fold)), kernel(block[i/32] thread[32](imod32) seq("
+        "thread[8,32](0,imod32) serial[i/32] S1_fold)), kernel(block[0,i/32] thread[32](imod32) seq("
         "serial[j_chunk] S0_finish, serial[j_chunk_] S1_finish)))"
     ),
     "polybench/syr2k": (
