@@ -6,6 +6,7 @@ elsewhere, each other one from its predecessor, and nobody but the successor see
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -93,7 +94,7 @@ def settled(scop: Scop, names: frozenset[str]) -> Scop:
     return scop if statements == scop.statements else replace(scop, statements=statements)
 
 
-def projection(domain: isl.Set, keep: tuple[int, ...], name: str) -> isl.Map:
+def projection(domain: isl.Set, keep: Sequence[int], name: str) -> isl.Map:
     """`{ S[i, j, k] -> name[i, k] }` for the positions (0, 2)."""
     space = isl.LocalSpace.from_space(domain.get_space())
     total = isl.Map.from_domain(domain)

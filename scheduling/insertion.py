@@ -32,7 +32,7 @@ def around_groups(
     each of its groups, whose iterators are the first ones of these."""
     times = [m.set_tuple_name(isl.dim_type.in_, new.name) if _named(m, old.name) else m for m in _times(scop)]
     width = max(len(s.iterators) for s in (*before, *behind)) - len(group) + 1
-    added = {n for p in scop.privatised for n in (p.initial, p.combine, p.finish)}
+    added = {name for p in scop.privatised for name in p.added}
     free = min((_zeros(m) for m in times if m.get_tuple_name(isl.dim_type.in_) not in added), default=0)
     times = [_widened(m, max(0, width - free)) for m in times]
     rank = times[0].dim(OUT) - width

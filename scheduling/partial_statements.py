@@ -3,23 +3,27 @@
 before: S[i, j]: x[i] += A[i][j]
 after:  I[i, l]: part[i][l] = 0;  U[i, j]: part[i][j % 32] += A[i][j];
         C[i]: { v = 0; for (l < 32) v = v + part[i][l]; x[i] += v; }
+
+before: F[i, c]: x[i] += mid[c][i];                  chunks of a result, added up by 8 lanes
+after:  B[i, l]: sums[i][l] = 0;  F[i, c]: sums[i][c % 8] += mid[c][i];
+        T[i]: { v = 0; for (l < 8) v = v + sums[i][l]; x[i] += v; }
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import islpy as isl
 
 from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, CType, Declare, Expr, For, If, Literal, Name, Stmt, rewrite, walk
-from polytile.ir.reductions import Accumulation
+from polytile.ir.expr import Access, Assign, Expr, If, Literal, Name, Stmt, rewrite
 from polytile.ir.scop import (
     AccessKind,
     AccessRelation,
     Array,
     Combination,
+    Gathering,
     Origin,
     Privatised,
     Reduction,
@@ -29,118 +33,8 @@ from polytile.ir.scop import (
 )
 from polytile.scheduling.chains import own_element, projection
 from polytile.scheduling.insertion import around_groups
-from polytile.scheduling.partials import Layout, Quotient, combine_body, finished, initial_body, layout, update
-
-GROUP = "x"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a reduction is split into. Keys are its results, each with its chunks; `keyed` maps instances to them."""
-
-    scop: Scop
-    before: Statement
-    form: Stmt  # of the body
-    found: Accumulation
-    type: CType  # of partial results
-    group: tuple[int, ...]
-    splits: tuple[Split, ...]
-    blocked: tuple[tuple[int, int], ...]
-    names: Mapping[str, str]
-    key_names: tuple[str, ...]
-    lane_names: tuple[str, ...]
-    keyed: isl.Map = field(compare=False)
-    partial: Layout
-    middle: Layout
-
-    @property
-    def lanes(self) -> tuple[Split, ...]:
-        return tuple(s for s in self.splits if s.lanes)
-
-    @property
-    def chunks(self) -> tuple[Split, ...]:
-        return tuple(s for s in self.splits if not s.lanes)
-
-    @property
-    def keys(self) -> isl.Set:
-        return self.keyed.range()
-
-    @property
-    def key(self) -> tuple[Expr, ...]:
-        return tuple(Name(n) for n in self.key_names)
-
-    @property
-    def all_lanes(self) -> isl.Set:
-        box = isl.Set.universe(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, len(self.lanes)))
-        for k, split in enumerate(self.lanes):
-            box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
-            box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(split.size - 1))
-        return box
-
-
-def plan_of(
-    scop: Scop,
-    before: Statement,
-    accumulation: tuple[Stmt, Accumulation],
-    ctype: CType,
-    group: tuple[int, ...],
-    splits: tuple[Split, ...],
-    blocked: Mapping[int, int],
-) -> Plan:
-    """How to split the `accumulation` (the statement of the body, and what it is) that `before` does."""
-    form, found = accumulation
-    target = found.target.array
-    fresh = _Fresh(scop)
-    chunks = [s for s in splits if not s.lanes]
-    names = {k: fresh(f"{target}_{k}") for k in ("part", "mid", "sum")}
-    names |= {k: fresh(f"{before.name}_{k}") for k in ("init", "update", "fold", "finish")}
-    keyed = projection(before.domain.intersect_params(scop.context), group, GROUP)
-    for split in chunks:
-        keyed = keyed.flat_range_product(_column(before.domain, split)).set_tuple_name(isl.dim_type.out, GROUP)
-    order = (*range(len(group), len(group) + len(chunks)), *range(len(group)))
-    tiles = {position: blocked[k] for position, k in enumerate(group) if k in blocked}
-    return Plan(
-        scop,
-        before,
-        form,
-        found,
-        ctype,
-        group,
-        splits,
-        tuple((k, blocked[k]) for k in group if k in blocked),
-        names,
-        (*(before.iterators[k] for k in group), *(fresh(f"{before.iterators[s.iterator]}_chunk") for s in chunks)),
-        tuple(fresh(f"{before.iterators[s.iterator]}_lane") for s in splits if s.lanes),
-        keyed.coalesce(),
-        layout(keyed.range(), order, tiles, scop.context),
-        layout(keyed.range(), order, {}, scop.context),
-    )
-
-
-class _Fresh:
-    """Names that nothing in a Scop has."""
-
-    def __init__(self, scop: Scop) -> None:
-        self.taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
-        for statement in scop.statements:
-            nodes = [n for s in statement.body for n in walk(s)]
-            self.taken |= {statement.name, *statement.iterators}
-            self.taken |= {n.name for n in nodes if isinstance(n, Declare)}
-            self.taken |= {n.iterator for n in nodes if isinstance(n, For)}
-
-    def __call__(self, wanted: str) -> str:
-        while wanted in self.taken:
-            wanted += "_"
-        self.taken.add(wanted)
-        return wanted
-
-
-def _column(domain: isl.Set, split: Split) -> isl.Map:
-    """The chunk or the lane of each instance, a tuple of one without a name."""
-    space = isl.LocalSpace.from_space(domain.get_space())
-    iterator = isl.Aff.var_on_domain(space, isl.dim_type.set, split.iterator)
-    size = isl.Val(split.size)
-    return isl.Map.from_aff(iterator.mod_val(size) if split.lanes else iterator.scale_down_val(size).floor())
+from polytile.scheduling.partial_plan import GROUP, Plan, column, lane_box
+from polytile.scheduling.partials import Layout, Quotient, combine_body, finished, initial_body, update
 
 
 def rewritten(plan: Plan) -> Scop:
@@ -148,7 +42,8 @@ def rewritten(plan: Plan) -> Scop:
     initial, changed = _initial(plan), _update(plan)
     combine = _combine(plan) if plan.lanes else None
     finish = _finish(plan) if plan.chunks else None
-    behind = [s for s in (combine, finish) if s is not None]
+    begin, total = (_begin(plan), _total(plan)) if plan.adders else (None, None)
+    behind = [s for s in (combine, begin, finish, total) if s is not None]
     statements: list[Statement] = []
     for statement in plan.scop.statements:
         statements += [initial, changed, *behind] if statement is plan.before else [statement]
@@ -165,6 +60,7 @@ def rewritten(plan: Plan) -> Scop:
         group=plan.group,
         splits=plan.splits,
         blocked=plan.blocked,
+        gathering=Gathering(begin.name, total.name, plan.names["sums"], plan.threads) if begin and total else None,
     )
     return replace(
         plan.scop,
@@ -180,18 +76,20 @@ def _arrays(plan: Plan) -> list[Array]:
         location = plan.scop.array(plan.found.target.array).location
         return Array(name, plan.type, tuple(extents), Origin.TEMPORARY, False, False, location=location)
 
-    found = [array(plan.names["part"], (*plan.partial.extents, *_lane_extents(plan)))]
+    lanes = [s.size for s in plan.lanes]
+    found = [array(plan.names["part"], (*plan.partial.extents, *_lane_extents(plan.partial, lanes)))]
     if plan.lanes and plan.chunks:
         found.append(array(plan.names["mid"], plan.middle.extents))
+    if plan.adders:
+        found.append(array(plan.names["sums"], (*plan.sums.extents, *_lane_extents(plan.sums, [plan.adders]))))
     return found
 
 
-def _lane_extents(plan: Plan) -> list[Expr]:
+def _lane_extents(results: Layout, sizes: list[int]) -> list[Expr]:
     """One element of padding behind lanes of an even number where results of one block are side by side: threads that
     each use one of these would meet in a bank of shared memory."""
-    sizes = [s.size for s in plan.lanes]
-    if sizes and sizes[-1] % 2 == 0 and any(d.tile is not None for d in plan.partial.dimensions):
-        sizes[-1] += 1
+    if sizes and sizes[-1] % 2 == 0 and any(d.tile is not None for d in results.dimensions):
+        sizes = [*sizes[:-1], sizes[-1] + 1]
     return [Literal(str(size)) for size in sizes]
 
 
@@ -220,7 +118,7 @@ def _update(plan: Plan) -> Statement:
     form = replace(form, location=_location(plan.form))
     leading = plan.keyed.apply_range(plan.partial.relation(plan.keys))
     for split in plan.lanes:
-        leading = leading.flat_range_product(_column(before.domain, split))
+        leading = leading.flat_range_product(column(before.domain, split))
     others = [replace(a, relation=_renamed(a.relation, name)) for a in before.accesses if a.array != array]
     return replace(
         before,
@@ -267,22 +165,76 @@ def _combine(plan: Plan) -> Statement:
 
 
 def _finish(plan: Plan) -> Statement:
-    """The chunks of a result, one after the other."""
+    """The chunks of a result, one after the other; each goes to the result, or to one of the lanes that add them up."""
     name = plan.names["finish"]
     which, found = ("mid", plan.middle) if plan.lanes else ("part", plan.partial)
     part = Access(plan.names[which], found.subscripts(plan.key), plan.type)
-    accesses = (_access(plan, name, which, AccessKind.READ, found.relation(plan.keys)), *_result_accesses(plan, name))
-    body = (replace(finished(plan.found, part), location=_location(plan.form)),)
+    target, form, own = plan.found.target.array, finished(plan.found, part), _result_accesses(plan, name)
+    if plan.adders:
+        natural = bool(plan.keys.is_subset(plan.keys.lower_bound_val(isl.dim_type.set, len(plan.group), isl.Val(0))))
+        lane = Quotient(natural).lane(plan.key[-1], plan.adders)
+        target = plan.names["sums"]
+        form = finished(plan.found, part, Access(target, (*plan.sums.subscripts(plan.key), lane), plan.type))
+        own = _sums(plan, name)
     domain = plan.keys.set_tuple_name(name)
+    accesses = (_access(plan, name, which, AccessKind.READ, found.relation(plan.keys)), *own)
+    body = (replace(form, location=_location(plan.form)),)
     made = _statement(plan, "finish", plan.key_names, domain, body, accesses, "over all chunks")
-    return replace(made, reduction=Reduction(plan.found.op, plan.found.target.array))
+    return replace(made, reduction=Reduction(plan.found.op, target))
 
 
-def _result_accesses(plan: Plan, name: str) -> tuple[AccessRelation, AccessRelation]:
-    """The result of a key is read and written."""
+def _sums(plan: Plan, name: str) -> tuple[AccessRelation, AccessRelation]:
+    """The lane of a chunk is read and written."""
+    space = isl.LocalSpace.from_space(plan.keys.get_space())
+    chunk = isl.Aff.var_on_domain(space, isl.dim_type.set, len(plan.group))
+    relation = projection(plan.keys, range(len(plan.group)), GROUP).apply_range(plan.sums.relation(plan.results))
+    relation = relation.flat_range_product(isl.Map.from_aff(chunk.mod_val(isl.Val(plan.adders))))
+    read, write = (_access(plan, name, "sums", kind, relation) for kind in (AccessKind.READ, AccessKind.WRITE))
+    return read, write
+
+
+def _begin(plan: Plan) -> Statement:
+    """Each lane that adds up chunks of a result starts at what is neutral."""
+    name, lane = plan.names["begin"], plan.names["adder"]
+    domain = plan.results.flat_product(lane_box((plan.adders,)))
+    own = projection(domain, (len(plan.group),), GROUP).reset_tuple_id(isl.dim_type.out)
+    leading = projection(domain, range(len(plan.group)), GROUP).apply_range(plan.sums.relation(plan.results))
+    write = _access(plan, name, "sums", AccessKind.WRITE, leading.flat_range_product(own))
+    key = plan.key[: len(plan.group)]
+    body = initial_body(Access(plan.names["sums"], (*plan.sums.subscripts(key), Name(lane)), plan.type), plan.found.op)
+    names = (*plan.key_names[: len(plan.group)], lane)
+    return _statement(plan, "begin", names, domain.set_tuple_name(name), body, (write,), "before the first chunk")
+
+
+def _total(plan: Plan) -> Statement:
+    """What the lanes that add up chunks have goes to the result."""
+    name, key = plan.names["total"], plan.key[: len(plan.group)]
+    sums = Combination(
+        plan.found.op,
+        plan.names["sums"],
+        plan.sums.subscripts(key),
+        (plan.adders,),
+        plan.names["total_sum"],
+        plan.type,
+    )
+    lanes = isl.Map.from_domain_and_range(plan.results, lane_box((plan.adders,)))
+    read = _access(plan, name, "sums", AccessKind.READ, plan.sums.relation(plan.results).flat_range_product(lanes))
+    last = replace(finished(plan.found, Name(sums.value, plan.type)), location=_location(plan.form))
+    body = combine_body(sums, (plan.names["adder"],), last)
+    accesses = (read, *_result_accesses(plan, name, plan.group))
+    domain, names = plan.results.set_tuple_name(name), plan.key_names[: len(plan.group)]
+    return replace(_statement(plan, "total", names, domain, body, accesses, "over all sums"), combine=sums)
+
+
+def _result_accesses(
+    plan: Plan, name: str, group: tuple[int, ...] | None = None
+) -> tuple[AccessRelation, AccessRelation]:
+    """The result of a key, or of a group of iterators, is read and written."""
     element = own_element(plan.before, plan.found.target.array)
     assert element is not None
-    relation = element.intersect_params(plan.scop.context).apply_domain(plan.keyed).coalesce()
+    element = element.intersect_params(plan.scop.context)
+    keyed = plan.keyed if group is None else projection(element.domain(), group, GROUP)
+    relation = element.apply_domain(keyed).coalesce()
     relation = _renamed(relation.gist_domain(relation.domain()), name)
     array, location = plan.found.target.array, plan.before.location
     read, write = (AccessRelation(array, kind, relation, location) for kind in (AccessKind.READ, AccessKind.WRITE))

@@ -1,6 +1,6 @@
 """Partial results in schedule files: which reductions were split before the tree was made, a line each.
 
-    # partial results of S2: chunks of i by 64, lanes of i by 8, tiles of j by 32
+    # partial results of S2: chunks of i by 64, lanes of i by 8, tiles of j by 32, added up by 8 x 32 threads
     domain: "{ S2_update[i, j] : ... }"
 """
 
@@ -16,6 +16,7 @@ from polytile.scheduling.privatise import privatised
 
 _LINE = re.compile(r"^# partial results of (\w+): ([^\n]*)$", re.MULTILINE)
 _PART = re.compile(r"(chunks|lanes|tiles) of (\w+) by (\d+)")
+_ADDERS = re.compile(r", added up by (\d+(?: x \d+)*) threads$")
 _HINT = "for example `# partial results of S2: chunks of i by 64, lanes of i by 8`"
 
 
@@ -28,6 +29,8 @@ def _line(scop: Scop, made: Privatised) -> str:
     names = scop.statement(made.update).iterators
     parts = [f"{'lanes' if s.lanes else 'chunks'} of {names[s.iterator]} by {s.size}" for s in made.splits]
     parts += [f"tiles of {names[iterator]} by {tile}" for iterator, tile in made.blocked]
+    if made.gathering:
+        parts.append(f"added up by {' x '.join(map(str, made.gathering.threads))} threads")
     return f"# partial results of {made.statement}: {', '.join(parts)}"
 
 
@@ -36,7 +39,7 @@ def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, 
 
     Raises UserError where a line is not one, or a reduction cannot be split so.
     """
-    for name, parts in _lines(scop, text):
+    for name, parts, threads in _lines(scop, text):
         statement = next((s for s in scop.statements if s.name == name), None)
         if statement is None:
             raise _refused(scop, f"there is no statement {name} with partial results", "use the statements' names")
@@ -49,19 +52,23 @@ def split_as_in(scop: Scop, dependences: Dependences, text: str) -> tuple[Scop, 
                 blocked[position] = size
             else:
                 splits.append(Split(position, size, lanes=kind == "lanes"))
-        result = privatised(scop, dependences, name, splits, blocked)
+        adders = {len(threads) - 1: threads} if threads and min(threads) > 0 else {}
+        result = privatised(scop, dependences, name, splits, blocked, adders)
         if result is None:
             raise _refused(scop, f"{name} has no such partial results", "only reductions over whole loops can be split")
         scop, dependences = result
     return scop, dependences, _LINE.sub("", text).lstrip("\n")
 
 
-def _lines(scop: Scop, text: str) -> Iterator[tuple[str, list[tuple[str, str, int]]]]:
+def _lines(scop: Scop, text: str) -> Iterator[tuple[str, list[tuple[str, str, int]], tuple[int, ...]]]:
+    """The statement of each line, the parts of its splits, and the threads that add up chunks."""
     for match in _LINE.finditer(text):
-        words = [_PART.fullmatch(word) for word in match[2].split(", ")]
+        adders = _ADDERS.search(match[2])
+        threads = tuple(int(size[:9]) for size in adders[1].split(" x ")) if adders else ()
+        words = [_PART.fullmatch(word) for word in _ADDERS.sub("", match[2]).split(", ")]
         if None in words:
             raise _refused(scop, f"cannot read {match[0]!r}", _HINT)
-        yield match[1], [(word[1], word[2], int(word[3][:9])) for word in words if word]
+        yield match[1], [(word[1], word[2], int(word[3][:9])) for word in words if word], threads
 
 
 def _refused(scop: Scop, message: str, hint: str) -> UserError:

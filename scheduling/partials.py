@@ -164,9 +164,10 @@ def update(found: Accumulation, partial: Access) -> Assign:
     return found.made(partial, value)
 
 
-def finished(found: Accumulation, value: Expr) -> Assign:
-    """`x += v`: what was subtracted from partial results is in them with its sign."""
-    return Assign(found.target, "+", value) if found.inverse else found.made(found.target, value)
+def finished(found: Accumulation, value: Expr, into: Access | None = None) -> Assign:
+    """`x += v`, or another target than x: what was subtracted from partial results is in them with its sign."""
+    target = into or found.target
+    return Assign(target, "+", value) if found.inverse else found.made(target, value)
 
 
 def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:

@@ -5,7 +5,8 @@ after:  for (i) for (l < 32) I: part[i][l] = 0;                      splits (j, 
         for (i) for (j)      U: part[i][j % 32] += A[i][j];
         for (i)              C: { v = 0; for (l < 32) v = v + part[i][l]; x[i] += v; }
 
-With chunks of 64 iterations as well, C leaves its value in mid[j / 64][i], and F: x[i] += mid[c][i] adds up the chunks.
+With chunks of 64 iterations as well, C leaves its value in mid[j / 64][i], and F: x[i] += mid[c][i] adds up the chunks;
+or 8 lanes do, F: sums[i][c % 8] += mid[c][i], of which x[i] gets the total.
 Every order of the new statements that keeps their dependences gives the same bits: nothing is left to chance.
 """
 
@@ -30,10 +31,12 @@ from polytile.scheduling.dependences import (
     values_through,
 )
 from polytile.scheduling.last_writers import is_seen, last_writers
-from polytile.scheduling.partial_statements import plan_of, rewritten
+from polytile.scheduling.partial_plan import Adders, plan_of
+from polytile.scheduling.partial_statements import rewritten
 from polytile.scheduling.regroup import wrong_parts
 
 GROUP = "x"
+NONE: Adders = {}
 ARRAY_OPERATIONS = MAX_OPERATIONS // 40
 
 
@@ -43,19 +46,21 @@ def privatise(
     statement: str,
     splits: Sequence[Split],
     blocked: Mapping[int, int] | None = None,
+    adders: Adders = NONE,
 ) -> Scop | None:
     """Split the reduction that `statement` does into partial results (see the top of this file).
 
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
-    apart become two dimensions of the partial results, floor(i / tile) and i mod tile. None where the instances with
+    apart become two dimensions of the partial results, floor(i / tile) and i mod tile. `adders` are the lanes that add
+    up the chunks of a result, by the number of iterators that tell results apart. None where the instances with
     one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
     and where they have too many forms to follow each value (in reasonable time, or at all).
     """
-    after = _split(scop, dependences, statement, tuple(splits), blocked or {})
+    after = _split(scop, dependences, statement, tuple(splits), blocked or {}, adders)
     if after is None:
         return None
     made = after.privatised[-1]
-    found = [array_dependences(after, a, ARRAY_OPERATIONS) for a in (made.partial, made.middle) if a is not None]
+    found = [array_dependences(after, a, ARRAY_OPERATIONS) for a in made.temporaries]
     return after if not any(wrong_parts(after, replace(dependences, by_array=tuple(found)), made)) else None
 
 
@@ -65,9 +70,10 @@ def privatised(
     statement: str,
     splits: Sequence[Split],
     blocked: Mapping[int, int] | None = None,
+    adders: Adders = NONE,
 ) -> tuple[Scop, Dependences] | None:
     """The same with the dependences of the result, which take less time to find from those of `scop` than anew."""
-    after = _split(scop, dependences, statement, tuple(splits), blocked or {})
+    after = _split(scop, dependences, statement, tuple(splits), blocked or {}, adders)
     found = None if after is None else _dependences(dependences, after)
     if after is None or found is None or any(wrong_parts(after, found, after.privatised[-1])):
         return None
@@ -75,10 +81,15 @@ def privatised(
 
 
 def _split(
-    scop: Scop, dependences: Dependences, statement: str, splits: tuple[Split, ...], blocked: Mapping[int, int]
+    scop: Scop,
+    dependences: Dependences,
+    statement: str,
+    splits: tuple[Split, ...],
+    blocked: Mapping[int, int],
+    adders: Adders,
 ) -> Scop | None:
     before = scop.statement(statement)
-    made = {n for p in scop.privatised for n in (p.initial, p.update, p.combine, p.finish)}
+    made = {name for p in scop.privatised for name in (p.update, *p.added)}
     found = accumulated(before)
     if found is None or not splits or statement in made or not dependences.of(found[1].target.array).exact:
         return None
@@ -93,15 +104,16 @@ def _split(
         return None
     if not element.apply_domain(projection(before.domain, group, GROUP)).is_single_valued():
         return None
-    return rewritten(plan_of(scop, before, found, ctype, group, splits, blocked))
+    return rewritten(plan_of(scop, before, found, ctype, group, splits, blocked, adders))
 
 
 def _dependences(before: Dependences, program: Scop) -> Dependences | None:
     """The dependences of a Scop whose last reduction was privatised, from those before; None where they take long."""
     made, found = program.privatised[-1], []
     for array in program.arrays:
-        if array.name in (made.partial, made.middle):
-            own = _through_partial(program, array.name, made.update)
+        if array.name in made.temporaries:
+            gathers = made.gathering is not None and array.name == made.gathering.partial
+            own = _through_partial(program, array.name, made.finish if gathers and made.finish else made.update)
         elif array.name == made.array:
             own = array_dependences(program, array.name, ARRAY_OPERATIONS)
         else:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, For, Name, Scope
+from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_util import OverBudgetError
 from polytile.ir.reductions import accumulation, identity, partial_type
 from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
@@ -47,12 +47,13 @@ class Regrouping:
     @property
     def last(self) -> str:
         """The statement that adds partial results to the array; empty where none does."""
-        return self.made.finish or self.made.combine or ""
+        return self.made.last or ""
 
     def __str__(self) -> str:
         splits = (f"{s.size} lanes" if s.lanes else f"chunks of {s.size}" for s in self.made.splits)
         what = WORDS.get(self.made.op, self.made.op)
-        return f"the {what} of {self.made.statement} into {self.made.array} is regrouped: {', '.join(splits)}"
+        adders = f", added up by {self.made.gathering.lanes} lanes" if self.made.gathering else ""
+        return f"the {what} of {self.made.statement} into {self.made.array} is regrouped: {', '.join(splits)}{adders}"
 
 
 def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
@@ -64,7 +65,7 @@ def _regrouping(source: Scop, program: Scop, made: Privatised) -> Regrouping:
     root, parts = program.array(made.array).root, program.statement(made.update).parts
     own = (s for s in source.statements if s.name in parts)
     writers = [s for s in own if any(a.writes and a.array == root for a in s.accesses)]
-    last = program.statement(made.finish or made.combine or made.update)
+    last = program.statement(made.last or made.update)
     if len(writers) != 1:
         raise InternalError(f"{source.name}: no statement of the source is the reduction into {made.array}")
     ours = projection(writers[0].domain.intersect_params(source.context), made.group, f"{made.update}_result")
@@ -136,6 +137,9 @@ def wrong_parts(program: Scop, after: Dependences, made: Privatised) -> Iterator
     steps = [(made.partial, [made.initial, made.update], [made.update, ends[0]], made.update)]
     if made.middle is not None:
         steps.append((made.middle, [ends[0]], [ends[1]], ends[0]))
+    if made.gathering is not None:
+        given, adds = made.gathering, ends[-1]
+        steps.append((given.partial, [given.initial, adds], [adds, given.total], adds))
     for array, writers, readers, source in steps:
         if not _used_by(program, array, writers, readers) or not after.of(array).exact:
             yield f"others use {array}"
@@ -156,7 +160,7 @@ def _results(program: Scop, made: Privatised) -> isl.UnionMap:
     """From the instances of the program that carry parts of a result to it; initial values carry nothing."""
     total = isl.UnionMap.empty(program.context.get_space().params())
     keys = tuple(range(len(made.group)))
-    for name, positions in ((made.update, made.group), (made.combine, keys), (made.finish, keys)):
+    for name, positions in ((made.update, made.group), *((n, keys) for n in (*made.folds, made.finish))):
         if name is not None:
             domain = program.statement(name).domain.intersect_params(program.context)
             total = total.union(isl.UnionMap.from_map(projection(domain, positions, "x")))
@@ -165,7 +169,7 @@ def _results(program: Scop, made: Privatised) -> isl.UnionMap:
 
 def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str, source: str) -> str | None:
     found, results = after.of(array), _results(program, made)
-    members, combining = (_instances(program, name) for name in (source, made.combine))
+    members, combining = _instances(program, source), _instances(program, *made.folds)
     single = results.domain().subtract(combining)
     flow = found.flow.intersect_params(program.context)
     onward = flow.intersect_domain(members)
@@ -183,10 +187,11 @@ def _wrong_steps(program: Scop, after: Dependences, made: Privatised, array: str
     return None
 
 
-def _instances(program: Scop, statement: str | None) -> isl.UnionSet:
-    if statement is None:
-        return isl.UnionSet.empty(program.context.get_space().params())
-    return isl.UnionSet.from_set(program.statement(statement).domain.intersect_params(program.context))
+def _instances(program: Scop, *statements: str) -> isl.UnionSet:
+    total = isl.UnionSet.empty(program.context.get_space().params())
+    for name in statements:
+        total = total.union(isl.UnionSet.from_set(program.statement(name).domain.intersect_params(program.context)))
+    return total
 
 
 def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterator[str]:
@@ -210,22 +215,37 @@ def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[s
         return
     if theirs[1].inverse != ours[1].inverse or partial_type(theirs[1]) != element:
         yield f"{made.update} does not do what {result.part} does"
-    match program.statement(made.initial).body:
-        case (Assign(target=Access(array=made.partial), op="", value=value),) if value == identity(made.op, element):
-            pass
-        case _:
-            yield f"{made.initial} does not write what is neutral to {made.op}"
-    if made.combine is not None and not _folds(program.statement(made.combine), made):
-        yield f"{made.combine} does not combine all lanes"
-    if made.finish is not None and not _adds(program.statement(made.finish), made):
-        yield f"{made.finish} does not add up the chunks"
-
-
-def _folds(statement: Statement, made: Privatised) -> bool:
-    """Whether a body is a fold over the lanes of its splits and does with the value what it should."""
-    given = statement.combine
+    starts = [(made.initial, made.partial)]
+    starts += [(made.gathering.initial, made.gathering.partial)] if made.gathering else []
+    for name, array in starts:
+        if not _starts(program.statement(name), array, made.op, element):
+            yield f"{name} does not write what is neutral to {made.op}"
     sizes = tuple(s.size for s in made.splits if s.lanes)
-    if given is None or (given.op, given.array, given.sizes) != (made.op, made.partial, sizes):
+    if made.combine is not None and not _folds(
+        program.statement(made.combine), made.op, made.partial, sizes, made.array, made.middle
+    ):
+        yield f"{made.combine} does not combine all lanes"
+    given = made.gathering
+    into = given.partial if given else made.array
+    if made.finish is not None and not _adds(program.statement(made.finish), made, into):
+        yield f"{made.finish} does not add up the chunks"
+    if given and not _folds(program.statement(given.total), made.op, given.partial, (given.lanes,), made.array):
+        yield f"{given.total} does not combine all lanes"
+
+
+def _starts(statement: Statement, partial: str, op: str, element: CType) -> bool:
+    match statement.body:
+        case (Assign(target=Access(array=array), op="", value=value),):
+            return array == partial and value == identity(op, element)
+    return False
+
+
+def _folds(
+    statement: Statement, op: str, partial: str, sizes: tuple[int, ...], array: str, middle: str | None = None
+) -> bool:
+    """Whether a body is a fold over the lanes of `partial`, and adds the value to `array`, or writes it to `middle`."""
+    given = statement.combine
+    if given is None or (given.op, given.array, given.sizes) != (op, partial, sizes):
         return False
     match statement.body:
         case (Scope(body=(first, loop, last)),):
@@ -236,11 +256,11 @@ def _folds(statement: Statement, made: Privatised) -> bool:
             if len(lanes) != len(sizes) or (first, loop) != fold(given, lanes):
                 return False
             value = Name(given.value, given.type)
-            if made.middle is not None:
-                return isinstance(last, Assign) and (last.op, last.value) == ("", value) and _into(last, made.middle)
+            if middle is not None:
+                return isinstance(last, Assign) and (last.op, last.value) == ("", value) and _into(last, middle)
             found = accumulation(last)
-            same = found is not None and (found.op, found.value) == (made.op, value) and not found.inverse
-            return same and isinstance(last, Assign) and _into(last, made.array)
+            same = found is not None and (found.op, found.value) == (op, value) and not found.inverse
+            return same and isinstance(last, Assign) and _into(last, array)
     return False
 
 
@@ -248,8 +268,8 @@ def _into(statement: Assign, array: str) -> bool:
     return isinstance(statement.target, Access) and statement.target.array == array
 
 
-def _adds(statement: Statement, made: Privatised) -> bool:
+def _adds(statement: Statement, made: Privatised, into: str) -> bool:
     found = accumulation(statement.body[0]) if len(statement.body) == 1 else None
-    if found is None or found.inverse or (found.op, found.target.array) != (made.op, made.array):
+    if found is None or found.inverse or (found.op, found.target.array) != (made.op, into):
         return False
     return isinstance(found.value, Access) and found.value.array == (made.middle or made.partial)

@@ -107,7 +107,7 @@ def _carrier(source: Scop, program: Scop, results: tuple[Regrouping, ...]) -> is
 def _copies(source: Scop, program: Scop) -> isl.UnionSet:
     """The instances of the program that only copy: statements that the source does not have."""
     known = {s.name for s in source.statements}
-    known |= {name for p in program.privatised for name in (p.initial, p.combine, p.finish) if name is not None}
+    known |= {name for p in program.privatised for name in p.added}
     total = isl.UnionSet.empty(program.context.get_space().params())
     for statement in program.statements:
         if statement.name not in known and not statement.parts:

@@ -53,7 +53,9 @@ def main(words: Sequence[str]) -> int:
 
 def _trusted(made: Check) -> str:
     """What a reduction in partial results does to single values, which is not in a certificate."""
-    statements = (made[k] for k in ("initial", "update", "combine", "finish") if made[k])
+    gathering = made.get("gathering") or {"initial": None, "total": None}
+    names = [*(made[k] for k in ("initial", "update", "combine", "finish")), gathering["initial"], gathering["total"]]
+    statements = (name for name in names if name)
     return f"{', '.join(statements)} are trusted to combine partial results of {made['array']} by {made['op']}"
 
 

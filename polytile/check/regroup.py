@@ -33,7 +33,7 @@ def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
         root, parts = program["arrays"][entry["array"]], program["statements"][entry["update"]]["parts"]
         claim = {"op": entry["op"], "array": root}
         (part,) = (p for p in parts if source["statements"][p]["reduction"] == claim)
-        last = entry["finish"] or entry["combine"]
+        last = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
         theirs = _keys(source, part, entry["group"], entry["update"], context)
         ours = _keys(program, last, range(len(entry["group"])), entry["update"], context)
         found.append(Result(entry, root, part, last, theirs, ours))
@@ -115,6 +115,8 @@ def _steps(entry: Check) -> Iterator[tuple[str, str, list[str], list[str]]]:
     yield entry["partial"], update, [entry["initial"], update], [update, combine or finish]
     if combine and finish:
         yield entry["middle"], combine, [combine], [finish]
+    if given := entry.get("gathering"):
+        yield given["partial"], finish, [given["initial"], finish], [finish, given["total"]]
 
 
 def _arrive(
@@ -125,13 +127,14 @@ def _arrive(
     if users != {(n, "write") for n in writers} | {(n, "read") for n in readers}:
         return False
     group = entry["group"]
-    keys = {entry["update"]: group, entry["combine"]: range(len(group)), entry["finish"]: range(len(group))}
+    folds = [name for name in (entry["combine"], (entry.get("gathering") or {}).get("total")) if name]
+    keys = {entry["update"]: group, **{n: range(len(group)) for n in (*folds, entry["finish"])}}
     key = union([_keys(program, n, kept, "", context) for n, kept in keys.items() if n], isl.UnionMap)
     flow = seen(program, array, array, False).intersect_params(context)
     values = isl.UnionSet(program["statements"][sender]["domain"]).intersect_params(context)
     onward, taken = flow.intersect_domain(values), flow
-    if entry["combine"] in readers:  # which takes many values
-        taken = flow.subtract_range(isl.UnionSet(program["statements"][entry["combine"]]["domain"]))
+    for name in (n for n in folds if n in readers):  # which takes many values
+        taken = taken.subtract_range(isl.UnionSet(program["statements"][name]["domain"]))
     return bool(
         "before" not in {m.get_tuple_name(isl.dim_type.in_) for m in maps(flow)}
         and values.is_subset(onward.domain())

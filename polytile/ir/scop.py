@@ -82,12 +82,28 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
+class Gathering:
+    """Lanes that add up the chunks of a result: `initial` starts `partial`, an element for each of the lanes, to which
+    the statement over chunks adds, and `total` adds these to the result. `threads` are the lanes, then how many
+    neighbouring results are kept side by side in each dimension."""
+
+    initial: str
+    total: str
+    partial: str
+    threads: tuple[int, ...]
+
+    @property
+    def lanes(self) -> int:
+        return self.threads[0]
+
+
+@dataclass(frozen=True, slots=True)
 class Privatised:
     """A reduction into `array` that was split into partial results (see scheduling/privatise.py), by names.
 
     `statement` is what it was called before, `group` are those of its iterators that its results are told apart by.
     The others are statements of the Scop: `initial` and `update` of `partial`, `combine` over lanes (into `middle`
-    where there are chunks too), `finish` over chunks.
+    where there are chunks too), `finish` over chunks, those of `gathering` where lanes share these out.
     """
 
     statement: str
@@ -102,6 +118,29 @@ class Privatised:
     group: tuple[int, ...]
     splits: tuple[Split, ...]
     blocked: tuple[tuple[int, int], ...] = ()  # iterators of the group that are kept in tiles, with the size of a tile
+    gathering: Gathering | None = None
+
+    @property
+    def last(self) -> str | None:
+        """The statement that adds partial results to the array."""
+        return self.gathering.total if self.gathering else self.finish or self.combine
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """The statements that read an element of each lane."""
+        return tuple(s for s in (self.combine, self.gathering and self.gathering.total) if s)
+
+    @property
+    def temporaries(self) -> tuple[str, ...]:
+        """The arrays of partial results."""
+        found = (self.partial, self.middle, self.gathering and self.gathering.partial)
+        return tuple(array for array in found if array)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The statements that stand in the place of no other."""
+        gathering = (self.gathering.initial, self.gathering.total) if self.gathering else ()
+        return tuple(s for s in (self.initial, self.combine, self.finish, *gathering) if s)
 
 
 @dataclass(frozen=True, slots=True)

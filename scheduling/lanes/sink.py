@@ -24,9 +24,9 @@ MOST_VALUES = 4  # that a lane adds before lanes combine
 def sunk(scop: Scop, schedule: MappedSchedule, array: str) -> MappedSchedule | None:
     """The schedule with the statements that start and combine the partial results in `array` where these are made; None
     where lanes add several values each. Its order is right where lanes combine what they hold, not for one thread."""
-    made = next(p for p in scop.privatised if p.partial == array)
-    places = _places(scop, made)
-    if places is None:
+    made = next((p for p in scop.privatised if p.partial == array), None)  # none: what adds up chunks
+    places = _places(scop, made) if made else None
+    if made is None or places is None:
         return None
     domain = schedule.tree.get_domain()
     moved = isl.UnionMap(places).intersect_domain(domain)

@@ -102,8 +102,17 @@ class Parts:
         return [] if made is None else self._other(name, made, made.combine)
 
     def finishes(self, name: str) -> list[Part]:
+        """What adds up the chunks of blocks, in order."""
         made = self.private.get(name)
-        return [] if made is None else self._other(name, made, made.finish)
+        if made is None or made.finish is None:
+            return []
+        gathering = made.gathering
+        names = (gathering.initial, made.finish, gathering.total) if gathering else (made.finish,)
+        return [Part(self.scop, n, made) for n in names]
+
+    def sums(self, name: str) -> list[Part]:
+        """What adds to the results of a statement whose chunks are added up."""
+        return self.finishes(name)[-1:]
 
     def inside(self, name: str) -> list[Part]:
         """Everything but the sum over blocks."""

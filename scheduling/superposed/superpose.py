@@ -22,15 +22,14 @@ import islpy as isl
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.mapping import MAX_MAPPED
 from polytile.scheduling.privatise import privatised
-from polytile.scheduling.sizes import DEFAULT_BLOCK, FEW_LONG_THREADS
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Sequence, Tree, statements_of, time_of
+from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of
 from polytile.scheduling.superposed.parts import Part, Parts
 from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner
-from polytile.scheduling.superposed.tails import Tail, Tailed, apart, tailed, with_tails
+from polytile.scheduling.superposed.tail_kernel import ADDERS, tail_kernel
+from polytile.scheduling.superposed.tails import Tailed, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
 
 
@@ -51,7 +50,7 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     private: dict[str, Privatised] = {}
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
-            result = privatised(scop, dependences, name, splits, plan.blocked(name))
+            result = privatised(scop, dependences, name, splits, plan.blocked(name), ADDERS)
             if result is None:
                 return None
             scop, dependences = result
@@ -72,7 +71,8 @@ class _Builder:
             case Group():
                 return self.host(tailed(self.parts, host))
             case Tailed(group, tails):
-                return in_order([self._kernel(self.plans[id(group)]), *(self._tail(tail) for tail in tails)])
+                behind = [tail_kernel(self.parts, tail) for tail in tails]
+                return in_order([self._kernel(self.plans[id(group)]), *behind])
             case HostLoop(loop, body):
                 return self._repeat(loop, self.host(body), statements_of(loop), finishes=True)
             case HostSequence(children):
@@ -101,39 +101,6 @@ class _Builder:
         if plan.tiles:
             schedule = marked(under_band(schedule, times, parallel=True), BLOCK)
         return marked(schedule, KERNEL)
-
-    def _tail(self, tail: Tail) -> isl.Schedule:
-        """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order.
-        Sums that have nothing to do with one another are made by blocks of their own."""
-        taken = range(max(0, tail.rank - MAX_MAPPED), tail.rank)
-        sizes = FEW_LONG_THREADS if len(taken) == 1 else DEFAULT_BLOCK.get(len(taken), ())
-
-        def times(part: Part, value: str) -> list[isl.PwAff]:
-            plain = Part(part.scop, part.statement)
-            return [getattr(plain, value)(Row(part.statement, i), s) for i, s in zip(taken, sizes, strict=True)]
-
-        schedule = in_order([self._serially(part, taken) for part in tail.parts])
-        if taken:
-            threads = {p.statement: times(p, "thread") for p in tail.parts}
-            blocks = {p.statement: times(p, "block") for p in tail.parts}
-            if len(taken) < MAX_MAPPED:
-                blocks = {name: [*which, *blocks[name]] for name, which in self._whose(tail).items()}
-            schedule = marked(under_band(schedule, threads, parallel=True), thread_mark(sizes))
-            schedule = marked(under_band(schedule, blocks, parallel=True), BLOCK)
-        return marked(schedule, KERNEL)
-
-    def _whose(self, tail: Tail) -> dict[str, list[isl.PwAff]]:
-        """The number of the group that each statement of a tail belongs to, where there are several."""
-        groups = apart(tail)
-        rows = [Row(part.statement, CONSTANT, shift=k) for k, parts in enumerate(groups) for part in parts]
-        several = len(groups) > 1
-        return {r.statement: [time_of(self.parts.scop.statement(r.statement), r)] if several else [] for r in rows}
-
-    def _serially(self, part: Part, taken: range) -> isl.Schedule:
-        """The iterators that no thread or block takes, as loops of one thread."""
-        statement = part.scop.statement(part.statement)
-        rows = [Row(part.statement, i) for i in range(len(statement.iterators)) if i not in taken]
-        return under_band(leaf(part.scop, part.statement), {part.statement: [time_of(statement, r) for r in rows]})
 
     def _inside(self, plan: Plan, inside: Inside) -> isl.Schedule:
         match inside:

@@ -3,6 +3,8 @@
 before: kernel { y = 0 }  kernel { partial results of y }  kernel { y += partial results }  kernel { y += z }
 after:  kernel { partial results of y }  kernel { y = 0; y += partial results; y += z }
 
+Where lanes add up the chunks, the loop over these comes first, and a barrier behind it.
+
 Statements are taken along that stand alone in their kernels, run once for each result, and touch of the results only
 their own; those from before the partial results also have to mind nothing that is read or written meanwhile.
 """
@@ -57,7 +59,7 @@ def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
 
 def tailed(parts: Parts, group: Group) -> Tailed:
     """A group with a kernel for the sums of each rank."""
-    sums = [part for name in group.statements for part in parts.finishes(name)]
+    sums = [part for name in group.statements for part in parts.sums(name)]
     ranks = sorted({_rank(part) for part in sums})
     return Tailed(group, tuple(Tail(tuple(p for p in sums if _rank(p) == rank), rank) for rank in ranks))
 

@@ -21,7 +21,8 @@ PROGRAMS = {
         "for (int i = 0; i < n; i++) *s += x[i] * y[i];",
         (
             "seq(kernel(block[i_chunk] sync seq(thread[128](i_lane) seq(S0_init, serial[i/128] S0_update), "
-            "thread[128](0) S0_fold)), kernel(serial[i_chunk] S0_finish))"
+            "thread[128](0) S0_fold)), kernel(sync seq(thread[128](i_adder) seq(S0_begin, serial[i_chunk/128] "
+            "S0_finish), thread[128](0) S0_total)))"
         ),
     ),
     "rows": (
@@ -39,9 +40,10 @@ PROGRAMS = {
             "for (int j = 0; j < m; j++) y[j] += A[i][j]; for (int j = 0; j < m; j++) z[j] = 2 * y[j];"
         ),
         (
-            "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq("
-            "S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] "
-            "thread[32](jmod32) seq(serial[i_chunk] S1_finish, S2)))"
+            "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq(S1_init, "
+            "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
+            "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
+            "seq(S1_total, S2))))"
         ),
     ),
     "sums of rows and of columns, added up by blocks of their own": (
@@ -51,10 +53,11 @@ PROGRAMS = {
             "for (int j = 0; j < m; j++) z[j] = 2 * y[j];"
         ),
         (
-            "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S0_init, S1_init, "
-            "serial[i/8] serial[j/32] seq(S0_update, S1_update)), thread[8,32](0,jmod32) serial[j/32] S0_fold, "
-            "thread[8,32](imod8,0) S1_fold)), kernel(block[0,j/32] thread[32](jmod32) seq(serial[i_chunk] S0_finish, "
-            "serial[j_chunk] S1_finish, S2)))"
+            "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S0_init, "
+            "S1_init, serial[i/8] serial[j/32] seq(S0_update, S1_update)), thread[8,32](0,jmod32) serial[j/32] "
+            "S0_fold, thread[8,32](imod8,0) S1_fold)), kernel(block[0,j/32] sync seq(thread[8,32](i_adder,jmod32) "
+            "seq(S0_begin, serial[i_chunk/8] S0_finish), thread[8,32](j_adder,imod32) seq(S1_begin, "
+            "serial[j_chunk/8] S1_finish), thread[8,32](0,jmod32) seq(S0_total, S1_total, S2))))"
         ),
     ),
     "a start that is read meanwhile": (
@@ -65,9 +68,9 @@ PROGRAMS = {
         ),
         (
             "seq(kernel(block[j/128] thread[128](jmod128) S0), kernel(block[j/128] thread[128](jmod128) S1), "
-            "kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S2_init, "
-            "serial[i/8] S2_update), thread[8,32](0,jmod32) S2_fold)), kernel(block[j/32] "
-            "thread[32](jmod32) serial[i_chunk] S2_finish))"
+            "kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S2_init, serial[i/8] S2_update), "
+            "thread[8,32](0,jmod32) S2_fold)), kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) "
+            "seq(S2_begin, serial[i_chunk/8] S2_finish), thread[8,32](0,jmod32) S2_total)))"
         ),
     ),
     "a following loop that mixes elements": (
@@ -77,9 +80,10 @@ PROGRAMS = {
             "for (int j = 0; j < m; j++) z[j] = y[m - 1 - j];"
         ),
         (
-            "seq(kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S0_init, "
-            "serial[i/8] S0_update), thread[8,32](0,jmod32) S0_fold)), kernel(block[j/32] "
-            "thread[32](jmod32) serial[i_chunk] S0_finish), kernel(block[j/128] thread[128](jmod128) S1))"
+            "seq(kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) seq(S0_init, serial[i/8] "
+            "S0_update), thread[8,32](0,jmod32) S0_fold)), kernel(block[j/32] sync "
+            "seq(thread[8,32](i_adder,jmod32) seq(S0_begin, serial[i_chunk/8] S0_finish), thread[8,32](0,jmod32) "
+            "S0_total)), kernel(block[j/128] thread[128](jmod128) S1))"
         ),
     ),
     "a chain with a reader": (
@@ -137,9 +141,9 @@ PROGRAMS = {
         "int n, int m, float A[n][m], float *s",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) *s = A[i][j] > *s ? A[i][j] : *s;",
         (
-            "seq(kernel(block[i_chunk] sync seq(thread[8,32](i_lane,j_lane) seq(S0_init, "
-            "serial[i/8] serial[j/32] S0_update), thread[8,32](0,0) S0_fold)), "
-            "kernel(serial[i_chunk] S0_finish))"
+            "seq(kernel(block[i_chunk] sync seq(thread[8,32](i_lane,j_lane) seq(S0_init, serial[i/8] serial[j/32] "
+            "S0_update), thread[8,32](0,0) S0_fold)), kernel(sync seq(thread[128](i_adder) seq(S0_begin, "
+            "serial[i_chunk/128] S0_finish), thread[128](0) S0_total)))"
         ),
     ),
 }

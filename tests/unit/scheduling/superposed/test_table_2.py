@@ -29,22 +29,24 @@ TABLE_2 = {
     ),
     "polybench/atax": (
         "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,0) S1, thread[8,32](imod8,j_lane) seq(S2_init, "
-        "serial[j/32] S2_update), thread[8,32](imod8,0) S2_fold)), kernel(block[0,i/32] sync seq("
-        "thread[8,32](0,imod32) S0, thread[8,32](i_lane,jmod32) seq(S3_init, serial[i/8] S3_update), "
-        "thread[8,32](0,jmod32) S3_fold)), kernel(block[j/32] "
-        "thread[32](jmod32) serial[i_chunk] S3_finish))"
+        "serial[j/32] S2_update), thread[8,32](imod8,0) S2_fold)), kernel(block[0,i/32] sync "
+        "seq(thread[8,32](0,imod32) S0, thread[8,32](i_lane,jmod32) seq(S3_init, serial[i/8] S3_update), "
+        "thread[8,32](0,jmod32) S3_fold)), kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) seq(S3_begin, "
+        "serial[i_chunk/8] S3_finish), thread[8,32](0,jmod32) S3_total)))"
     ),
     "polybench/bicg": (
         "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S2_init, S3_init, "
         "serial[i/8] serial[j/32] seq(S2_update, S3_update)), thread[8,32](0,jmod32) serial[j/32] S2_fold, "
-        "thread[8,32](imod8,0) S3_fold)), kernel(block[0,i/32] thread[32](imod32) seq(S0, S1, "
-        "serial[i_chunk] S2_finish, serial[j_chunk] S3_finish)))"
+        "thread[8,32](imod8,0) S3_fold)), kernel(block[0,i/32] sync seq(thread[8,32](i_adder,jmod32) seq(S2_begin, "
+        "serial[i_chunk/8] S2_finish), thread[8,32](j_adder,imod32) seq(S3_begin, serial[j_chunk/8] S3_finish), "
+        "thread[8,32](0,imod32) seq(S0, S1, S2_total, S3_total))))"
     ),
     "polybench/covariance": (
         "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq(S1_init, "
-        "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] thread[32](jmod32) "
-        "seq(serial[i_chunk] S1_finish, S2)), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), "
-        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S4, serial[k] S5, S6, S7)))"
+        "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
+        "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
+        "seq(S1_total, S2))), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), kernel(block[i/8,j/32] "
+        "thread[8,32](imod8,jmod32) seq(S4, serial[k] S5, S6, S7)))"
     ),
     "polybench/doitgen": (
         "seq(kernel(block[r/2,q/4] sync seq(thread[2,4,32](rmod2,qmod4,p) seq(S0, serial[s] S1), "
@@ -53,9 +55,10 @@ TABLE_2 = {
     "polybench/gemm": "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1))",
     "polybench/gemver": (
         "seq(kernel(block[j/32,i/256] sync seq(thread[8,32](imod8,jmod32) seq(S1_init, serial[i/8] seq(S0, "
-        "S1_update)), thread[8,32](0,imod32) S1_fold)), kernel(block[i/32] thread[32](imod32) seq("
-        "serial[j_chunk] S1_finish, S2)), kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane_) seq("
-        "S3_init, serial[j/32] S3_update), thread[8,32](imod8,0) S3_fold)))"
+        "S1_update)), thread[8,32](0,imod32) S1_fold)), kernel(block[i/32] sync seq(thread[8,32](j_adder,imod32) "
+        "seq(S1_begin, serial[j_chunk/8] S1_finish), thread[8,32](0,imod32) seq(S1_total, S2))), kernel(block[i/8] "
+        "sync seq(thread[8,32](imod8,j_lane_) seq(S3_init, serial[j/32] S3_update), thread[8,32](imod8,0) "
+        "S3_fold)))"
     ),
     "polybench/gesummv": (
         "kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,0) S1, "
@@ -65,8 +68,9 @@ TABLE_2 = {
     "polybench/mvt": (
         "seq(kernel(block[i/256,j_chunk] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[i/32] S1_init, "
         "serial[i/8] serial[j/32] seq(S0_update, S1_update)), thread[8,32](imod8,0) S0_fold, "
-        "thread[8,32](0,imod32) serial[i/32] S1_fold)), kernel(block[0,i/32] thread[32](imod32) seq("
-        "serial[j_chunk] S0_finish, serial[j_chunk_] S1_finish)))"
+        "thread[8,32](0,imod32) serial[i/32] S1_fold)), kernel(block[0,i/32] sync seq(thread[8,32](j_adder,imod32) "
+        "seq(S0_begin, serial[j_chunk/8] S0_finish), thread[8,32](j_adder_,imod32) seq(S1_begin, "
+        "serial[j_chunk_/8] S1_finish), thread[8,32](0,imod32) seq(S0_total, S1_total))))"
     ),
     "polybench/syr2k": (
         "kernel(block[i/2,j/4] sync seq(thread[2,4,32](imod2,jmod4,0) S0, "
