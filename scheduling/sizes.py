@@ -15,6 +15,8 @@ from polytile.options import MAX_TILE, Options
 DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
 # One parallel loop around serial ones: threads are few and long, so one warp a block spreads them over all SMs.
 FEW_LONG_THREADS = (32,)
+# Threads that add up by themselves what the block reads, and read it twice: many at once, and few chunks are left.
+READING_TWICE = (16, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,18 @@ class SizeChooser:
     table: SizeTable
     gpu: Gpu
 
-    def choose(self, kernel: int, mapped: int, members: int, *, serial: bool = False) -> KernelSizes:
+    def choose(
+        self, kernel: int, mapped: int, members: int, *, serial: bool = False, twice: bool = False
+    ) -> KernelSizes:
         """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
-        each thread then runs loops of its own."""
+        each thread then runs loops of its own, `twice` that a block reads again what it has read."""
         asked_tile = self.table.tiles.get(kernel, self.options.tile)
         asked_block = self.table.blocks.get(kernel, self.options.block)
         tile = _spread(asked_tile, members)
         block = _spread_inner(asked_block, mapped)
         default = FEW_LONG_THREADS if serial and mapped == 1 else DEFAULT_BLOCK[mapped]
+        if twice and mapped == len(READING_TWICE):
+            default = READING_TWICE
         if not block:
             block = (*(min(d, t) for d, t in zip(default, tile, strict=False)), *default[len(tile) :])
         if not tile:

@@ -55,6 +55,11 @@ class MappedLoop:
     def part(self, role: Role) -> Part | None:
         return next((p for p in self.parts if p.role is role), None)
 
+    @property
+    def threads(self) -> tuple[Part, ...]:
+        """What thread dimensions do with it: several may share it out, as floor(i/32) mod 8 and i mod 32."""
+        return tuple(p for p in self.parts if p.role is Role.THREAD)
+
 
 @dataclass(frozen=True, slots=True)
 class MappedStatement:

@@ -18,7 +18,7 @@ from polytile.scheduling.cost.addresses import SECTOR
 from polytile.scheduling.cost.dual import variables
 from polytile.scheduling.cost.groups import Group, groups_along
 from polytile.scheduling.cost.lines import Footprint
-from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Role, Vector
+from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Part, Role, Vector
 from polytile.scheduling.cost.references import Reference, references
 from polytile.scheduling.cost.requests import Request, request
 from polytile.scheduling.cost.volume import counts
@@ -95,18 +95,18 @@ class Work:
             if place is None:
                 found.append(Dimension((0,) * len(self.statement.iterators), extent, 1.0, 1.0))
                 continue
-            loop, share = place
-            part = loop.part(Role.THREAD)
-            tile = part.tile if part else 1
-            points = share.inside * share.blocks / tile
-            found.append(Dimension(tuple(tile * x for x in loop.step), extent, points, share.lanes))
+            loop, share, part = place
+            points = share.inside * share.blocks / part.tile
+            single = len(loop.threads) == 1
+            lanes = share.lanes if single else min(part.threads, max(1.0, share.lanes / part.tile))
+            found.append(Dimension(tuple(part.tile * x for x in loop.step), extent, points, lanes))
         return tuple(found)
 
-    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share] | None:
+    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share, Part] | None:
         for loop, share in zip(self.mapped.loops, self.shares, strict=True):
-            part = loop.part(Role.THREAD)
-            if part is not None and part.dimension == dimension:
-                return loop, share
+            for part in loop.threads:
+                if part.dimension == dimension:
+                    return loop, share, part
         return None
 
     @cached_property
@@ -143,9 +143,9 @@ class Work:
 
     def thread_step(self, loop: int) -> Vector:
         """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
-        thread = self.mapped.loops[loop].part(Role.THREAD)
-        rounds = self.shares[loop].serial > thread.tile if thread else False
-        factor = thread.threads * thread.tile if thread and rounds and thread.tile == 1 else 1
+        threads = self.mapped.loops[loop].threads
+        tile = min((part.tile for part in threads), default=0)
+        factor = prod(part.threads for part in threads) if tile == 1 and self.shares[loop].serial > tile else 1
         return tuple(factor * x for x in self.mapped.loops[loop].step)
 
     def moves(self, reference: Reference, loop: int) -> bool:
@@ -223,11 +223,12 @@ def _share(loop: MappedLoop, extent: float) -> Share:
     if (block := loop.part(Role.BLOCK)) is not None:
         blocks = _whole(inside / block.tile)
         inside = within = inside / blocks
-    if (thread := loop.part(Role.THREAD)) is not None:
-        points = within / thread.tile
-        rounds = max(1.0, _whole(points / thread.threads))
+    if threads := loop.threads:
+        tile = min(part.tile for part in threads)
+        points = within / tile
+        rounds = max(1.0, _whole(points / prod(part.threads for part in threads)))
         lanes = points / rounds
-        serial = rounds * min(within, thread.tile)
+        serial = rounds * min(within, tile)
     return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
 
 

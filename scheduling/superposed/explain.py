@@ -52,9 +52,10 @@ def _requests(scop: Scop, plan: Plan) -> Iterator[str]:
     """`S1, threads r, q, p = 2 x 4 x 32: A read 1, C4 read 8, sum written 8 sectors per request`."""
     for nest in nests_of(plan.group.inside):
         for name in statements_of(nest.body):
-            statement, rows = scop.statement(name), plan.rows(nest, name)
-            moving = [(r, s) for r, s in zip(rows, plan.threads, strict=True) if r.iterator != CONSTANT]
-            if not moving or rows[-1].iterator == CONSTANT:
+            statement, shares = scop.statement(name), plan.shares(nest, name)
+            taken = [(s.row, size) for s, size in zip(shares, plan.threads, strict=True) if s.unit == 1]
+            moving = [(row, size) for row, size in taken if row.iterator != CONSTANT]
+            if not moving or shares[-1].row.iterator == CONSTANT:
                 continue
             lanes = [Lane(r.iterator, size, r.sign) for r, size in reversed(moving)]
             along = ", ".join(statement.iterators[r.iterator] for r, _ in moving)

@@ -67,10 +67,10 @@ class Part:
         found = self._of_group(row)
         return self._split(row, lanes=False) if found is None else quotient(found, tile)
 
-    def thread(self, row: Row, size: int) -> isl.PwAff:
-        """The thread that runs it."""
+    def thread(self, row: Row, size: int, unit: int = 1) -> isl.PwAff:
+        """The thread that runs it, where each takes `unit` neighbours."""
         found = self._of_group(row)
-        return self._split(row, lanes=True) if found is None else modulo(found, size)
+        return self._split(row, lanes=True) if found is None else modulo(quotient(found, unit), size)
 
     def turn(self, row: Row, size: int) -> isl.PwAff:
         """How often the threads of a dimension have come round when they run it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, prod
 
 from polytile.ir.scop import Scop, Split
 from polytile.scheduling.sizes import KernelSizes, SizeChooser
@@ -20,6 +20,17 @@ MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """What one thread dimension takes of a row: every thread `unit` neighbouring iterations, and those of the next
+    rounds where there are any, which may run `backwards`."""
+
+    row: Row
+    unit: int = 1
+    rounds: bool = True
+    backwards: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, and
     how many iterations of each block loop one block runs."""
@@ -32,26 +43,36 @@ class Plan:
     def loop_at(self, nest: Nest, dim: int) -> Loop | None:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
 
-    def rows(self, nest: Nest, statement: str) -> list[Row]:
-        """The row of a statement of a nest for each thread dimension; constants where no loop runs along one."""
-        loops = (self.loop_at(nest, d) for d in range(len(self.threads)))
-        return [loop.row(statement) if loop else Row(statement, CONSTANT) for loop in loops]
+    def shares(self, nest: Nest, statement: str) -> list[Share]:
+        """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. One loop
+        that no blocks share out takes all threads; it runs backwards, as what was read last is still in the cache."""
+        last = len(self.threads) - 1
+        if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
+            row = nest.loops[0].row(statement)
+            units = [prod(self.threads[d + 1 :]) for d in range(last + 1)]
+            return [Share(row, unit, rounds=d == 0, backwards=d == 0) for d, unit in enumerate(units)]
+        loops = (self.loop_at(nest, d) for d in range(last + 1))
+        return [Share(loop.row(statement) if loop else Row(statement, CONSTANT)) for loop in loops]
 
-    def covered(self, row: Row, dim: int) -> bool:
-        """Whether the threads of a dimension run all of a block's iterations of a row at once."""
-        return self.turns(row, dim) == 1
+    def _is_whole(self, row: Row) -> bool:
+        """Whether each block runs all iterations of a row."""
+        return not any(row.iterator == block.row(row.statement).iterator for block in self.group.blocks)
 
-    def turns(self, row: Row, dim: int) -> int | float:
-        """How many of a block's iterations of a row each thread of a dimension runs, at most."""
+    def covered(self, share: Share, dim: int) -> bool:
+        """Whether the threads of a dimension run all of a block's iterations at once."""
+        return self.turns(share, dim) == 1
+
+    def turns(self, share: Share, dim: int) -> int | float:
+        """How many of a block's iterations each thread of a dimension runs, at most."""
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
-            if any(row == own for own in block.rows):
+            if any(share.row == own for own in block.rows):
                 return -(-tile // self.threads[dim])
-        return 1 if row.iterator == CONSTANT else inf
+        return 1 if share.row.iterator == CONSTANT or not share.rounds else inf
 
-    def period(self, row: Row, dim: int) -> int:
+    def period(self, share: Share, dim: int) -> int:
         """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
         where a block has fewer iterations."""
-        pairs = zip(self.group.blocks, self.tiles, strict=True)
+        pairs, row = zip(self.group.blocks, self.tiles, strict=True), share.row
         tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
         return min([self.threads[dim], *tiles])
 
@@ -77,7 +98,7 @@ class Plan:
     def blocked(self, name: str) -> dict[int, int]:
         """The parallel iterators of a statement that blocks and threads share out, with the tile of a block."""
         nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
-        shared = {r.iterator for r in self.rows(nest, name)}
+        shared = {share.row.iterator for share in self.shares(nest, name)}
         found = {}
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             row = block.row(name)
@@ -113,11 +134,12 @@ class Planner:
         rank = max((len(n.loops) for n in nests), default=0)
         dims = _dimensions(nests, rank)
         number, self.kernels = self.kernels, self.kernels + 1
-        chosen = self.sizes.choose(number, rank, rank) if rank else KernelSizes((), ())
+        twice = any(_is_summed_alone(block, nests) for block in group.blocks)
+        chosen = self.sizes.choose(number, rank, rank, twice=twice) if rank else KernelSizes((), ())
         where = [_thread_dimension(block, nests, dims) for block in group.blocks]
         placed = list(zip(group.blocks, where, strict=True))
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
-        tiles = tuple(self._tile(block, dim, chosen, columns) for block, dim in placed)
+        tiles = tuple(self._tile(block, dim, chosen, columns, nests) for block, dim in placed)
         return Plan(group, dims, chosen.block, tiles)
 
     def _columns(self, block: Loop, group: Group) -> int:
@@ -126,12 +148,14 @@ class Planner:
         sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
         return min(COLUMNS, max(1, COLUMN_BYTES // max(sizes))) if sizes else 1
 
-    def _tile(self, block: Loop, dim: int | None, sizes: KernelSizes, columns: int) -> int:
+    def _tile(
+        self, block: Loop, dim: int | None, sizes: KernelSizes, columns: int, nests: Sequence[Nest]
+    ) -> int:
         """What the threads cover at once, or several times that where partial results have to pay."""
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return MOST_CHUNK if reduces else 1
-        if not reduces or self.sizes.options.tile:
+        if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
             return sizes.block[dim] * ITERATIONS_ALONE
@@ -152,6 +176,13 @@ def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:
         free = [d for d in range(rank) if d not in taken]
         found.update((id(loop), dim) for loop, dim in zip(reversed(rest), reversed(free), strict=False))
     return found
+
+
+def _is_summed_alone(block: Loop, nests: Sequence[Nest]) -> bool:
+    """Whether a thread by itself runs a block's iterations of a loop for each sum over it: they are few then."""
+    names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
+    shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
+    return bool(names) and not any(shared)
 
 
 def _thread_dimension(block: Loop, nests: Sequence[Nest], dims: Mapping[int, int]) -> int | None:

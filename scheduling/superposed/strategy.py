@@ -14,6 +14,7 @@ from polytile.scheduling.superposed.explain import explanation
 from polytile.scheduling.superposed.groups import superpose_levels
 from polytile.scheduling.superposed.original import NoLoopTreeError
 from polytile.scheduling.superposed.plans import Planner
+from polytile.scheduling.superposed.read_once import read_once
 from polytile.scheduling.superposed.steps import Steps
 from polytile.scheduling.superposed.superpose import Superposed, superpose
 from polytile.scheduling.superposed.trees import loop_trees
@@ -39,6 +40,7 @@ def superposed(
 def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
     trees = loop_trees(scop, dependences, relax=relax)
     host = superpose_levels(Steps(scop), trees.block, trees.thread, reductions=relax)
+    host = read_once(scop, dependences, host) if relax else host
     planner = Planner(scop, sizes)
     planner.visit(host)
     if not planner.plans:

@@ -25,12 +25,14 @@ from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.privatise import privatised
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.nest import Leaf, Loop, Row, Sequence, Tree, statements_of
-from polytile.scheduling.superposed.parts import Part, Parts
-from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner
+from polytile.scheduling.superposed.nest import Leaf, Loop, Sequence, Tree, statements_of
+from polytile.scheduling.superposed.parts import Part, Parts, quotient
+from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner, Share
 from polytile.scheduling.superposed.tail_kernel import ADDERS, tail_kernel
 from polytile.scheduling.superposed.tails import Tailed, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
+
+Shares = Mapping[str, list[Share]]  # of each statement of a nest, by thread dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,43 +116,53 @@ class _Builder:
     def _nest(self, plan: Plan, nest: Nest) -> isl.Schedule:
         """What threads run: partial results start, the loops, and behind them the combinations."""
         names = statements_of(nest.body)
-        rows = {name: plan.rows(nest, name) for name in names}
+        shares = {name: plan.shares(nest, name) for name in names}
         runs = [(name, self.parts.runs(name)) for name in names]
         starts = [(name, part) for name in names for part in self.parts.starts(name)]
         combines = [(name, part) for name in names for part in self.parts.combines(name)]
         schedule = self._alone(nest.body)
         if not starts:
-            return self._threads(plan, rows, schedule, runs, points=True)
-        schedule = self._in_turns(plan, rows, schedule, runs)
-        schedule = in_order([*(self._few_turns(plan, rows, *start) for start in starts), schedule])
-        phases = [self._threads(plan, rows, schedule, [*starts, *runs])]
-        phases += [self._threads(plan, rows, self._few_turns(plan, rows, *one), [one]) for one in combines]
+            return self._threads(plan, shares, schedule, runs, points=True)
+        members = [*starts, *runs]
+        if not combines:
+            schedule = in_order([*(leaf(self.parts.scop, part.statement) for _, part in starts), schedule])
+            return self._threads(plan, shares, self._in_turns(plan, shares, schedule, members), members)
+        schedule = self._in_turns(plan, shares, schedule, runs)
+        schedule = in_order([*(self._few_turns(plan, shares, *start) for start in starts), schedule])
+        phases = [self._threads(plan, shares, schedule, members)]
+        phases += [self._threads(plan, shares, self._few_turns(plan, shares, *one), [one]) for one in combines]
         return in_order(phases)
 
     def _in_turns(
-        self, plan: Plan, rows: Mapping[str, list[Row]], schedule: isl.Schedule, members: list[tuple[str, Part]]
+        self, plan: Plan, shares: Shares, schedule: isl.Schedule, members: list[tuple[str, Part]]
     ) -> isl.Schedule:
         """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled."""
         for dim in reversed(range(len(plan.threads))):
-            if not all(plan.covered(rows[name][dim], dim) for name, _ in members):
-                times = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])] for name, part in members}
-                few = all(plan.turns(rows[name][dim], dim) <= COLUMNS for name, _ in members)
+            own = [(part, shares[name][dim]) for name, part in members]
+            if not all(plan.covered(share, dim) for _, share in own):
+                turns = [p.turn(share.row, plan.threads[dim] * share.unit) for p, share in own]
+                times = {
+                    p.statement: [turn.neg() if share.backwards else turn]
+                    for (p, share), turn in zip(own, turns, strict=True)
+                }
+                few = all(plan.turns(share, dim) <= COLUMNS for _, share in own)
                 schedule = under_band(schedule, times, unrolled=few)
         return schedule
 
-    def _few_turns(self, plan: Plan, rows: Mapping[str, list[Row]], name: str, part: Part) -> isl.Schedule:
+    def _few_turns(self, plan: Plan, shares: Shares, name: str, part: Part) -> isl.Schedule:
         """A statement under its unrolled loops."""
         schedule = leaf(self.parts.scop, part.statement)
         for dim in reversed(range(len(plan.threads))):
-            if 1 < plan.turns(rows[name][dim], dim) <= COLUMNS and part.runs_through(rows[name][dim]):
-                times = {part.statement: [part.turn(rows[name][dim], plan.threads[dim])]}
+            share = shares[name][dim]
+            if 1 < plan.turns(share, dim) <= COLUMNS and part.runs_through(share.row):
+                times = {part.statement: [part.turn(share.row, plan.threads[dim])]}
                 schedule = under_band(schedule, times, unrolled=True)
         return schedule
 
     def _threads(
         self,
         plan: Plan,
-        rows: Mapping[str, list[Row]],
+        shares: Shares,
         schedule: isl.Schedule,
         members: list[tuple[str, Part]],
         *,
@@ -161,9 +173,10 @@ class _Builder:
             return schedule
 
         def time(name: str, part: Part, dim: int) -> isl.PwAff:
-            row = rows[name][dim]
-            covered = all(plan.covered(rows[other][dim], dim) for other, _ in members)
-            return part.serial(row) if points and not covered else part.thread(row, plan.period(row, dim))
+            share = shares[name][dim]
+            if points and not all(plan.covered(shares[other][dim], dim) for other, _ in members):
+                return quotient(part.serial(share.row), share.unit)
+            return part.thread(share.row, plan.period(share, dim), share.unit)
 
         times = {part.statement: [time(n, part, d) for d in range(len(plan.threads))] for n, part in members}
         return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))

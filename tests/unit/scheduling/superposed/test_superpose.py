@@ -137,6 +137,49 @@ PROGRAMS = {
             "thread[8,32](imod8,0) S1_fold)), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S2))"
         ),
     ),
+    "a product and the transposed one, from one read": (
+        "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
+        (
+            "for (int j = 0; j < m; j++) y[j] = 0; for (int i = 0; i < n; i++) { t[i] = 0; "
+            "for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j]; "
+            "for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }"
+        ),
+        (
+            "seq(kernel(block[i/16] sync seq(thread[16,32](imod16,0) S1, thread[16,32](imod16,j_lane) seq(S2_init, "
+            "serial[j/32] S2_update), thread[16,32](imod16,0) S2_fold, thread[16,32](j/32-16*j/512,jmod32) "
+            "serial[-j/512] seq(S3_init, serial[i] S3_update))), kernel(block[j/32] sync "
+            "seq(thread[8,32](i_adder,jmod32) seq(S3_begin, serial[i_chunk/8] S3_finish), thread[8,32](0,jmod32) "
+            "seq(S0, S3_total))))"
+        ),
+    ),
+    "a product and one with its results in another order": (
+        "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
+        (
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j]; "
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j] * t[n - 1 - i];"
+        ),
+        (
+            "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[j/32] S0_update), "
+            "thread[8,32](imod8,0) S0_fold)), kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) "
+            "seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
+            "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
+            "S1_total)))"
+        ),
+    ),
+    "a product and one of another matrix": (
+        "int n, int m, double A[n][m], double B[n][m], double x[m], double t[n], double y[m]",
+        (
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j]; "
+            "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += B[i][j] * t[i];"
+        ),
+        (
+            "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[j/32] S0_update), "
+            "thread[8,32](imod8,0) S0_fold)), kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) "
+            "seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
+            "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
+            "S1_total)))"
+        ),
+    ),
     "a maximum of all": (
         "int n, int m, float A[n][m], float *s",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) *s = A[i][j] > *s ? A[i][j] : *s;",

@@ -28,11 +28,11 @@ TABLE_2 = {
         "thread[8,32](imod8,jmod32) seq(S4, serial[k] S5)))"
     ),
     "polybench/atax": (
-        "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,0) S1, thread[8,32](imod8,j_lane) seq(S2_init, "
-        "serial[j/32] S2_update), thread[8,32](imod8,0) S2_fold)), kernel(block[0,i/32] sync "
-        "seq(thread[8,32](0,imod32) S0, thread[8,32](i_lane,jmod32) seq(S3_init, serial[i/8] S3_update), "
-        "thread[8,32](0,jmod32) S3_fold)), kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) seq(S3_begin, "
-        "serial[i_chunk/8] S3_finish), thread[8,32](0,jmod32) S3_total)))"
+        "seq(kernel(block[i/16] sync seq(thread[16,32](imod16,0) S1, thread[16,32](imod16,j_lane) seq(S2_init, "
+        "serial[j/32] S2_update), thread[16,32](imod16,0) S2_fold, thread[16,32](j/32-16*j/512,jmod32) "
+        "serial[-j/512] seq(S3_init, serial[i] S3_update))), kernel(block[i/32] sync "
+        "seq(thread[8,32](i_adder,jmod32) seq(S3_begin, serial[i_chunk/8] S3_finish), thread[8,32](0,imod32) "
+        "seq(S0, S3_total))))"
     ),
     "polybench/bicg": (
         "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S2_init, S3_init, "
