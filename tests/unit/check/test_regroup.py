@@ -28,7 +28,8 @@ from polytile.pipeline import (
     separate_purposes,
 )
 from polytile.scheduling.dependences import analyse
-from polytile.scheduling.privatise import privatise
+from polytile.scheduling.partial_plan import Adders
+from polytile.scheduling.privatise import NONE, privatise
 
 Certificate = dict[str, Any]
 ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n])
@@ -52,8 +53,8 @@ STAGES = (join_locals, find_dependences, separate_purposes, expand_storage)
 THEN = (find_dependences, find_schedule, choose_storage, prove_legality)
 
 
-def compiled(*splits: tuple[str, tuple[Split, ...]]) -> Certificate:
-    """The certificate of the program above with these statements split."""
+def compiled(*splits: tuple[str, tuple[Split, ...]], adders: Adders = NONE) -> Certificate:
+    """The certificate of the program above with these statements split, and chunks added up by `adders`."""
     source = read_program("rows.c", ROWS).scops[0]
     state = Compilation(source, Options(), gpu(Options().arch), source)
     for stage in STAGES:
@@ -61,7 +62,7 @@ def compiled(*splits: tuple[str, tuple[Split, ...]]) -> Certificate:
     program: Scop | None = state.scop
     for statement, parts in splits:
         assert program is not None
-        program = privatise(program, analyse(program), statement, parts, {0: 8})
+        program = privatise(program, analyse(program), statement, parts, {0: 8}, adders)
     assert program is not None
     state = Compilation(program, Options(), gpu(Options().arch), source)
     for stage in THEN:
@@ -75,6 +76,7 @@ def genuine() -> dict[str, Certificate]:
     return {
         "sum in lanes": compiled(("S1", (Split(1, 32, True),))),
         "maximum in chunks": compiled(("S3", (Split(1, 16, False),))),
+        "gathered": compiled(("S1", (Split(1, 16, False), Split(1, 4, True))), adders={1: (4, 8)}),
         "both": compiled(("S1", (Split(1, 16, False), Split(1, 4, True))), ("S3", (Split(1, 32, True),))),
     }
 
@@ -98,6 +100,23 @@ def relation(which: str, array: str, old: str, new: str) -> Callable[[Certificat
             access["relation"] = access["relation"].replace(old, new)
 
     return change
+
+
+def of_total(old: str, new: str) -> Callable[[Certificate], None]:
+    """Changes what the statement reads that makes the total of the lanes which add up chunks."""
+
+    def change(scop: Certificate) -> None:
+        given = entry(scop)["gathering"]
+        own = [a for a in scop["program"]["statements"][given["total"]]["accesses"] if a["array"] == given["partial"]]
+        assert any(old in a["relation"] for a in own), own
+        for access in own:
+            access["relation"] = access["relation"].replace(old, new)
+
+    return change
+
+
+def adders_without_a_start(scop: Certificate) -> None:
+    entry(scop)["gathering"]["initial"] = entry(scop)["initial"]
 
 
 def put(key: str, value: Any) -> Callable[[Certificate], None]:
@@ -141,6 +160,9 @@ TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
     "somebody else writes": ("sum in lanes", another_write, "not every value"),
     "somebody looks in between": ("maximum in chunks", a_reader_in_between, "chain"),
     "chunks from elsewhere": ("both", relation("finish", "middle", "[i1, i0]", "[0, i0]"), "not every value"),
+    "an adder is left out": ("gathered", of_total("<= 3", "<= 2"), "not every value"),
+    "adders without a start": ("gathered", adders_without_a_start, "not every value"),
+    "no total is made": ("gathered", put("gathering", None), "chain"),
     "nothing is said of it": ("sum in lanes", lambda s: s["program"].update(privatised=[]), "does not pass on"),
 }
 

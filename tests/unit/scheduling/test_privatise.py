@@ -31,6 +31,7 @@ from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
 from polytile.scheduling.dependences import analyse
+from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import privatise, privatised, result_group
 from polytile.scheduling.regroup import wrong_regroupings
 from polytile.scheduling.values import changed_values
@@ -184,8 +185,17 @@ def read(case: Case) -> Scop:
     return found.scops[0]
 
 
-def split(scop: Scop, statement: str, parts: tuple[Split, ...], blocked: Mapping[int, int] | None = None) -> Scop:
-    found = privatise(scop, analyse(scop), statement, parts, blocked)
+ADDERS = {rank: (4, *(8,) * rank) for rank in range(4)}
+
+
+def split(
+    scop: Scop,
+    statement: str,
+    parts: tuple[Split, ...],
+    blocked: Mapping[int, int] | None = None,
+    adders: Adders = {},  # noqa: B006 (nobody changes it)
+) -> Scop:
+    found = privatise(scop, analyse(scop), statement, parts, blocked, adders)
     assert found is not None
     return found
 
@@ -234,6 +244,9 @@ def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPa
     assert group is not None and not set(group) & set(case.reductions)
     if group:
         programs.append(split(scop, case.statement, (Split(case.reductions[0], 8, True),), {group[0]: 8}))
+    gathered = split(scop, case.statement, kinds[f"lanes in chunks of {case.reductions[0]}"], None, ADDERS)
+    assert gathered.privatised[0].gathering is not None
+    programs.append(gathered)
     for program in programs:
         assert_proven(source, program)
     for n, m in SIZES:
@@ -305,13 +318,14 @@ def test_chunks_wait_in_an_array_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", ["upper triangle", "a scalar for each row", "a value of the last iteration"])
 @pytest.mark.parametrize("blocked", [{}, {0: 4}], ids=["plain", "blocked"])
-def test_dependences_are_those_of_an_analysis(name: str, blocked: dict[int, int]) -> None:
+@pytest.mark.parametrize("adders", [{}, ADDERS], ids=["one adds", "lanes add"])
+def test_dependences_are_those_of_an_analysis(name: str, blocked: dict[int, int], adders: Adders) -> None:
     """Those that come with the result are put together from those before."""
     case = CASES[name]
     _, scop = prepared(case)
     before = analyse(scop)
     for parts in splits(case.reductions).values():
-        found = privatised(scop, before, case.statement, parts, blocked)
+        found = privatised(scop, before, case.statement, parts, blocked, adders)
         assert found is not None
         program, given = found
         anew = analyse(program)

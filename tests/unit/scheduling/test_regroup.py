@@ -12,11 +12,12 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
 from polytile.gpu import gpu
 from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
-from polytile.ir.scop import AccessKind, AccessRelation, Privatised, Scop, Split, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
 from polytile.options import Options
 from polytile.pipeline import choose_storage, find_dependences, find_schedule, prove_legality
 from polytile.scheduling.dependences import analyse
-from polytile.scheduling.privatise import privatise
+from polytile.scheduling.partial_plan import Adders
+from polytile.scheduling.privatise import NONE, privatise
 from polytile.scheduling.regroup import wrong_regroupings
 from polytile.scheduling.values import changed_values
 
@@ -31,11 +32,18 @@ ROWS = (
 )
 LANES, CHUNKS = (Split(1, 32, True),), (Split(1, 16, False),)
 BOTH = (Split(1, 16, False), Split(1, 4, True))
-KINDS = {"lanes": LANES, "chunks": CHUNKS, "both": BOTH}
+ADDERS = {1: (4, 8)}
+KINDS: Mapping[str, tuple[tuple[Split, ...], Adders]] = {
+    "lanes": (LANES, {}),
+    "chunks": (CHUNKS, {}),
+    "both": (BOTH, {}),
+    "gathered": (BOTH, ADDERS),
+    "gathered chunks": (CHUNKS, ADDERS),
+}
 
 
-def privatised(scop: Scop, splits: tuple[Split, ...]) -> Scop:
-    found = privatise(scop, analyse(scop), "S0", splits)
+def privatised(scop: Scop, splits: tuple[Split, ...], adders: Adders = NONE) -> Scop:
+    found = privatise(scop, analyse(scop), "S0", splits, None, adders)
     assert found is not None
     return found
 
@@ -113,6 +121,18 @@ def combination_of_another(scop: Scop, made: Privatised) -> Scop:
     return with_statement(
         scop, made.combine, lambda s: replace(s, combine=replace(s.combine, op="*") if s.combine else None)
     )
+
+
+def of_adders(change: Callable[[Scop, Privatised, Gathering], Scop]) -> Change:
+    def changed(scop: Scop, made: Privatised) -> Scop:
+        assert made.gathering is not None
+        return change(scop, made, made.gathering)
+
+    return changed
+
+
+def no_total(scop: Scop, made: Privatised) -> Scop:
+    return replace(scop, privatised=(replace(made, gathering=None),))
 
 
 def wrong_group(scop: Scop, made: Privatised) -> Scop:
@@ -195,6 +215,45 @@ WRONG: Mapping[str, tuple[str, Change, str]] = {
     "nothing adds up": ("lanes", no_more, "nothing adds the partial results up"),
     "others use partial results": ("lanes", others_write, "others use x_part"),
     "partial results lose precision": ("lanes", another_type, "does not do what S0 does"),
+    "an adder is left out": (
+        "gathered",
+        of_adders(lambda s, p, g: moved(s, g.total, g.partial, "[a, b, l] -> [a, b, l] : l < 3")),
+        "lost",
+    ),
+    "adders start at 1": (
+        "gathered",
+        of_adders(lambda s, p, g: starts_at_one(s, replace(p, initial=g.initial))),
+        "neutral",
+    ),
+    "adders start somewhere": (
+        "gathered",
+        of_adders(lambda s, p, g: smaller(s, g.initial, "[i, l] : l > 0")),
+        "nothing wrote",
+    ),
+    "all chunks go to one adder": (
+        "gathered chunks",
+        of_adders(lambda s, p, g: moved(s, p.finish, g.partial, "[a, b, l] -> [a, b, 0]", AccessKind.WRITE)),
+        "lost",
+    ),
+    "chunks are subtracted from adders": ("gathered", subtracts(lambda p: p.finish), "does not add up the chunks"),
+    "adders are subtracted": (
+        "gathered",
+        subtracts(lambda p: p.gathering and p.gathering.total),
+        "does not combine all lanes",
+    ),
+    "a total goes to another result": (
+        "gathered chunks",
+        of_adders(lambda s, p, g: moved(s, g.total, "x", "[i] -> [i + 1]")),
+        "x: ",
+    ),
+    "chunks are added behind the total": (
+        "gathered",
+        of_adders(
+            lambda s, p, g: placed(s, ((p.initial, p.update, p.combine), (g.initial, g.total), (p.finish,), ("S1",)))
+        ),
+        "lost",
+    ),
+    "nothing makes the total": ("gathered", no_total, "does not add up the chunks"),
     "a result of a row that is not there": ("lanes", lambda s, p: smaller(s, p.combine or "", "[i] : i > 0"), "lost"),
 }
 
@@ -202,14 +261,14 @@ WRONG: Mapping[str, tuple[str, Change, str]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_right_programs_are_proven(scop: Callable[..., Scop], kind: str) -> None:
     source = scop(*ROWS)
-    assert faults(source, privatised(source, KINDS[kind])) == []
+    assert faults(source, privatised(source, *KINDS[kind])) == []
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.replace(" ", "-"))
 def test_wrong_programs_are_found(scop: Callable[..., Scop], case: str) -> None:
     kind, change, expected = WRONG[case]
     source = scop(*ROWS)
-    program = privatised(source, KINDS[kind])
+    program = privatised(source, *KINDS[kind])
     found = faults(source, change(program, program.privatised[0]))
     assert found
     assert expected in " / ".join(found)
