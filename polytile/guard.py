@@ -28,7 +28,7 @@ _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it l
 _COMPILERS_END = 10.0  # seconds that everything else has
 
 
-FEW_COLLECTIONS = 50_000  # objects between collections: a command is short, and hardly makes cycles
+FEW_COLLECTIONS = 200_000  # objects between collections: a command is short, and hardly makes cycles
 
 
 def guarded_main() -> int:
@@ -78,7 +78,9 @@ class _Child:
             signal.signal(signal.SIGTERM, _terminated)
             _allow_deep_recursion()
             with progress.deep_recursion():
-                sys.exit(main())
+                status = main()
+            gc.freeze()  # Python would look through all objects once more before it ends
+            sys.exit(status)
         os.close(writer)
         return cls(pid, reader)
 

@@ -17,7 +17,7 @@ import islpy as isl
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import MappedSchedule
+from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.places import Place, cells, places
@@ -26,6 +26,7 @@ MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a th
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
 
 Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
+Run = tuple[Scop, Dependences, MappedSchedule]
 
 
 def contract(
@@ -44,9 +45,9 @@ def contract(
     own = [a for a in own if only is None or a.name in only]
     if not own:
         return homes
-    kernels = list(places(schedule))
+    kernels = places(schedule)
     for array in own:
-        place = _only_place(scop, array, kernels)
+        place = _only_place(_users(scop, array), kernels)
         if place is None or not dependences.of(array.name).uninitialised.is_empty():
             continue
         if known and array.name in known:
@@ -63,15 +64,52 @@ def contract(
     return homes
 
 
-def _only_place(scop: Scop, array: Array, kernels: list[Place]) -> Place | None:
-    """The kernel that all statements that mention an array are in, be it in a branch that never runs."""
+def same_private_home(array: str, before: Run, after: Run) -> bool:
+    """Whether all that says if one thread has an array to itself, and how, is the same in both: how, where and in which
+    order the array is accessed, and the flow through it."""
+    (scop, dependences, schedule), (other, after_dependences, after_schedule) = before, after
+    own = scop.array(array)
+    if scop.context is not other.context or own != other.array(array):
+        return False
+    flow, after_flow = dependences.of(array).flow, after_dependences.of(array).flow
+    if flow is not after_flow and not flow.is_equal(after_flow):
+        return False
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    users = _users(scop, own)
+    same = (_accesses(scop, own, kind).is_equal(_accesses(other, own, kind)) for kind in kinds)
+    if not users.is_equal(_users(other, own)) or not all(same):
+        return False
+    return _same_places(users, schedule, after_schedule) and _same_order(users, schedule, after_schedule)
+
+
+def _same_places(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:
+    """Whether one kernel has all the instances in both schedules, each in the same thread of the same block."""
+    one, other = (_only_place(users, places(schedule)) for schedule in (before, after))
+    if one is None or other is None or (one.kernel, one.threads) != (other.kernel, other.threads):
+        return False
+    return bool(one.thread.intersect_domain(users).is_equal(other.thread.intersect_domain(users)))
+
+
+def _same_order(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:
+    """Whether both schedules run the instances at the same times: those of sets, which have no order, never do."""
+    trees = [schedule.tree.intersect_domain(users) for schedule in (before, after)]
+    if any(node.get_type() == isl.schedule_node_type.set for tree in trees for node in nodes(tree)):
+        return False
+    return bool(trees[0].get_map().is_equal(trees[1].get_map()))
+
+
+def _users(scop: Scop, array: Array) -> isl.UnionSet:
+    """The instances of all statements that mention an array, be it in a branch that never runs."""
     users = isl.UnionSet.empty(scop.context.get_space())
     for statement in scop.statements:
         if any(a.array == array.name for a in statement.accesses):
             users = users.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
-    if users.is_empty():
-        return None
-    return next((p for p in kernels if users.is_subset(p.domain)), None)
+    return users
+
+
+def _only_place(users: isl.UnionSet, kernels: tuple[Place, ...]) -> Place | None:
+    """The kernel that all users of an array are in."""
+    return None if users.is_empty() else next((p for p in kernels if users.is_subset(p.domain)), None)
 
 
 def _accesses(scop: Scop, array: Array, *kinds: AccessKind) -> isl.UnionMap:

@@ -145,16 +145,22 @@ def thread_map(kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
     everything = kernel.get_domain()
     total = isl.UnionMap.empty(everything.get_space())
     for mark in marked:
-        band = mark.child(0)
-        points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
-        sizes = thread_sizes(mark) or ()
-        dims = ", ".join(f"p{i}" for i in range(len(sizes)))
-        fold = isl.UnionMap(f"{{ [{dims}] -> [{', '.join(f'p{i} mod {s}' for i, s in enumerate(sizes))}] }}")
-        total = total.union(points.intersect_domain(band.get_domain()).apply_range(fold))
+        total = total.union(_turns(mark))
     rest = everything.subtract(total.domain())
     zero = isl.UnionSet(f"{{ [{', '.join('0' for _ in range(rank))}] }}")
     total = total.union(isl.UnionMap.from_domain_and_range(rest, zero))
     return isl.MultiUnionPwAff.from_union_map(total)
+
+
+def _turns(mark: isl.ScheduleNode) -> isl.UnionMap:
+    """The threads of the instances below a thread mark, `{ S[i, j] -> [i mod 8, j mod 32] }`."""
+    band, sizes = mark.child(0), thread_sizes(mark) or ()
+    points = band.band_get_partial_schedule().intersect_domain(band.get_domain())
+    if points.dim(isl.dim_type.out) != len(sizes):  # a schedule file's mistake, which the proof reports
+        return isl.UnionMap.empty(points.get_space())
+    for k, size in enumerate(sizes):
+        points = points.set_at(k, points.get_at(k).mod_val(isl.Val(size)))
+    return isl.UnionMap.from_multi_union_pw_aff(points)
 
 
 def _below(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import mark_name
+from polytile.ir.isl_util import mark_name, times_at
 from polytile.ir.schedule import BLOCK, KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.scheduling.legality import thread_map
 
@@ -24,12 +24,19 @@ class Place:
     thread: isl.UnionMap = field(compare=False)
 
 
-def places(schedule: MappedSchedule) -> Iterator[Place]:
+def places(schedule: MappedSchedule) -> tuple[Place, ...]:
     """The kernels of a schedule, in the order of their marks."""
-    marks = (node for node in nodes(schedule.tree) if mark_name(node) == KERNEL)
+    if "places" not in schedule.remembered:
+        schedule.remembered["places"] = tuple(_places(schedule.tree))
+    found: tuple[Place, ...] = schedule.remembered["places"]
+    return found
+
+
+def _places(tree: isl.Schedule) -> Iterator[Place]:
+    marks = (node for node in nodes(tree) if mark_name(node) == KERNEL)
     for number, mark in enumerate(marks):
         domain = mark.get_domain()
-        block = mark.get_prefix_schedule_union_map().intersect_domain(domain)
+        block = times_at(mark)
         for node in _below(mark):
             if mark_name(node) == BLOCK:
                 coordinates = isl.UnionMap.from_multi_union_pw_aff(node.child(0).band_get_partial_schedule())
@@ -62,4 +69,4 @@ def cells(
     total = isl.UnionMap.empty(accesses.get_space())
     for m in found:
         total = total.union(isl.UnionMap.from_map(m).apply_range(kept))
-    return place.range_product(total)
+    return place.range_product(total).detect_equalities()  # with which isl finds the flow in less time

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name
+from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name, times_at
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
@@ -84,7 +84,7 @@ def _iterators(band: isl.ScheduleNode) -> frozenset[str]:
 
 def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | None) -> Counter[str]:
     depth = int(leaf.get_schedule_depth())
-    order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+    order = times_at(leaf)
     cost: Counter[str] = Counter()
     for mapped in maps(order):
         statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))
@@ -103,7 +103,7 @@ def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int])
     cost = dict.fromkeys(members, 0)
     for leaf in _leaves(band):
         depth = int(leaf.get_schedule_depth())
-        order = leaf.get_prefix_schedule_union_map().intersect_domain(leaf.get_domain())
+        order = times_at(leaf)
         steps = {member: _step(depth, first + member) for member in members if first + member < depth}
         for mapped in maps(order):
             statement = scop.statement(mapped.get_tuple_name(isl.dim_type.in_))

@@ -78,6 +78,13 @@ def mark_name(node: isl.ScheduleNode) -> str | None:
     return str(node.mark_get_id().get_name())
 
 
+def times_at(node: isl.ScheduleNode) -> isl.UnionMap:
+    """When the instances at a node run, by the bands above it. isl's prefix schedule as a map takes several times as
+    long, as it holds all instances of the tree on the way."""
+    times = node.get_prefix_schedule_multi_union_pw_aff().intersect_domain(node.get_domain())
+    return isl.UnionMap.from_multi_union_pw_aff(times)
+
+
 def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:
     """The members of a band node, outermost first."""
     partial = node.band_get_partial_schedule()

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 import islpy as isl
 
@@ -60,13 +61,14 @@ class MappedSchedule:
     """A mapped tree, the strategy that made it, and what a user should know about the choice.
 
     `relaxed` names the reductions (statements `x op= e`) whose instances may run in any order among themselves: their
-    kernels must combine partial results.
+    kernels must combine partial results. `remembered` is what was found out about the tree, by what it is.
     """
 
     tree: isl.Schedule = field(compare=False)
     strategy: str
     notes: tuple[str, ...] = ()
     relaxed: tuple[str, ...] = ()
+    remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def kernels(self) -> int:

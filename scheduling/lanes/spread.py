@@ -19,7 +19,7 @@ from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.barriers import without_barriers
-from polytile.scheduling.contract import contract
+from polytile.scheduling.contract import contract, same_private_home
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.lanes.parts import parted
 from polytile.scheduling.lanes.plan import Plan, Way, plans
@@ -59,9 +59,11 @@ def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Sp
         again = _spread(scop, dependences, nearer, found, like=spread)
         if again is None:
             continue
-        again, now = _with_registers(again, arrays)
-        if plan.combine.array in now and _in_order(again):
-            schedule, spread, registers = nearer, again, now
+        moved = plan.combine.array
+        alone, now = _with_registers(again, frozenset((moved,)))
+        if moved in now and _in_order(again):
+            known = {**_still_known(spread, again), **alone.private}
+            schedule, (spread, registers) = nearer, _with_registers(again, arrays, known)
     worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
     return spread if worth == found else _spread(scop, dependences, schedule, worth)
 
@@ -70,9 +72,18 @@ def _in_order(spread: Spread) -> bool:
     return not unordered(spread.schedule.tree, spread.dependences.all.intersect_params(spread.scop.context))
 
 
-def _with_registers(spread: Spread, arrays: frozenset[str]) -> tuple[Spread, set[str]]:
-    """The same with what is known of the arrays, and those of them that one thread has in registers."""
-    found = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays)
+def _still_known(before: Spread, after: Spread) -> dict[str, Storage | None]:
+    """What is known of the arrays about which nothing is another."""
+    one, other = ((s.scop, s.dependences, s.schedule) for s in (before, after))
+    return {array: home for array, home in before.private.items() if same_private_home(array, one, other)}
+
+
+def _with_registers(
+    spread: Spread, arrays: frozenset[str], known: Mapping[str, Storage | None] | None = None
+) -> tuple[Spread, set[str]]:
+    """The same with what is known of the arrays, some of it before, and those of them that one thread has in
+    registers."""
+    found = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays, known)
     homes = {name: home for kernel in found.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
     return replace(spread, private={name: homes.get(name) for name in arrays}), set(homes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import islpy as isl
 import pytest
 
 from polytile.api import compile
@@ -12,7 +13,8 @@ from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.diagnostics import InternalError
 from polytile.ir.memory import Space, constant_extents
-from polytile.scheduling.contract import contract
+from polytile.scheduling.contract import contract, same_private_home
+from polytile.scheduling.lanes.sink import sunk
 from polytile.scheduling.proof import Claim, prove_all
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {
@@ -80,3 +82,29 @@ def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
     assert contract(*state.run, shared, known=state.spread.private) == anew
     private = {n for homes in anew.values() for n, home in homes.items() if home.space is Space.PRIVATE}
     assert {n for n, home in state.spread.private.items() if home is not None} <= private
+
+
+def test_what_moves_is_looked_at_anew() -> None:
+    """Where the combination of q's partial results moves into the loop, only those are used in another order."""
+    state = compile(BOTH, schedule="superposed").scops[0].compilation
+    assert state.schedule is not None and state.dependences is not None
+    nearer = sunk(state.scop, state.schedule, "q_part")
+    assert nearer is not None
+    one, other = ((state.scop, state.dependences, schedule) for schedule in (state.schedule, nearer))
+    assert not same_private_home("q_part", one, other)
+    for array in ("q_part", "s_part"):
+        assert same_private_home(array, one, one)
+    assert same_private_home("s_part", one, other)
+
+
+def test_other_threads_or_flow_are_looked_at_anew() -> None:
+    state = compile(BOTH, schedule="superposed").scops[0].compilation
+    scop, dependences, schedule = state.run
+    text = schedule.to_text()
+    wider = replace(schedule, tree=isl.Schedule(text.replace("thread[8,32]", "thread[8,64]")))
+    assert wider.to_text() != text
+    assert not same_private_home("s_part", state.run, (scop, dependences, wider))
+    empty = isl.UnionMap.empty(scop.context.get_space())
+    found = tuple(replace(d, flow=empty) if d.array == "s_part" else d for d in dependences.by_array)
+    assert not same_private_home("s_part", state.run, (scop, replace(dependences, by_array=found), schedule))
+    assert same_private_home("q_part", state.run, (scop, replace(dependences, by_array=found), schedule))
