@@ -7,7 +7,9 @@ after:  const c_last = (n - t - 1) / 32;
             double A_at1 = A[i][32 * (c + 1) + t], x_at1 = x[32 * (c + 1) + t];
             part += A_at0 * x_at0;
             part += A_at1 * x_at1; }
-        c_rest = ...; if (c_rest <= c_last) part += A[i][32 * c_rest + t] * x[32 * c_rest + t];
+        for (c_rest = ...; c_rest <= c_last; ++c_rest) part += A[i][32 * c_rest + t] * x[32 * c_rest + t];
+
+More that is left is added up in smaller batches: `double A_at1 = A[i][32 * min(c_rest + 1, c_last) + t], ...`.
 
 Where lanes meet they stay together, and the iterations behind the last one are switched off: `c <= c_last - 1 ? A[i][
 32 * (c + 1) + t] : 0`.
@@ -29,12 +31,13 @@ from polytile.codegen.iterations import Element, Known, at, behind, element, eva
 from polytile.codegen.meet import meeting
 from polytile.codegen.names import Names
 from polytile.codegen.passes.facts import Facts
-from polytile.ir.arith import both, select, zero
+from polytile.ir.arith import both, least, select, zero
 from polytile.ir.device import WarpReduce
 from polytile.ir.expr import (
     Access,
     Assign,
     Binary,
+    Call,
     CType,
     Declare,
     Expr,
@@ -49,12 +52,14 @@ from polytile.ir.expr import (
     with_bodies,
 )
 from polytile.ir.kernel import Barrier
+from polytile.ir.polynomial import linear
 
 Guard = tuple[Expr, ...]  # conditions below one another
 _Form = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
 
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
+FEW, LEFT = 16, 8  # of one where few are expected, and of one of what whole batches leave
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
 REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
@@ -136,12 +141,12 @@ def _batches(loop: For, arrays: _Arrays, names: Names) -> list[Stmt]:
     loads = [load for load in found if _varies(load, loop)]
     met = meeting(loop.body, arrays.lane)
     most = MOST_JOINED if met else MOST_MEETING if _meets(*loop.body) else MOST
-    many = _iterations([load.access.type for load in loads], most)
+    exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
+    end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
+    many = _iterations([load.access.type for load in loads], min(most, _trips(loop.lower, end)))
     if many < 2 or not _apart_from_stores(loop, found, arrays.changing):
         return []
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
-    exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
-    end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
     once = [load for load in found if not _varies(load, loop) and load.guard]
     fixed, held = _held(once, "", Binary("<=", loop.lower, last), names)
@@ -165,7 +170,7 @@ def _together(
             start.append(Declare(parts[i].name, parts[i].type, zero(parts[i].type)))
             loop = replace(loop, body=(*met.before, Assign(parts[i], "", met.part)))
         runs = Binary("<=", iterator, folded(Binary("-", last, Literal(str(i)), loop.type)))
-        declared, body = _iteration(loop, loads, iterator, i, None if i == 0 else runs, names)
+        declared, body = _iteration(loop, loads, iterator, i, names, None, None if i == 0 else runs)
         start += declared
         work.append(Scope(body) if i == 0 else If(runs, body))
     if met:
@@ -175,25 +180,28 @@ def _together(
 
 
 def _apart(loop: For, loads: Sequence[_Load], many: int, last: Name, arrays: _Arrays, names: Names) -> Iterator[Stmt]:
-    """Whole batches, then what is left in halves of a batch, quarters, and so on: without conditions on single loads,
-    of which a thread can have seven at a time, and which make long code, waited for when a small kernel starts."""
+    """Whole batches, then small ones of what is left. There a load that is too many is the last iteration's once more:
+    a condition on each would take one of a thread's seven predicates, and so make it wait between them. One batch of
+    each size would be long code, waited for when a small kernel starts."""
     iterator, integer = Name(loop.iterator, loop.type), loop.type
 
     def reaches(first: Name, count: int) -> Expr:
         return Binary("<=", first, folded(Binary("-", last, Literal(str(count - 1)), integer)))
 
-    def batch(first: Name, count: int) -> tuple[Stmt, ...]:
-        parts = [_iteration(loop, loads, first, i, None, names) for i in range(count)]
-        return (*(d for declared, _ in parts for d in declared), *(Scope(body) for _, body in parts))
+    def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
+        parts = [_iteration(loop, loads, first, i, names, last if i >= surely else None) for i in range(count)]
+        runs = [(body, None if i < surely else reaches(first, i + 1)) for i, (_, body) in enumerate(parts)]
+        work = (Scope(body) if condition is None else If(condition, body) for body, condition in runs)
+        return (*(d for declared, _ in parts for d in declared), *work)
 
-    yield replace(loop, condition=reaches(iterator, many), step=many, body=batch(iterator, many), unroll=1)
-    rest = Name(names.shared(f"{loop.iterator}_rest"), integer)
-    count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
-    whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
-    yield Declare(rest.name, integer, folded(Binary("+", loop.lower, whole, integer)))
-    while (many := many // 2) > 0:
-        step = Assign(rest, "+", Literal(str(many)))
-        yield If(reaches(rest, many), (*batch(rest, many), *([step] if many > 1 else [])))
+    rest, start, few = iterator, loop.lower, min(many, FEW)
+    if loop.unroll != FEW:
+        yield replace(loop, condition=reaches(iterator, many), step=many, body=batch(iterator, many, many), unroll=1)
+        count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
+        whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
+        rest, few = Name(names.shared(f"{loop.iterator}_rest"), integer), min(many // 2, LEFT)
+        start = folded(Binary("+", loop.lower, whole, integer))
+    yield For(rest.name, start, reaches(rest, 1), few, batch(rest, few, 1), integer, loop.location, unroll=1)
 
 
 def _varies(load: _Load, loop: For) -> bool:
@@ -231,6 +239,15 @@ def _is_simple(loop: For) -> bool:
         case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
             return not _mentions(bound, {name})
     return False
+
+
+def _trips(start: Expr, end: Expr) -> int:
+    """How many iterations there are at most from `start` to `end`, as far as their forms say: one of a block's chunk
+    has a constant number, `for (c = 16 * b; c <= min(16 * b + 15, n - 1); ++c)`."""
+    ends = end.arguments if isinstance(end, Call) and end.function == "min" else (end,)
+    forms = (linear(Binary("-", one, start, end.type)) for one in ends)
+    counts = (form.get("", 0) + 1 for form in forms if form is not None and not any(form[n] for n in form if n))
+    return max(min(counts, default=MOST), 1)
 
 
 def _iterations(types: Sequence[CType], most: int) -> int:
@@ -283,11 +300,19 @@ def _distinct(loads: Iterator[_Load]) -> list[_Load]:
 
 
 def _iteration(
-    loop: For, loads: Sequence[_Load], first: Name, number: int, runs: Expr | None, names: Names
+    loop: For,
+    loads: Sequence[_Load],
+    first: Name,
+    number: int,
+    names: Names,
+    last: Name | None,
+    runs: Expr | None = None,
 ) -> tuple[list[Stmt], tuple[Stmt, ...]]:
-    """The declarations that load for an iteration of the batch that begins with `first`, and what it then does."""
+    """The declarations that load for an iteration of the batch that begins with `first`, and what it then does. Loads
+    of an iteration behind the `last` one are that one's, and 0 is loaded where an iteration does not run."""
     later = folded(Binary("+", first, Literal(str(number)), loop.type))
-    moved = [replace(load, access=at(load.access, {}, loop.iterator, later)) for load in loads]
+    loaded = later if last is None else least(later, last)
+    moved = [replace(load, access=at(load.access, {}, loop.iterator, loaded)) for load in loads]
     declared, _ = _held(moved, f"_at{number}", runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
     body = _with_held(loop.body, {}, (), held)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from polytile.codegen.accumulate import accumulate
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
-from polytile.codegen.batch import MOST, batched
+from polytile.codegen.batch import batched
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
@@ -17,6 +17,7 @@ from polytile.codegen.contracted import Contracted
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
+from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
 from polytile.diagnostics import InternalError
 from polytile.ir.device import WARP
@@ -55,13 +56,15 @@ class LoweringInput:
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
     not live in device memory (by kernel number, then array). `sums` are the statements that accumulate partial results
-    or add them up.
+    or add them up, with how many iterations may load at once; `last_reads` the arrays that each kernel, by number, is
+    the last one to read.
     """
 
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
-    sums: frozenset[str] = frozenset()
+    sums: Mapping[str, int] = field(default_factory=dict)
+    last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
@@ -164,7 +167,9 @@ class _KernelBuilder:
         lowered = carry(lowered, homes, self.owner.names, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         lowered, registers = batched(lowered, homes, self.owner.names, lane if self.shape.block[0] == WARP else None)
-        lowered = unscoped(drop_unused(lowered)) if registers else drop_unused(lowered)
+        lowered = drop_unused(lowered)
+        if registers:
+            lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
         used = _names(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
@@ -215,7 +220,7 @@ class _KernelBuilder:
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         """A serial loop of a thread, with its accumulator in a register where there is one."""
         inner = self._body(stmt.body)
-        unroll = MOST if self._sums_parts(stmt) else None
+        unroll = self._batch(stmt)
         loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, unroll=unroll)
         only = stmt.body[0] if len(stmt.body) == 1 else None
         if not isinstance(only, Instance) or only.statement in self.owner.annotation.syncs:
@@ -227,11 +232,13 @@ class _KernelBuilder:
         name = self.owner.names.shared(f"{written}_acc")
         return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
 
-    def _sums_parts(self, loop: For) -> bool:
-        """Whether a loop accumulates partial results, or adds them up, and has no loop inside."""
+    def _batch(self, loop: For) -> int | None:
+        """How many iterations a batch has at most, of a loop that accumulates partial results, or adds them up, and has
+        no loop inside."""
         inside = [n for s in loop.body for n in walk(s)]
-        sums = any(isinstance(n, Instance) and n.statement in self.owner.given.sums for n in inside)
-        return sums and not any(isinstance(n, For) for n in inside)
+        run = {n.statement for n in inside if isinstance(n, Instance)}
+        found = [most for name, most in self.owner.given.sums.items() if name in run]
+        return max(found) if found and not any(isinstance(n, For) for n in inside) else None
 
     def _instance(self, instance: Instance) -> tuple[Stmt, ...]:
         """The body of a statement, with its iterators bound to their values."""

@@ -33,8 +33,12 @@ class StatementPrinter:
     def lines(self, body: Iterable[Stmt], shown: Location = NOWHERE) -> list[str]:
         """The lines of a block, without the indentation of what surrounds it; `shown` was the last line named."""
         out: list[str] = []
+        before: Stmt | None = None
         for stmt in body:
             text = self._statement(stmt, shown)
+            if isinstance(before, Declare) and _loads_into(stmt, before):
+                text[0] = f"{out.pop().removesuffix(f'{self.expression.name(before.name)};')}{text[0]}"
+            before = stmt
             if isinstance(stmt, _SHOWN) and stmt.location.line and stmt.location.line != shown.line:
                 shown = stmt.location
                 text[-1] += f"  // {one_line(shown.short)}"
@@ -97,6 +101,12 @@ class StatementPrinter:
         start = f"{ctype} {iterator} = {self.expression(stmt.lower)}"
         condition = self.expression.truth(strict_bound(stmt.condition, stmt.iterator))
         return f"for ({start}; {condition}; {_advance(iterator, stmt.step)})"
+
+
+def _loads_into(stmt: Stmt, declared: Declare) -> bool:
+    """Whether a declaration without a value and the load behind it can be one line, `double a = __ldcs(&A[i]);`."""
+    targets = stmt.targets if isinstance(stmt, Load) else ()
+    return declared.value is None and [t.name for t in targets if isinstance(t, Name)] == [declared.name]
 
 
 def _advance(iterator: str, step: int | Name) -> str:

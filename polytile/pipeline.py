@@ -12,6 +12,7 @@ from math import inf
 import islpy as isl
 
 from polytile.codegen.alternate import alternate
+from polytile.codegen.batch import FEW, MOST
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
@@ -31,7 +32,8 @@ from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
 from polytile.scheduling.lanes.spread import spread
-from polytile.scheduling.legality import BarrierReason, unordered
+from polytile.scheduling.last_reads import last_reads
+from polytile.scheduling.legality import BarrierReason, require_mapped, unordered
 from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.liveness import transfers
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
@@ -176,6 +178,7 @@ def _scheduled(state: Compilation) -> Compilation:
         state, text = _with_partials(state, state.options.load_schedule)
         tree = read_schedule(state.scop, text)
         if is_mapped(tree):
+            require_mapped(state.scop, tree)
             return replace(state, schedule=MappedSchedule(tree, "loaded"))
         found = [Candidate("loaded", tree)]
     else:
@@ -276,11 +279,13 @@ def _proven(state: Compilation) -> Compilation:
     return replace(state, proof=proof)
 
 
-def _sums_of_few(scop: Scop) -> frozenset[str]:
-    """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart:
-    threads are few then. More results are more threads, some of which run while others wait for memory."""
-    few = (p for p in scop.privatised if len(p.group) <= 1)
-    return frozenset(name for p in few for name in (p.update, p.finish) if name is not None)
+def _sums_of_few(scop: Scop) -> dict[str, int]:
+    """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart,
+    and how many iterations may load at once: threads are few then. More results are more threads, some of which run
+    while others wait for memory; lanes that share out chunks have few each."""
+    few = [p for p in scop.privatised if len(p.group) <= 1]
+    sums = {p.update: MOST for p in few}
+    return sums | {p.finish: FEW if p.gathering else MOST for p in few if p.finish is not None}
 
 
 def generate_program(state: Compilation) -> Compilation:
@@ -319,6 +324,7 @@ def _generated(state: Compilation) -> Compilation:
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
         sums=_sums_of_few(state.scop),
+        last_reads=last_reads(scop, schedule),
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
     program = start_early(alternate(program))

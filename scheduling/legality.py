@@ -184,16 +184,21 @@ def missing_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> set[Path]
     return {v.path for v in walk.violations if v.why == THREADS}
 
 
+def require_mapped(scop: Scop, tree: isl.Schedule) -> None:
+    """Raises UserError when the marks of a tree are not those of a mapped schedule."""
+    try:
+        check_marks(tree)
+    except UserError as error:
+        raise UserError(error.message, location=scop.location, hint=error.hint) from None
+
+
 def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_operations: int = 0) -> Proof:
     """Prove that `schedule` executes each instance of the Scop once and keeps every dependence.
 
     Raises UserError when the tree is not a mapped schedule of this Scop, IllegalSchedule with one counterexample
     when it breaks a dependence. The Proof is not proven when `max_operations` isl operations did not suffice.
     """
-    try:
-        check_marks(schedule.tree)
-    except UserError as error:
-        raise UserError(error.message, location=scop.location, hint=error.hint) from None
+    require_mapped(scop, schedule.tree)
     walk = _Walk()
     needed = _needed(scop, dependences, schedule).intersect_params(scop.context)
     try:

@@ -123,7 +123,7 @@ def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
     """The host with statements in the tail of their rank, where all that both touch is touched by one iteration."""
     for k, tail in enumerate(host.tails):
         together = [*tail.parts, *alone]
-        if all(_rank(part) == tail.rank for part in alone) and _apart(together, tail.rank):
+        if all(_rank(part) == tail.rank for part in alone) and _on_their_own(together, tail.rank):
             parts = (*alone, *tail.parts) if first else (*tail.parts, *alone)
             others = [p for n, t in enumerate(host.tails) if n != k for p in t.parts]
             if any(_conflict([part], others) for part in alone):
@@ -132,7 +132,7 @@ def _joined(host: Tailed, alone: list[Part], *, first: bool) -> Tailed | None:
     return None
 
 
-def _apart(parts: Sequence[Part], rank: int) -> bool:
+def _on_their_own(parts: Sequence[Part], rank: int) -> bool:
     """Whether different iterations touch different elements of all arrays that some of the statements write."""
     statements = [part.scop.statement(part.statement) for part in parts]
     written = {a.array for s in statements for a in s.relations(*WRITES)}

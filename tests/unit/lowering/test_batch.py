@@ -81,21 +81,46 @@ def test_which_meetings_are_joined(op: str, width: int, lane: str, joined: bool)
 
 
 def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
-    """Whole batches, then half of one, a quarter and so on."""
+    """Whole batches, then smaller ones, whose loads never lie behind the last iteration."""
     text = text_of(compiled, ROWS)
-    assert re.search(r"(c_\d) < \1_last - 14; \1 \+= 16", text) and "#pragma unroll 1\n" in text
+    assert re.search(r"(c_\d) < \1_last - 14; \1 \+= 16", text) and text.count("#pragma unroll 1\n") == 2
     for iteration in range(16):
-        times = sum(size > iteration for size in (16, 8, 4, 2, 1))
+        times = 2 if iteration < 8 else 1
         assert all(text.count(f"double {a}_at{iteration} = {a}[") == times for a in "Ax")
         assert text.count(f"y_part += A_at{iteration} * x_at{iteration};") == times
-    assert re.search(r"if \(c_\d_rest <= c_\d_last - 7\) \{", text) and re.search(r"c_\d_rest \+= 4;", text)
+    (rest,) = re.findall(r"c_\d_rest <= c_\d_last; c_\d_rest \+= (\d+)", text)
+    assert rest == "8"
+    assert re.search(r"A_at7 = A\[.* polytile_min\((c_\d)_rest \+ 7, \1_last\)\];", text)
+    assert re.search(r"if \((c_\d)_rest <= \1_last - 7\) \{\s+y_part \+= A_at7", text)
     assert "__launch_bounds__(256, 2)" in text
+
+
+@pytest.mark.parametrize("element", ["double", "float"])
+def test_whatever_is_left_of_batches(emulator: None, compiled: Callable[..., Any], element: str) -> None:
+    """Batches of sixteen and 32 iterations of 32 threads each."""
+    found = compiled(*(part.replace("double", element) for part in ROWS), schedule="superposed")
+    for count in range(66):
+        sizes = {"n": 2, "m": 32 * count + count % 32}
+        found.validate(on="emulator", parameters=sizes, seed=count, sanitize=("address", "undefined"))
+
+
+def test_a_chunk_is_a_batch(emulator: None, compiled: Callable[..., Any]) -> None:
+    """Of sixteen rows, where 32 loads of floats would be in flight."""
+    arguments, body = (part.replace("double", "float") for part in ROWS)
+    found = compiled(
+        f"{arguments}, float z[m]", f"{body} {body.replace('x[j]', 'y[i]').replace('y[i] +=', 'z[j] +=')}",
+        schedule="superposed",
+    )
+    text = found.cuda.partition("// Shared by the entry points")[0]
+    assert re.search(r"i < i_last - 14; i \+= 16", text) and "+ 15);" in text
+    for n in (1, 15, 16, 17, 31, 32, 40):
+        found.validate(on="emulator", parameters={"n": n, "m": 70}, seed=n, sanitize=("address", "undefined"))
 
 
 def test_lanes_meet_once_for_eight_iterations(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, BOTH)
-    (step,) = re.findall(r"c_\d <= c_\d_last; c_\d \+= (\d+)", text)
-    assert step == "8"
+    step = re.findall(r"c_\d <= c_\d_last; c_\d \+= (\d+)", text.partition("_k1(")[0])
+    assert step == ["8"]
     assert re.search(r"A_at3 = \((c_\d) <= \1_last - 3\) & \(.*\) \?\s+A\[", text)
     assert re.search(r"if \((c_\d) <= \1_last - 3\) \{", text)
     held = ", ".join(f"y_part_at{k}" for k in range(8))
@@ -133,9 +158,10 @@ def test_conditions_below_one_another(emulator: None, compiled: Callable[..., An
 
 
 def test_chunks_are_added_up_in_batches(compiled: Callable[..., Any]) -> None:
-    text = text_of(compiled, COLUMNS)
-    assert re.search(r"c_\d < c_\d_last - 30; c_\d \+= 32", text)
-    assert "y_sums += y_mid_at31;" in text
+    """Few for each of the lanes that share them out, so that whole batches would be long code for nothing."""
+    text = text_of(compiled, COLUMNS).rpartition("__global__")[2]
+    assert re.findall(r"for \(.*; (\w+) <= \1_last; \1 \+= 16\)", text)
+    assert "y_sums += y_mid_at15;" in text and not re.search(r"_at16|c_\d_rest", text)
     assert "__launch_bounds__(256, 2)" in text
 
 
