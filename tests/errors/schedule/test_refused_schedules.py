@@ -49,7 +49,7 @@ REFUSED = {
     "jacobi_blocks_in_loop": ("3:9", "a block mark belongs directly below a kernel mark", "blocks of one launch"),
     "jacobi_context": ("3:9", "a schedule file holds domain, band, filter", "--save-schedule"),
     "jacobi_large_block": ("3:9", "thread[64,32]: a block has 1 to 1024 threads", "smaller sizes"),
-    "local_no_threads": ("3:9", "thread[0]: a block has 1 to 1024 threads", "smaller sizes"),  # before storage is chosen
+    "local_no_threads": ("3:9", "thread[0]: a block has 1 to 1024 threads", "smaller sizes"),
     "jacobi_syntax": ("3:9", "not a schedule tree that isl can read", "--save-schedule"),
 }
 
