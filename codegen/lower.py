@@ -170,13 +170,13 @@ class _KernelBuilder:
         lowered = drop_unused(lowered)
         if registers:
             lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
-        used = _names(lowered)
+        used, storage = _names(lowered), self._storage(lowered)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
-            parameters=self._parameters(lowered, used),
+            parameters=self._parameters(storage, used),
             block=self.shape.block,
             coordinates=tuple(c for c in reversed(coordinates) if c.name in used),
-            storage=self._storage(lowered),
+            storage=storage,
             body=lowered,
             summary=self._summary(),
             min_blocks=min(REGISTERS // (registers * prod(self.shape.block)), MOST_BLOCKS) if registers else 0,
@@ -191,7 +191,8 @@ class _KernelBuilder:
 
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
         """Grid dimensions y and z are limited, so blocks stride over what does not fit."""
-        if any(s.space is Space.SHARED for s in self._storage(body)) or _has_barrier(body):
+        special = self.owner.given.storage.get(self.shape.number, {})
+        if any(home.space is Space.SHARED for home in special.values()) or _has_barrier(body):
             body = (*body, Barrier("the block's next tile may touch what this one used"))
         integer = self.owner.integer
         first = plus(grid.first, self._block_index(axis), integer)
@@ -260,9 +261,8 @@ class _KernelBuilder:
             homes.append(special.get(name, plain))
         return tuple(homes)
 
-    def _parameters(self, body: tuple[Stmt, ...], used: set[str]) -> tuple[KernelParameter, ...]:
+    def _parameters(self, homes: Sequence[Storage], used: set[str]) -> tuple[KernelParameter, ...]:
         scop = self.owner.scop
-        homes = self._storage(body)
         layout = {n.name for h in homes for e in h.extents[1:] if e is not None for n in walk(e) if isinstance(n, Name)}
         needed = used | layout
         # Signed, like all index arithmetic: a guard such as n - 1 >= i must not wrap.
