@@ -63,11 +63,11 @@ class Contracted:
 
     def _quotient(self, subscript: Expr, stride: int, known: Known) -> Expr:
         """A subscript, which is not negative, divided by a stride: a number where all else is less than a stride."""
-        if stride == 1:
-            return subscript
         low, high = self._range(expanded(subscript, known))
         if low is not None and high is not None and low // stride == high // stride:
             return constant(low // stride)
+        if stride == 1:
+            return subscript
         return Binary("/", subscript, Literal(str(stride)), subscript.type)
 
     def _range(self, subscript: Expr) -> tuple[int | None, int | None]:

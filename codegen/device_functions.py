@@ -12,6 +12,7 @@ from polytile.gpu import Gpu
 from polytile.ir.device import (
     BARRIER_TYPE,
     WARP,
+    Aligned,
     Arrive,
     AsyncCopy,
     Await,
@@ -37,7 +38,7 @@ REDUCTION_NAMES = {
     "^": "xor",
 }
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", *_REDUCTIONS)
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -68,6 +69,8 @@ def _feature(node: Node) -> str | None:
             return "launches"
         case WarpReduce():
             return reduction_name(node)
+        case Aligned():
+            return "aligned"
         case Barrier(scope="grid"):
             return "grid"
     return None

@@ -17,6 +17,7 @@ from polytile.ir.c_text import one_line
 from polytile.ir.device import (
     WARP,
     Advance,
+    Aligned,
     Arrive,
     AsyncCopy,
     Atomic,
@@ -63,6 +64,8 @@ class DeviceText:
             case WarpReduce(value=value, width=width, more=more):
                 lanes = "" if width == WARP else f"<{width}>"
                 return f"polytile_{reduction_name(expr)}{lanes}({', '.join(map(printer, (value, *more)))})"
+            case Aligned(addresses=addresses, bytes=size):
+                return f"polytile_aligned<{size}>({', '.join(f'&{printer(a)}' for a in addresses)})"
         raise InternalError(f"no text for the expression {expr!r}")
 
     def statement(self, stmt: Stmt, printer: Printer) -> list[str]:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from polytile.ir.device import AwaitLaunches, Load
+from polytile.ir.device import Atomic, AwaitLaunches, Load, Store
 from polytile.ir.expr import Access, Assign, For, If, Name, Stmt, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -57,7 +57,7 @@ def _loads(loop: For, arrays: AbstractSet[str | None]) -> bool:
 
 
 def _stores(loop: For, kernel: Kernel) -> bool:
-    targets = (n.target for s in loop.body for n in walk(s) if isinstance(n, Assign))
+    targets = (n.target for s in loop.body for n in walk(s) if isinstance(n, Assign | Store | Atomic))
     return any(isinstance(t, Access) and kernel.home(t.array).space is Space.GLOBAL for t in targets)
 
 

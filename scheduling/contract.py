@@ -149,10 +149,12 @@ def _private(
 
 
 def _private_homes(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
-    """One element; those of one dimension that threads take in turns; those of all constant dimensions."""
+    """One element; those of one dimension that are few, or that threads take in turns; those of all constant ones."""
     constant = _constant_dimensions(array)
     yield _home(array, Space.PRIVATE, ())
     for dimension, extent in zip(constant, _constants(array, constant), strict=True):
+        if 1 < extent <= MOST_TURNS and len(constant) > 1:
+            yield _home(array, Space.PRIVATE, (dimension,))
         for size in sorted(set(threads), reverse=True):
             if 1 < size < extent <= size * MOST_TURNS:
                 yield _home(array, Space.PRIVATE, (dimension,), (size,))

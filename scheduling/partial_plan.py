@@ -11,7 +11,7 @@ from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
 from polytile.ir.reductions import Accumulation
 from polytile.ir.scop import Scop, Split, Statement
 from polytile.scheduling.chains import projection
-from polytile.scheduling.partials import Layout, layout
+from polytile.scheduling.partials import Layout, Tiles, layout
 
 GROUP = "x"
 Adders = Mapping[int, tuple[int, ...]]  # how many lanes add up chunks, of how many neighbouring results, by rank
@@ -28,7 +28,7 @@ class Plan:
     type: CType  # of partial results
     group: tuple[int, ...]
     splits: tuple[Split, ...]
-    blocked: tuple[tuple[int, int], ...]
+    blocked: tuple[tuple[int, Tiles], ...]
     names: Mapping[str, str]
     key_names: tuple[str, ...]
     lane_names: tuple[str, ...]
@@ -83,7 +83,7 @@ def plan_of(
     ctype: CType,
     group: tuple[int, ...],
     splits: tuple[Split, ...],
-    blocked: Mapping[int, int],
+    blocked: Mapping[int, Tiles],
     adders: Adders,
 ) -> Plan:
     """How to split the `accumulation` (the statement of the body, and what it is) that `before` does."""
@@ -98,7 +98,7 @@ def plan_of(
         names |= {k: fresh(f"{before.name}_{k}") for k in ("begin", "total")}
         names |= {k: fresh(f"{target}_{k}") for k in ("sums", "total_sum")}
         names["adder"] = fresh(f"{before.iterators[chunks[0].iterator]}_adder")
-    side = dict(enumerate(adders[len(group)][1:])) if gathers else {}
+    side = {k: (size,) for k, size in enumerate(adders[len(group)][1:])} if gathers else {}
     keyed = projection(before.domain.intersect_params(scop.context), group, GROUP)
     for split in chunks:
         keyed = keyed.flat_range_product(column(before.domain, split)).set_tuple_name(isl.dim_type.out, GROUP)
@@ -147,4 +147,6 @@ def column(domain: isl.Set, split: Split) -> isl.Map:
     space = isl.LocalSpace.from_space(domain.get_space())
     iterator = isl.Aff.var_on_domain(space, isl.dim_type.set, split.iterator)
     size = isl.Val(split.size)
+    if split.lanes and split.unit > 1:
+        iterator = iterator.scale_down_val(isl.Val(split.unit)).floor()
     return isl.Map.from_aff(iterator.mod_val(size) if split.lanes else iterator.scale_down_val(size).floor())

@@ -88,7 +88,7 @@ def _arrays(plan: Plan) -> list[Array]:
 def _lane_extents(results: Layout, sizes: list[int]) -> list[Expr]:
     """One element of padding behind lanes of an even number where results of one block are side by side: threads that
     each use one of these would meet in a bank of shared memory."""
-    if sizes and sizes[-1] % 2 == 0 and any(d.tile is not None for d in results.dimensions):
+    if sizes and sizes[-1] % 2 == 0 and any(d.tiles for d in results.dimensions):
         sizes = [*sizes[:-1], sizes[-1] + 1]
     return [Literal(str(size)) for size in sizes]
 
@@ -140,7 +140,9 @@ def _of(plan: Plan, split: Split) -> Expr:
     domain = plan.before.domain.intersect_params(plan.scop.context)
     natural = bool(domain.is_subset(domain.lower_bound_val(isl.dim_type.set, split.iterator, isl.Val(0))))
     value, quotient = Name(plan.before.iterators[split.iterator]), Quotient(natural)
-    return quotient.lane(value, split.size) if split.lanes else quotient.chunk(value, split.size)
+    if not split.lanes:
+        return quotient.chunk(value, split.size)
+    return quotient.lane(quotient.chunk(value, split.unit) if split.unit > 1 else value, split.size)
 
 
 def _combine(plan: Plan) -> Statement:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import islpy as isl
 
@@ -33,6 +34,8 @@ from polytile.ir.isl_util import constant_value
 from polytile.ir.reductions import Accumulation, combined, identity
 from polytile.ir.scop import Combination
 
+Tiles = tuple[int, ...]  # sizes, each a divisor of the one before
+
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
@@ -51,13 +54,14 @@ class Quotient:
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """One dimension of a layout: element `position` of the key, minus `first`; of its `tile`s where there are any.
+    """One dimension of a layout: element `position` of the key, minus `first`; several of them where it is in `tiles`,
+    of these sizes, each within the one before.
 
     `shifted`: tiles begin at `first`, which depends on parameters, so that there is one division and not two.
     """
 
     position: int
-    tile: int | None
+    tiles: Tiles
     first: isl.PwAff = field(compare=False)  # over the parameters
     offset: Expr
     extent: Expr
@@ -66,26 +70,35 @@ class Dimension:
 
     def subscripts(self, key: Sequence[Expr]) -> tuple[Expr, ...]:
         value, quotient = key[self.position], Quotient(self.natural)
-        if self.tile is None:
+        if not self.tiles:
             return (_minus(value, self.offset),)
         if self.shifted:
             value = _minus(value, self.offset)
-            return quotient.chunk(value, self.tile), quotient.lane(value, self.tile)
-        return _minus(quotient.chunk(value, self.tile), self.offset), quotient.lane(value, self.tile)
+        outer = quotient.chunk(value, self.tiles[0])
+        inside = [quotient.lane(value, tile) for tile in self.tiles]
+        within = [Quotient(True).chunk(v, tile) for v, tile in zip(inside, self.tiles[1:], strict=False)]
+        return outer if self.shifted else _minus(outer, self.offset), *within, inside[-1]
 
     def columns(self, keys: isl.Set) -> list[isl.Map]:
         space = isl.LocalSpace.from_space(keys.get_space())
         value = isl.Aff.var_on_domain(space, isl.dim_type.set, self.position)
         first = self.first.insert_domain(keys.get_space())
         behind = isl.PwAff.from_aff(value).sub(first)
-        if self.tile is None:
+        if not self.tiles:
             return [isl.Map.from_pw_aff(behind)]
-        if self.shifted:
-            size = isl.Val(self.tile)
-            return [isl.Map.from_pw_aff(v) for v in (behind.scale_down_val(size).floor(), behind.mod_val(size))]
-        within = value.mod_val(isl.Val(self.tile))
-        tiles = isl.PwAff.from_aff(value.scale_down_val(isl.Val(self.tile)).floor())
-        return [isl.Map.from_pw_aff(tiles.sub(first)), isl.Map.from_aff(within)]
+        counted = behind if self.shifted else isl.PwAff.from_aff(value)
+        sizes = [isl.Val(tile) for tile in self.tiles]
+        outer = counted.scale_down_val(sizes[0]).floor()
+        inside = [counted.mod_val(size) for size in sizes]
+        within = [v.scale_down_val(size).floor() for v, size in zip(inside, sizes[1:], strict=False)]
+        found = [outer if self.shifted else outer.sub(first), *within, inside[-1]]
+        return [isl.Map.from_pw_aff(v) for v in found]
+
+    @property
+    def inner_extents(self) -> tuple[int, ...]:
+        """How many elements the dimensions behind the first have."""
+        sizes = (*self.tiles, 1)
+        return tuple(size // next_size for size, next_size in pairwise(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +109,8 @@ class Layout:
 
     @property
     def extents(self) -> tuple[Expr, ...]:
-        tiles = ((d.extent,) if d.tile is None else (d.extent, Literal(str(d.tile))) for d in self.dimensions)
-        return tuple(e for extents in tiles for e in extents)
+        inner = (tuple(Literal(str(size)) for size in d.inner_extents) for d in self.dimensions)
+        return tuple(e for d, own in zip(self.dimensions, inner, strict=True) for e in (d.extent, *own))
 
     def subscripts(self, key: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(s for d in self.dimensions for s in d.subscripts(key))
@@ -111,12 +124,12 @@ class Layout:
         return total
 
 
-def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, int], context: isl.Set) -> Layout:
+def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, Tiles], context: isl.Set) -> Layout:
     """A layout of the keys with the given positions in this order; `blocked` are tiles by position."""
-    return Layout(tuple(_dimension(keys.intersect_params(context), k, blocked.get(k), context) for k in order))
+    return Layout(tuple(_dimension(keys.intersect_params(context), k, blocked.get(k, ()), context) for k in order))
 
 
-def _dimension(keys: isl.Set, position: int, tile: int | None, context: isl.Set) -> Dimension:
+def _dimension(keys: isl.Set, position: int, tiles: Tiles, context: isl.Set) -> Dimension:
     least, most = keys.dim_min(position).coalesce(), keys.dim_max(position).coalesce()
     natural = bool(keys.is_subset(keys.lower_bound_val(isl.dim_type.set, position, isl.Val(0))))
     constant = constant_value(least)
@@ -124,16 +137,16 @@ def _dimension(keys: isl.Set, position: int, tile: int | None, context: isl.Set)
         constant = 0
     if constant is not None:
         least = isl.PwAff.val_on_domain(context.params(), isl.Val(constant))
-    shifted = tile is not None and constant is None
-    if tile is not None and not shifted:
-        least, most = (v.scale_down_val(isl.Val(tile)).floor() for v in (least, most))
+    shifted = bool(tiles) and constant is None
+    if tiles and not shifted:
+        least, most = (v.scale_down_val(isl.Val(tiles[0])).floor() for v in (least, most))
     last = most.sub(least)
-    if tile is not None and shifted:
-        last = last.scale_down_val(isl.Val(tile)).floor()
+    if tiles and shifted:
+        last = last.scale_down_val(isl.Val(tiles[0])).floor()
     extent = last.add_constant_val(isl.Val(1)).coalesce()
     return Dimension(
         position,
-        tile,
+        tiles,
         least,
         parameter_expression(least, context, INT),
         parameter_expression(extent, context, LONG),

@@ -33,6 +33,7 @@ from polytile.scheduling.dependences import (
 from polytile.scheduling.last_writers import is_seen, last_writers
 from polytile.scheduling.partial_plan import Adders, plan_of
 from polytile.scheduling.partial_statements import rewritten
+from polytile.scheduling.partials import Tiles
 from polytile.scheduling.regroup import wrong_parts
 
 GROUP = "x"
@@ -45,16 +46,16 @@ def privatise(
     dependences: Dependences,
     statement: str,
     splits: Sequence[Split],
-    blocked: Mapping[int, int] | None = None,
+    blocked: Mapping[int, Tiles] | None = None,
     adders: Adders = NONE,
 ) -> Scop | None:
     """Split the reduction that `statement` does into partial results (see the top of this file).
 
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
-    apart become two dimensions of the partial results, floor(i / tile) and i mod tile. `adders` are the lanes that add
-    up the chunks of a result, by the number of iterators that tell results apart. None where the instances with
-    one result are not one uninterrupted chain over the iterators of the splits, where partial results would not add up,
-    and where they have too many forms to follow each value (in reasonable time, or at all).
+    apart become two dimensions of the partial results, floor(i / tile) and i mod tile, or more with tiles within it.
+    `adders` are the lanes that add up the chunks of a result, by the number of iterators that tell results apart. None
+    where the instances with one result are not one uninterrupted chain over the iterators of the splits, where partial
+    results would not add up, and where they have too many forms to follow each value (in reasonable time, or at all).
     """
     after = _split(scop, dependences, statement, tuple(splits), blocked or {}, adders)
     if after is None:
@@ -69,7 +70,7 @@ def privatised(
     dependences: Dependences,
     statement: str,
     splits: Sequence[Split],
-    blocked: Mapping[int, int] | None = None,
+    blocked: Mapping[int, Tiles] | None = None,
     adders: Adders = NONE,
 ) -> tuple[Scop, Dependences] | None:
     """The same with the dependences of the result, which take less time to find from those of `scop` than anew."""
@@ -85,7 +86,7 @@ def _split(
     dependences: Dependences,
     statement: str,
     splits: tuple[Split, ...],
-    blocked: Mapping[int, int],
+    blocked: Mapping[int, Tiles],
     adders: Adders,
 ) -> Scop | None:
     before = scop.statement(statement)

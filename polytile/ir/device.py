@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dataclasses import field as _field
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
-from polytile.ir.expr import DOUBLE, Access, CType, Expr, Literal, Name, Stmt
+from polytile.ir.expr import BOOL, DOUBLE, Access, CType, Expr, Literal, Name, Stmt
 
 BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
 CACHES = ("", "read-only", "streaming", "l2")  # hints: none, ld.global.nc, evict first, cached in L2 alone
@@ -82,6 +82,22 @@ class WarpReduce(Expr):
     @property
     def type(self) -> CType:
         return self.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned(Expr):
+    """Whether a vector of so many bytes may be at each of these addresses; nothing is read there."""
+
+    addresses: tuple[Access, ...]
+    bytes: int
+
+    def __post_init__(self) -> None:
+        require(bool(self.addresses), "no addresses to be aligned")
+        require(self.bytes in VECTOR_BYTES, f"vectors of {self.bytes} bytes")
+
+    @property
+    def type(self) -> CType:
+        return BOOL
 
 
 # Names --------------------------------------------------------------------------------------------

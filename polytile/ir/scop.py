@@ -55,11 +55,13 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Iterations of a statement's `iterator` (by position), apart: lanes i mod size, else chunks floor(i / size)."""
+    """Iterations of a statement's `iterator` (by position), apart: lanes floor(i / unit) mod size, each of `unit`
+    neighbours, else chunks floor(i / size)."""
 
     iterator: int
     size: int
     lanes: bool
+    unit: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class Privatised:
     op: str
     group: tuple[int, ...]
     splits: tuple[Split, ...]
-    blocked: tuple[tuple[int, int], ...] = ()  # iterators of the group that are kept in tiles, with the size of a tile
+    blocked: tuple[tuple[int, tuple[int, ...]], ...] = ()  # iterators of the group that are kept in tiles, with sizes
     gathering: Gathering | None = None
 
     @property

@@ -47,18 +47,19 @@ def _places(scop: Scop, made: Privatised) -> str | None:
     others = set(range(len(update.iterators))) - set(made.group)
     if made.combine is None or set(sizes) != others or {s.iterator for s in lanes} != others:
         return None
-    if any(sizes[s.iterator] % s.size or sizes[s.iterator] > MOST_VALUES * s.size for s in lanes):
+    if any(sizes[s.iterator] % (s.size * s.unit) or sizes[s.iterator] > MOST_VALUES * s.size for s in lanes):
         return None
     groups = {position: f"g{k}" for k, position in enumerate(made.group)}
     counts = {s.iterator: f"c{k}" for k, s in enumerate(chunks)}
     own = {s.iterator: f"l{k}" for k, s in enumerate(lanes)}
+    units = {s.iterator: f"{s.unit} l{k}" for k, s in enumerate(lanes)}
     key = [*groups.values(), *counts.values()]
 
     def at(lane: dict[int, str]) -> str:
         steps = {k: f"{sizes[k]} {counts[k]} + {lane.get(k, '0')}" for k in sizes}
         return f"{update.name}[{', '.join({**groups, **steps}[k] for k in range(len(update.iterators)))}]"
 
-    first = f"{made.initial}[{', '.join([*key, *own.values()])}] -> {at(own)}"
+    first = f"{made.initial}[{', '.join([*key, *own.values()])}] -> {at(units)}"
     return f"{{ {first}; {made.combine}[{', '.join(key)}] -> {at({})} }}"
 
 

@@ -14,6 +14,7 @@ from polytile.ir.expr import INT, Access, Assign, Binary, Declare, Expr, If, Lit
 from polytile.ir.expr import Scope as Braces
 from polytile.ir.kernel import Comment
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
+from polytile.scheduling.lanes.flat import Flat, flat_vectors
 from polytile.scheduling.lanes.plan import Plan, Way
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
@@ -140,14 +141,15 @@ class _Maker:
         """Each thread stores what it has."""
         part, location = self.part(self.combine, ()), self.before.location
         relation = self.parts(name, ()).apply_range(self.reads())
+        target = replace(part, array=handed.name, subscripts=self.flat(part.subscripts))
         return replace(
             self.before,
             name=name,
             domain=self.parts(name, ()).domain(),
-            body=(Assign(replace(part, array=handed.name), "", part, location),),
+            body=(Assign(target, "", part, location),),
             accesses=(
                 AccessRelation(part.array, AccessKind.READ, relation, location),
-                AccessRelation(handed.name, AccessKind.WRITE, relation.set_tuple_name(_OUT, handed.name), location),
+                AccessRelation(handed.name, AccessKind.WRITE, self.of_flat(relation, handed.name), location),
             ),
             reduction=None,
             text=f"{self.before.text}, each",
@@ -192,10 +194,12 @@ class _Maker:
         array = self.combine.array
 
         def other(node: Expr) -> Expr:
-            return replace(node, array=handed) if isinstance(node, Access) and node.array == array else node
+            if not isinstance(node, Access) or node.array != array:
+                return node
+            return replace(node, array=handed, subscripts=self.flat(node.subscripts))
 
         accesses = (
-            replace(a, array=handed, relation=a.relation.set_tuple_name(_OUT, handed))
+            replace(a, array=handed, relation=self.of_flat(a.relation, handed))
             if a.array == array
             else a
             for a in self.before.accesses
@@ -208,9 +212,23 @@ class _Maker:
         array = self.scop.array(self.combine.array)
         name = self._fresh(f"{array.name}_{'warps' if self.plan.way is Way.WARPS else 'all'}")
         if self.plan.way is not Way.WARPS:
-            return replace(array, name=name)
+            extents = array.extents if self.vectors is None else self.vectors.extents(array.extents)
+            return replace(array, name=name, extents=extents)
         extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP)))
         return Array(name, array.element, extents, Origin.TEMPORARY, False, False, location=array.location)
+
+    @property
+    def vectors(self) -> Flat | None:
+        """The dimensions that become one where partial results are stored."""
+        return flat_vectors(self.combine.subscripts) if self.plan.way is Way.STORE else None
+
+    def flat(self, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return subscripts if self.vectors is None else self.vectors.subscripts(subscripts)
+
+    def of_flat(self, relation: isl.Map, name: str) -> isl.Map:
+        """The same accesses, of the array of this name."""
+        found = relation if self.vectors is None else self.vectors.relation(relation)
+        return found.set_tuple_name(_OUT, name)
 
     # Bodies ----------------------------------------------------------------------------------------------------------
     def reduced(self, combine: Combination, part: Access, width: int) -> tuple[Stmt, ...]:

@@ -57,6 +57,10 @@ class Part:
         """Whether it runs for each iteration of a row's loop, and not once for all of a chunk or lane."""
         return self._of_group(row) is not None
 
+    def moves_along(self, row: Row) -> bool:
+        """Whether its instances are apart in a row's loop."""
+        return row.iterator != CONSTANT and self.runs_through(row)
+
     def serial(self, row: Row) -> isl.PwAff:
         """The time in a serial loop."""
         found = self._of_group(row)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from polytile.ir.scop import Scop, Split
 from polytile.scheduling.sizes import KernelSizes, SizeChooser
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
+from polytile.scheduling.superposed.neighbours import neighbours, shares_loads, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest, nests_of
 
@@ -22,23 +23,26 @@ MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one thread dimension takes of a row: every thread `unit` neighbouring iterations, and those of the next
-    rounds where there are any, which may run `backwards`."""
+    rounds where there are any, which may run `backwards`. Of these neighbours a thread runs `inner` one after another,
+    and other dimensions the rest."""
 
     row: Row
     unit: int = 1
     rounds: bool = True
     backwards: bool = False
+    inner: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, and
-    how many iterations of each block loop one block runs."""
+    """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, how
+    many iterations of each block loop one block runs, and how many `neighbours` along x each thread."""
 
     group: Group
     dims: Mapping[int, int]  # by the identity of a loop
     threads: tuple[int, ...]
     tiles: tuple[int, ...]
+    neighbours: int = 1
 
     def loop_at(self, nest: Nest, dim: int) -> Loop | None:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
@@ -49,10 +53,14 @@ class Plan:
         last = len(self.threads) - 1
         if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
             row = nest.loops[0].row(statement)
-            units = [prod(self.threads[d + 1 :]) for d in range(last + 1)]
-            return [Share(row, unit, rounds=d == 0, backwards=d == 0) for d, unit in enumerate(units)]
-        loops = (self.loop_at(nest, d) for d in range(last + 1))
-        return [Share(loop.row(statement) if loop else Row(statement, CONSTANT)) for loop in loops]
+            units = [self.neighbours * prod(self.threads[d + 1 :]) for d in range(last + 1)]
+            return [Share(row, unit, d == 0, d == 0, self._inner(d)) for d, unit in enumerate(units)]
+        loops = [(self.loop_at(nest, d), self._inner(d)) for d in range(last + 1)]
+        rows = [(loop.row(statement) if loop else Row(statement, CONSTANT), inner) for loop, inner in loops]
+        return [Share(row, unit=inner, inner=inner) for row, inner in rows]
+
+    def _inner(self, dim: int) -> int:
+        return self.neighbours if dim + 1 == len(self.threads) else 1
 
     def _is_whole(self, row: Row) -> bool:
         """Whether each block runs all iterations of a row."""
@@ -66,7 +74,7 @@ class Plan:
         """How many of a block's iterations each thread of a dimension runs, at most."""
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             if any(share.row == own for own in block.rows):
-                return -(-tile // self.threads[dim])
+                return -(-tile // (self.threads[dim] * share.inner))
         return 1 if share.row.iterator == CONSTANT or not share.rounds else inf
 
     def period(self, share: Share, dim: int) -> int:
@@ -74,7 +82,7 @@ class Plan:
         where a block has fewer iterations."""
         pairs, row = zip(self.group.blocks, self.tiles, strict=True), share.row
         tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
-        return min([self.threads[dim], *tiles])
+        return min([self.threads[dim], *(-(-tile // share.inner) for tile in tiles)])
 
     def splits(self) -> dict[str, tuple[Split, ...]]:
         """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
@@ -87,7 +95,7 @@ class Plan:
                     if block.kind(name) is Kind.REDUCTION
                 ]
                 lanes = [
-                    Split(loop.row(name).iterator, self.threads[dim], lanes=True)
+                    Split(loop.row(name).iterator, self.threads[dim], True, self._inner(dim))
                     for dim, loop in ((d, self.loop_at(nest, d)) for d in range(len(self.threads)))
                     if loop is not None and loop.kind(name) is Kind.REDUCTION
                 ]
@@ -95,16 +103,22 @@ class Plan:
                     found[name] = (*chunks, *lanes)
         return found
 
-    def blocked(self, name: str) -> dict[int, int]:
-        """The parallel iterators of a statement that blocks and threads share out, with the tile of a block."""
+    def blocked(self, name: str) -> dict[int, tuple[int, ...]]:
+        """The parallel iterators of a statement that blocks and threads share out, with the tile of a block, and with
+        that of a thread where it runs neighbours."""
         nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
-        shared = {share.row.iterator for share in self.shares(nest, name)}
-        found = {}
+        shares = self.shares(nest, name)
+        shared = {share.row.iterator for share in shares}
+        x = self.loop_at(nest, len(self.threads) - 1)
+        own = (self.neighbours,) if self.neighbours > 1 else ()
+        found: dict[int, tuple[int, ...]] = {}
+        if x is not None and own and x.kind(name) is Kind.FORALL and x.row(name).iterator != CONSTANT:
+            found[x.row(name).iterator] = own
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             row = block.row(name)
             plain = row.iterator != CONSTANT and (row.sign, row.shift) == (1, 0)
             if plain and row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
-                found[row.iterator] = tile
+                found[row.iterator] = (tile, *found.get(row.iterator, ()))
         return found
 
 
@@ -138,9 +152,19 @@ class Planner:
         chosen = self.sizes.choose(number, rank, rank, twice=twice) if rank else KernelSizes((), ())
         where = [_thread_dimension(block, nests, dims) for block in group.blocks]
         placed = list(zip(group.blocks, where, strict=True))
+        along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
+        sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
+        if columns == 1 and shares_loads(self.scop, along_x, sums):
+            columns = neighbours(self.scop, along_x)
         tiles = tuple(self._tile(block, dim, chosen, columns, nests) for block, dim in placed)
-        return Plan(group, dims, chosen.block, tiles)
+        plan = Plan(group, dims, chosen.block, tiles)
+        along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
+        if not plan.splits() or not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
+            return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
+        count = neighbours(self.scop, along_x)
+        fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
+        return replace(plan, neighbours=count) if fits else plan
 
     def _columns(self, block: Loop, group: Group) -> int:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
@@ -155,6 +179,8 @@ class Planner:
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return MOST_CHUNK if reduces else 1
+        if columns > 1 and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
+            return sizes.block[dim] * columns
         if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:

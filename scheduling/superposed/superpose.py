@@ -26,7 +26,7 @@ from polytile.scheduling.privatise import privatised
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.nest import Leaf, Loop, Sequence, Tree, statements_of
-from polytile.scheduling.superposed.parts import Part, Parts, quotient
+from polytile.scheduling.superposed.parts import Part, Parts, modulo, quotient
 from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner, Share
 from polytile.scheduling.superposed.tail_kernel import ADDERS, tail_kernel
 from polytile.scheduling.superposed.tails import Tailed, tailed, with_tails
@@ -120,12 +120,12 @@ class _Builder:
         runs = [(name, self.parts.runs(name)) for name in names]
         starts = [(name, part) for name in names for part in self.parts.starts(name)]
         combines = [(name, part) for name in names for part in self.parts.combines(name)]
-        schedule = self._alone(nest.body)
+        schedule = self._alone(nest.body, shares)
         if not starts:
             return self._threads(plan, shares, schedule, runs, points=True)
         members = [*starts, *runs]
         if not combines:
-            schedule = in_order([*(leaf(self.parts.scop, part.statement) for _, part in starts), schedule])
+            schedule = in_order([*(self._neighbours(shares[name], part) for name, part in starts), schedule])
             return self._threads(plan, shares, self._in_turns(plan, shares, schedule, members), members)
         schedule = self._in_turns(plan, shares, schedule, runs)
         schedule = in_order([*(self._few_turns(plan, shares, *start) for start in starts), schedule])
@@ -151,11 +151,11 @@ class _Builder:
 
     def _few_turns(self, plan: Plan, shares: Shares, name: str, part: Part) -> isl.Schedule:
         """A statement under its unrolled loops."""
-        schedule = leaf(self.parts.scop, part.statement)
+        schedule = self._neighbours(shares[name], part)
         for dim in reversed(range(len(plan.threads))):
             share = shares[name][dim]
             if 1 < plan.turns(share, dim) <= COLUMNS and part.runs_through(share.row):
-                times = {part.statement: [part.turn(share.row, plan.threads[dim])]}
+                times = {part.statement: [part.turn(share.row, plan.threads[dim] * share.unit)]}
                 schedule = under_band(schedule, times, unrolled=True)
         return schedule
 
@@ -181,16 +181,26 @@ class _Builder:
         times = {part.statement: [time(n, part, d) for d in range(len(plan.threads))] for n, part in members}
         return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))
 
-    def _alone(self, tree: Tree) -> isl.Schedule:
+    def _neighbours(self, shares: list[Share], part: Part) -> isl.Schedule:
+        """A statement, for the neighbouring iterations that one thread runs of it."""
+        schedule = leaf(self.parts.scop, part.statement)
+        for share in shares:
+            if share.inner > 1 and part.moves_along(share.row):
+                times = {part.statement: [modulo(part.serial(share.row), share.inner)]}
+                schedule = under_band(schedule, times, unrolled=True)
+        return schedule
+
+    def _alone(self, tree: Tree, shares: Shares | None = None) -> isl.Schedule:
         """What one thread runs, in order."""
         match tree:
             case Leaf(statement):
-                return leaf(self.parts.scop, self.parts.runs(statement).statement)
+                return self._neighbours(shares[statement] if shares else [], self.parts.runs(statement))
             case Sequence(children):
-                return in_order([self._alone(child) for child in children])
+                return in_order([self._alone(child, shares) for child in children])
             case Loop():
                 own = {self.parts.runs(r.statement): r for r in tree.rows}
-                return under_band(self._alone(tree.body), {p.statement: [p.serial(r)] for p, r in own.items()})
+                times = {p.statement: [p.serial(r)] for p, r in own.items()}
+                return under_band(self._alone(tree.body, shares), times)
 
 
 def _statements(inside: Inside) -> tuple[str, ...]:

@@ -1,0 +1,80 @@
+"""How many neighbouring iterations along x a thread runs, where it sums: so many that they are a vector in memory.
+
+before: lanes j mod 32 of x[i] += A[i][j] * y[j]              one element of A each, 32 loads for 32 rows of a column
+after:  lanes floor(j/4) mod 32, each with 4 neighbours      four floats in one load of 16 bytes
+
+What memory takes for a sum is a matter of the bytes under way. A vector brings four times as many with the same number
+of instructions, and what does not move along x is loaded once for all of its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polytile.ir.device import VECTOR_BYTES, WARP
+from polytile.ir.expr import BOOL
+from polytile.ir.scop import AccessKind, Scop
+from polytile.scheduling.cost.references import Reference, references
+from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.superposed.threads import Nest
+
+MOST = 4  # elements of a vector
+
+
+def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
+    """How many iterations of the loops along x, each with its nest, are one vector of every array that moves with them:
+    1 where some array moves in another way, or where nothing is summed up."""
+    rows = [(loop.row(name), loop.kind(name)) for nest, loop in x for name in statements_of(nest.body)]
+    moving = [(row, r) for row, _ in rows for r in _moving(scop, row)]
+    if not moving or any(r.array.fields or r.array.element == BOOL for _, r in moving):
+        return 1
+    sizes = {r.array.element.size for _, r in moving}
+    count = min(MOST, max(VECTOR_BYTES) // max(sizes))
+    if any(count * size not in VECTOR_BYTES for size in sizes):
+        return 1
+    return count if all(_starts_vectors(row, r, count) for row, r in moving) else 1
+
+
+def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop]) -> bool:
+    """Whether most loads of an iteration are the same for all iterations along x, but not for those of the `sums`: one
+    thread then runs several along x for each of them."""
+    same, others = set[str](), set[str]()
+    for nest, loop in x:
+        for name in statements_of(nest.body):
+            along = _iterators(loop.row(name))
+            over = {s.row(name).iterator for s in sums if s.kind(name) is Kind.REDUCTION or _runs(s, name)}
+            for r in references(scop, scop.statement(name)):
+                involved = {k for k, used in enumerate(r.involves(len(scop.statement(name).iterators))) if used}
+                if r.access.kind is AccessKind.READ and involved & over:
+                    (others if involved & along else same).add(r.array.name)
+    return len(same) > len(others)
+
+
+def _runs(loop: Loop, name: str) -> bool:
+    return loop.row(name).iterator != CONSTANT
+
+
+def _iterators(row: Row) -> set[int]:
+    return set() if row.iterator == CONSTANT else {row.iterator}
+
+
+def _moving(scop: Scop, row: Row) -> Iterator[Reference]:
+    """The accesses that move along x."""
+    statement = scop.statement(row.statement)
+    for reference in references(scop, statement):
+        if row.iterator != CONSTANT and reference.involves(len(statement.iterators))[row.iterator]:
+            yield reference
+
+
+def _starts_vectors(row: Row, reference: Reference, count: int) -> bool:
+    """Whether the elements of `count` iterations, from a multiple of it on, are next to each other from one on."""
+    *outer, last = reference.subscripts
+    if row.sign != 1 or row.shift % count or last is None or last.floors:
+        return False
+    plain = last.coefficients[row.iterator] == 1 and isinstance(last.constant, int) and last.constant % count == 0
+    return plain and all(form is not None and not form.involves()[row.iterator] for form in outer)
+
+
+def whole_warps(threads: Sequence[int]) -> bool:
+    """Whether a warp runs along x."""
+    return bool(threads) and threads[-1] % WARP == 0
