@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from math import ceil
 
 from polytile.codegen.fold import folded
 from polytile.codegen.held import (
@@ -50,7 +51,6 @@ from polytile.ir.expr import (
     Assign,
     Binary,
     Call,
-    CType,
     Declare,
     Expr,
     For,
@@ -70,12 +70,14 @@ _Form = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
 FEW, LEFT = 16, 8  # of one where few are expected, and of one of what whole batches leave
-WIDE_IN_FLIGHT, MOST_WIDE = 384, 16  # where they are vectors, which do not wait for one another
+WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait for one another
+FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
 REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
 REGISTERS_STORING = 80  # where iterations store as well: more threads hide that
 REGISTERS_BESIDE = 32  # what is loaded, where lanes meet once
+REGISTERS_BESIDE_VECTORS = 64  # with fewer, ptxas loads one after another
 
 
 def batched(
@@ -88,15 +90,25 @@ def batched(
     made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
     if not made:
         return batches, 0
-    return batches, min(_registers(n, kept) for n in made)
+    vectors = [_vector_registers(n) for n in made]
+    widest = [min(REGISTERS, max(vectors))] if any(vectors) else []
+    return batches, min([*widest, *(_registers(n, kept) for n, own in zip(made, vectors, strict=True) if not own)])
+
+
+def _vector_registers(loop: For) -> int:
+    """How many registers a batch of vectors wants: for all that it loads, and some more; 0 where it has none."""
+    bodies = [s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in loop.body]
+    found = [n for body in bodies for s in body for n in walk(s) if isinstance(n, Load)]
+    beside = [s for body in bodies for s in body if isinstance(s, Declare) and isinstance(s.value, Access)]
+    size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
+    return REGISTERS_BESIDE_VECTORS + size // 4 if found else 0
 
 
 def _registers(loop: For, kept: frozenset[str]) -> int:
     """How many registers a thread may have for a batch."""
     if not _meets(*loop.body):
-        vectors = any(isinstance(n, Load) for n in walk(*loop.body))
         stores = any(target.array not in kept for s in loop.body for target in _targets(s))
-        return REGISTERS_STORING if stores and not vectors else REGISTERS
+        return REGISTERS_STORING if stores else REGISTERS
     declared = [s for s in loop.body if isinstance(s, Declare)]
     loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
     joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))
@@ -135,20 +147,18 @@ def _batches(loop: For, arrays: Arrays, names: Names) -> list[Stmt]:
     loads = [load for load in found if _varies(load, loop)]
     trips = _trips(loop.lower, end)
     if wide:
-        many = _iterations([load.access.type for load in wide.loads], min(MOST_WIDE, trips), WIDE_IN_FLIGHT)
+        many = wide.iterations(trips)
     else:
         most = MOST_JOINED if meeting(loop.body, arrays.lane) else MOST_MEETING if meets else MOST
-        many = _iterations([load.access.type for load in loads], min(most, trips), IN_FLIGHT)
+        many = _iterations(sum(load.access.type.size for load in loads), min(most, trips), IN_FLIGHT)
     if many < 2 or not _apart_from_stores(loop, found, arrays.changing):
         return []
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
     once = [load for load in found if not _varies(load, loop) and (load.guard or wide)]
     fixed, held = held_in(once, "", Binary("<=", loop.lower, last), names)
     loop = replace(loop, body=with_held(loop.body, {}, (), held))
-    if meets:
-        made = _together(loop, loads, many, last, arrays, names)
-    else:
-        made = _apart(loop, loads, _wide(loop, arrays) if wide else None, many, last, names)
+    wide = wide and _wide(loop, arrays)
+    made = _together(loop, loads, many, last, arrays, names) if meets else _apart(loop, loads, wide, many, last, names)
     return [Scope((Declare(last.name, last.type, end), *fixed, *made))]
 
 
@@ -160,6 +170,13 @@ class _Wide:
     free: Unguarded
     loads: tuple[HeldLoad, ...]
     groups: tuple[Group, ...]
+
+    def iterations(self, trips: int) -> int:
+        """How many a batch has. What is no vector is the same for all of a warp, and from its cache soon."""
+        vectors = {number for group in self.groups for number in group}
+        sizes = [(load.access.type.size, k in vectors) for k, load in enumerate(self.loads)]
+        size = sum(size if vector else size / 2 for size, vector in sizes)
+        return _iterations(ceil(size), min(MOST_WIDE, trips), WIDE_IN_FLIGHT)
 
 
 def _wide(loop: For, arrays: Arrays) -> _Wide | None:
@@ -209,11 +226,13 @@ def _apart(
     iterator, integer = Name(loop.iterator, loop.type), loop.type
 
     def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
-        plain = _batch(loop, loads, first, count, surely, last, names)
-        return plain if wide is None else tuple(_wide_batch(wide, plain, first, count, surely, last, names))
+        if wide is None:
+            return _batch(loop, loads, first, count, surely, last, names)
+        otherwise = tuple(_one_by_one(loop, loads, first, count, surely, last, names))
+        return tuple(_wide_batch(wide, otherwise, first, count, surely, last, names))
 
     rest, start, few = iterator, loop.lower, min(many, FEW)
-    if loop.unroll != FEW:
+    if loop.unroll != FEW and not (wide and many <= FEW_WIDE):
         reaches = _reaches(iterator, many, last)
         yield replace(loop, condition=reaches, step=many, body=batch(iterator, many, many), unroll=1)
         count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
@@ -231,10 +250,21 @@ def _batch(
     return (*(d for part in parts for d in part.declared), *_works([part.body for part in parts], first, surely, last))
 
 
-def _works(bodies: Sequence[tuple[Stmt, ...]], first: Name, surely: int, last: Name) -> Iterator[Stmt]:
-    """What the iterations of a batch run, each if it is none behind the last."""
+def _one_by_one(
+    loop: For, loads: Sequence[HeldLoad], first: Name, count: int, surely: int, last: Name, names: Names
+) -> Iterator[Stmt]:
+    """The same, each iteration with its loads: for the few that have others in the way of theirs."""
+    for i in range(count):
+        part = iteration(loop, loads, first, i, names, last if i >= surely else None)
+        yield from _works([(*part.declared, *part.body)], first, surely - i, last, i)
+
+
+def _works(
+    bodies: Sequence[tuple[Stmt, ...]], first: Name, surely: int, last: Name, number: int = 0
+) -> Iterator[Stmt]:
+    """What the iterations of a batch from this number on run, each if it is none behind the last."""
     for i, body in enumerate(bodies):
-        yield Scope(body) if i < surely else If(_reaches(first, i + 1, last), body)
+        yield Scope(body) if i < surely else If(_reaches(first, number + i + 1, last), body)
 
 
 def _wide_batch(
@@ -245,16 +275,12 @@ def _wide_batch(
     parts = [iteration(loop, wide.loads, first, i, names, last if i >= surely else None) for i in range(count)]
     aligned = Name(names.shared("aligned"), BOOL)
     alike = are_aligned(wide.loads, wide.groups, loop.iterator, parts[0].place, parts[1 % count].place)
-    declared, vector, scalar = list[Stmt](), list[Stmt](), list[Stmt]()
-    bodies = []
-    for part in parts:
-        own, together, alone = loaded(part.declared, part.loads, wide.groups)
-        declared, vector, scalar = [*declared, *own], [*vector, *together], [*scalar, *alone]
-        bodies.append(stored(part.body, part.declared, part.loads, wide.groups, aligned))
+    made = [loaded(part.declared, part.loads, wide.groups) for part in parts]
+    bodies = [stored(part.body, part.declared, part.loads, wide.groups, aligned) for part in parts]
     body = (
         Declare(aligned.name, aligned.type, alike),
-        *declared,
-        If(aligned, tuple(vector), tuple(scalar)),
+        *(d for declared, _, _ in made for d in declared),
+        If(aligned, tuple(s for _, vector, _ in made for s in vector), tuple(s for *_, alone in made for s in alone)),
         *_works(bodies, first, surely, last),
     )
     condition = wide.free.hold(loop.iterator, parts[0].place, parts[-1].place)
@@ -314,11 +340,9 @@ def _trips(start: Expr, end: Expr) -> int:
     return max(min(counts, default=MOST), 1)
 
 
-def _iterations(types: Sequence[CType], most: int, in_flight: int) -> int:
-    """How many iterations a batch has, a power of two: what one loads, that often, is in flight at once."""
-    if not types:
-        return 0
-    room = min(most, in_flight // sum(t.size for t in types))
+def _iterations(size: int, most: int, in_flight: int) -> int:
+    """How many iterations a batch has, a power of two: the bytes that one loads, that often, are in flight at once."""
+    room = min(most, in_flight // size) if size else 0
     return 1 << room.bit_length() - 1 if room else 0
 
 

@@ -19,6 +19,7 @@ from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
 from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
+from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
 from polytile.ir.device import WARP
 from polytile.ir.expr import (
@@ -169,6 +170,7 @@ class _KernelBuilder:
         lowered, registers = batched(lowered, homes, self.owner.names, lane if self.shape.block[0] == WARP else None)
         lowered = drop_unused(lowered)
         if registers:
+            lowered = update_early(lowered, homes, self.owner.names)
             lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
         used, storage = _names(lowered), self._storage(lowered)
         return Kernel(

@@ -55,7 +55,8 @@ class Quotient:
 @dataclass(frozen=True, slots=True)
 class Dimension:
     """One dimension of a layout: element `position` of the key, minus `first`; several of them where it is in `tiles`,
-    of these sizes, each within the one before.
+    of these sizes, each within the one before: the number of the tile, the place in the innermost one, and then the
+    numbers of those between, so that threads that have an innermost tile each are neighbours.
 
     `shifted`: tiles begin at `first`, which depends on parameters, so that there is one division and not two.
     """
@@ -77,7 +78,7 @@ class Dimension:
         outer = quotient.chunk(value, self.tiles[0])
         inside = [quotient.lane(value, tile) for tile in self.tiles]
         within = [Quotient(True).chunk(v, tile) for v, tile in zip(inside, self.tiles[1:], strict=False)]
-        return outer if self.shifted else _minus(outer, self.offset), *within, inside[-1]
+        return outer if self.shifted else _minus(outer, self.offset), inside[-1], *within
 
     def columns(self, keys: isl.Set) -> list[isl.Map]:
         space = isl.LocalSpace.from_space(keys.get_space())
@@ -91,14 +92,13 @@ class Dimension:
         outer = counted.scale_down_val(sizes[0]).floor()
         inside = [counted.mod_val(size) for size in sizes]
         within = [v.scale_down_val(size).floor() for v, size in zip(inside, sizes[1:], strict=False)]
-        found = [outer if self.shifted else outer.sub(first), *within, inside[-1]]
+        found = [outer if self.shifted else outer.sub(first), inside[-1], *within]
         return [isl.Map.from_pw_aff(v) for v in found]
 
     @property
     def inner_extents(self) -> tuple[int, ...]:
         """How many elements the dimensions behind the first have."""
-        sizes = (*self.tiles, 1)
-        return tuple(size // next_size for size, next_size in pairwise(sizes))
+        return (*self.tiles[-1:], *(size // next_size for size, next_size in pairwise(self.tiles)))
 
 
 @dataclass(frozen=True, slots=True)

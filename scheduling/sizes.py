@@ -17,6 +17,8 @@ DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
 FEW_LONG_THREADS = (32,)
 # Threads that add up by themselves what the block reads, and read it twice: many at once, and few chunks are left.
 READING_TWICE = (16, 32)
+# Threads that run several rows, and load once what these share: few warps have as much under way as many with a row.
+SHARING_ROWS = (1, 128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +88,17 @@ class SizeChooser:
     gpu: Gpu
 
     def choose(
-        self, kernel: int, mapped: int, members: int, *, serial: bool = False, twice: bool = False
+        self, kernel: int, mapped: int, members: int, *, serial: bool = False, preferred: tuple[int, ...] = ()
     ) -> KernelSizes:
         """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
-        each thread then runs loops of its own, `twice` that a block reads again what it has read."""
+        each thread then runs loops of its own; `preferred` is the block for that many loops, if none is asked for."""
         asked_tile = self.table.tiles.get(kernel, self.options.tile)
         asked_block = self.table.blocks.get(kernel, self.options.block)
         tile = _spread(asked_tile, members)
         block = _spread_inner(asked_block, mapped)
         default = FEW_LONG_THREADS if serial and mapped == 1 else DEFAULT_BLOCK[mapped]
-        if twice and mapped == len(READING_TWICE):
-            default = READING_TWICE
+        if preferred and mapped == len(preferred):
+            default = preferred
         if not block:
             block = (*(min(d, t) for d, t in zip(default, tile, strict=False)), *default[len(tile) :])
         if not tile:

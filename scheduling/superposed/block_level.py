@@ -42,13 +42,17 @@ def blocks(found: Search) -> Tree:
     return labelled(found.scop, ordered, found.edges)
 
 
-def block_loops(nest: Loop) -> tuple[Loop, ...]:
+def block_loops(scop: Scop, tree: Loop) -> tuple[Loop, ...]:
     """The leading loops of a nest that blocks should share, outermost first, blockIdx.x last: those that are parallel
-    for all statements, at most three; where fewer than two are, then also loops that are a reduction for some."""
-    loops = nest_of(nest).loops
-    parallel = [loop for loop in loops if loop.parallel]
-    others = [loop for loop in loops if not loop.parallel]
-    return tuple(parallel[:MOST_DIMENSIONS] if len(parallel) >= ENOUGH else [*parallel, *others][:ENOUGH])
+    for all statements, at most three; where fewer than two are, then also loops that are a reduction for some, in the
+    order of locality: neighbouring blocks then use neighbouring memory."""
+    nest = nest_of(tree)
+    parallel = [loop for loop in nest.loops if loop.parallel]
+    others = [loop for loop in nest.loops if not loop.parallel]
+    if len(parallel) >= ENOUGH:
+        return tuple(parallel[:MOST_DIMENSIONS])
+    found = [*parallel, *others][:ENOUGH]
+    return tuple(found[i] for i in priority(scop, nest.statements, [loop.rows for loop in found]))
 
 
 def _ordered(scop: Scop, tree: Tree) -> Tree:

@@ -96,7 +96,8 @@ class _Groups:
     def _group(self, tree: Tree, fixed: Fixed) -> Host:
         if not isinstance(tree, Loop):
             return self.host(tree, fixed)
-        shared = (loop for loop in block_loops(tree) if can_be_shared(loop, reductions=self.reductions))
+        leading = block_loops(self.steps.scop, tree)
+        shared = (loop for loop in leading if can_be_shared(loop, reductions=self.reductions))
         blocks = tuple(loop for loop in shared if Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
         if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):

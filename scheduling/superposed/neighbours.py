@@ -50,6 +50,32 @@ def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop
     return len(same) > len(others)
 
 
+def shares_rows(scop: Scop, nests: Sequence[Nest], blocks: Sequence[Loop]) -> bool:
+    """Whether a kernel sums up along x, for each iteration of one more loop, whose iterations share half of the loads:
+    a thread then runs several of them for each load.
+
+    before: w[i] += A[i][j] * x[j], a row i for each warp                 two loads for each product
+    after:  4 rows for each thread                                        five loads for four products
+    """
+    if len(nests) != 1 or len(nests[0].loops) != len(blocks) + 1 or len(blocks) != 1:
+        return False
+    (nest,), (rows,) = nests, blocks
+    x = nest.loops[nest.along_x]
+    names = statements_of(nest.body)
+    if len(names) != 1 or x.kind(names[0]) is not Kind.REDUCTION or rows.kind(names[0]) is not Kind.FORALL:
+        return False
+    row, along = rows.row(names[0]), x.row(names[0]).iterator
+    if CONSTANT in (row.iterator, along) or row.iterator == along:
+        return False
+    involved = [
+        r.involves(len(scop.statement(names[0]).iterators))
+        for r in references(scop, scop.statement(names[0]))
+        if r.access.kind is AccessKind.READ
+    ]
+    loads = [i[row.iterator] for i in involved if i[along]]
+    return 0 < sum(loads) <= len(loads) - sum(loads)
+
+
 def _runs(loop: Loop, name: str) -> bool:
     return loop.row(name).iterator != CONSTANT
 

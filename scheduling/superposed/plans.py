@@ -7,14 +7,16 @@ from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from polytile.ir.scop import Scop, Split
-from polytile.scheduling.sizes import KernelSizes, SizeChooser
+from polytile.scheduling.sizes import READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.neighbours import neighbours, shares_loads, whole_warps
+from polytile.scheduling.superposed.neighbours import neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest, nests_of
 
 ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
 VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
+VALUES_CHANGED = 32  # where nothing is summed up along x: few partial results matter less than many blocks
+ROWS = 4  # of a thread, where it loads once what they share
 COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
 ITERATIONS_ALONE = 32  # where no other loop is shared out
 MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
@@ -148,16 +150,22 @@ class Planner:
         rank = max((len(n.loops) for n in nests), default=0)
         dims = _dimensions(nests, rank)
         number, self.kernels = self.kernels, self.kernels + 1
+        rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.options.tile
         twice = any(_is_summed_alone(block, nests) for block in group.blocks)
-        chosen = self.sizes.choose(number, rank, rank, twice=twice) if rank else KernelSizes((), ())
+        preferred = READING_TWICE if twice else SHARING_ROWS if rows else ()
+        chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
         where = [_thread_dimension(block, nests, dims) for block in group.blocks]
         placed = list(zip(group.blocks, where, strict=True))
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
+        values = VALUES
         if columns == 1 and shares_loads(self.scop, along_x, sums):
-            columns = neighbours(self.scop, along_x)
-        tiles = tuple(self._tile(block, dim, chosen, columns, nests) for block, dim in placed)
+            columns, values = neighbours(self.scop, along_x), VALUES_CHANGED
+        many = (columns, min(ITERATIONS, values // columns))
+        tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
+        if rows and chosen.block == SHARING_ROWS:
+            tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = Plan(group, dims, chosen.block, tiles)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
         if not plan.splits() or not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
@@ -173,20 +181,21 @@ class Planner:
         return min(COLUMNS, max(1, COLUMN_BYTES // max(sizes))) if sizes else 1
 
     def _tile(
-        self, block: Loop, dim: int | None, sizes: KernelSizes, columns: int, nests: Sequence[Nest]
+        self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[Nest]
     ) -> int:
-        """What the threads cover at once, or several times that where partial results have to pay."""
+        """What the threads cover at once, or several times that where partial results have to pay: so `many` times
+        along x, and along other dimensions."""
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return MOST_CHUNK if reduces else 1
-        if columns > 1 and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
-            return sizes.block[dim] * columns
+        if many[0] > 1 and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
+            return sizes.block[dim] * many[0]
         if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
             return sizes.block[dim] * ITERATIONS_ALONE
         # Few iterations along x: what the other loop sums up for each of them stays in a register.
-        return sizes.block[dim] * (columns if dim + 1 == len(sizes.block) else min(ITERATIONS, VALUES // columns))
+        return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
 
 
 def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:

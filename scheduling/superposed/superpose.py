@@ -136,8 +136,13 @@ class _Builder:
     def _in_turns(
         self, plan: Plan, shares: Shares, schedule: isl.Schedule, members: list[tuple[str, Part]]
     ) -> isl.Schedule:
-        """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled."""
-        for dim in reversed(range(len(plan.threads))):
+        """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled, and
+        inside the others."""
+
+        def few(dim: int) -> bool:
+            return all(plan.turns(shares[name][dim], dim) <= COLUMNS for name, _ in members)
+
+        for dim in sorted(range(len(plan.threads)), key=lambda d: (not few(d), -d)):
             own = [(part, shares[name][dim]) for name, part in members]
             if not all(plan.covered(share, dim) for _, share in own):
                 turns = [p.turn(share.row, plan.threads[dim] * share.unit) for p, share in own]
@@ -145,8 +150,7 @@ class _Builder:
                     p.statement: [turn.neg() if share.backwards else turn]
                     for (p, share), turn in zip(own, turns, strict=True)
                 }
-                few = all(plan.turns(share, dim) <= COLUMNS for _, share in own)
-                schedule = under_band(schedule, times, unrolled=few)
+                schedule = under_band(schedule, times, unrolled=few(dim))
         return schedule
 
     def _few_turns(self, plan: Plan, shares: Shares, name: str, part: Part) -> isl.Schedule:
