@@ -68,6 +68,8 @@ class Kernel:
                 continue
             request = work.request(reference)
             times = work.warps * work.folds(reference) / self._held(work, reference)
+            if home is None:
+                times /= work.vector(reference)
             line_cycles = 0.0 if home else request.lines
             cycles = max(request.sectors * SECTOR / _BYTES_PER_CYCLE, line_cycles, 1.0)
             access = reference.access

@@ -60,9 +60,13 @@ def lane_step(lane: Lane, rank: int) -> Along:
     return Along(step, lane.extent, lane.extent)
 
 
-def request(reference: Reference, along: Sequence[Along], parameters: Mapping[str, int]) -> Request:
-    """The request of one access of a warp, with the dimensions of the thread block from x on."""
+def request(
+    reference: Reference, along: Sequence[Along], parameters: Mapping[str, int], elements: int = 1
+) -> Request:
+    """The request of one access of a warp, with the dimensions of the thread block from x on; each lane wants so many
+    neighbouring elements at once."""
     offset, size = field_bytes(reference.array, reference.field)
+    size *= elements
     known = tuple(form for form in reference.subscripts if form is not None)
     if not reference.exact:
         lanes = len(warp_points(tuple(along), int(reference.access.relation.dim(isl.dim_type.in_))))

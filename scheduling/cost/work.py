@@ -11,6 +11,7 @@ from math import ceil, prod
 
 import islpy as isl
 
+from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
@@ -131,8 +132,31 @@ class Work:
 
     def request(self, reference: Reference) -> Request:
         """The mean request of a warp."""
-        shapes = warp_shapes(self.dimensions)
-        return mean_request([(weight, request(reference, along, self.values)) for weight, along in shapes])
+        shapes, elements = warp_shapes(self.dimensions), self.vector(reference)
+        return mean_request([(weight, request(reference, along, self.values, elements)) for weight, along in shapes])
+
+    def vector(self, reference: Reference) -> int:
+        """How many neighbouring elements a thread wants at once: those of the neighbours along x that it runs in an
+        unrolled loop, inside another one."""
+        place = self._thread_loop(len(self.mapped.sizes) - 1) if self.mapped.sizes else None
+        if place is None or reference.field is not None or not reference.subscripts:
+            return 1
+        loop, _, part = place
+        *outer, last = reference.subscripts
+        around = (p for other in self.mapped.loops for p in other.parts if p.role is Role.SERIAL and p.depth)
+        inside = loop.parts[-1].unrolled and loop.parts[-1].rest and not all(p.unrolled for p in around)
+        plain = last is not None and not last.floors and last.along(loop.step) == 1
+        if not inside or not plain or any(form is None or form.moved_by(loop.step) for form in outer):
+            return 1
+        fits = part.tile * reference.array.element.size in VECTOR_BYTES
+        return part.tile if fits and (not reference.access.writes or self._reads(reference)) else 1
+
+    def _reads(self, written: Reference) -> bool:
+        """Whether the statement reads the elements that an access writes."""
+        return any(
+            not r.access.writes and (r.array.name, r.subscripts) == (written.array.name, written.subscripts)
+            for r in self.references
+        )
 
     def folds(self, reference: Reference) -> int:
         """How many elements one instance reads through an access: all lanes, where it combines partial results."""

@@ -15,6 +15,7 @@ from polytile.ir.device import VECTOR_BYTES, WARP
 from polytile.ir.expr import BOOL
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.cost.references import Reference, references
+from polytile.scheduling.privatise import result_group
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest
 
@@ -33,6 +34,12 @@ def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
     if any(count * size not in VECTOR_BYTES for size in sizes):
         return 1
     return count if all(_starts_vectors(row, r, count) for row, r in moving) else 1
+
+
+def is_sum_of_few(scop: Scop, name: str) -> bool:
+    """Whether a sum's results are told apart by one iterator at most: those are loaded in batches."""
+    group = result_group(scop, scop.statement(name))
+    return group is not None and len(group) <= 1
 
 
 def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop]) -> bool:

@@ -9,7 +9,7 @@ from math import inf, prod
 from polytile.ir.scop import Scop, Split
 from polytile.scheduling.sizes import READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.superposed.neighbours import neighbours, shares_loads, shares_rows, whole_warps
+from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest, nests_of
 
@@ -170,6 +170,8 @@ class Planner:
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
         if not plan.splits() or not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
             return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
+        if not all(is_sum_of_few(self.scop, name) for name in plan.splits()):
+            return plan
         count = neighbours(self.scop, along_x)
         fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
         return replace(plan, neighbours=count) if fits else plan
@@ -188,8 +190,8 @@ class Planner:
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return MOST_CHUNK if reduces else 1
-        if many[0] > 1 and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
-            return sizes.block[dim] * many[0]
+        if not reduces and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
+            return sizes.tile[dim] * many[0]
         if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:

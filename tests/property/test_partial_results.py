@@ -118,8 +118,11 @@ def test_the_same_instances_add_up(seed: int) -> None:
         free = [k for k in range(2) if group is not None and k not in group]
         if not free:
             continue
-        parts = tuple(Split(draw.choice(free), draw.choice((2, 3, 4)), draw.random() < 0.5) for _ in range(2))
-        blocked = {k: 2 for k in group or () if draw.random() < 0.5}
+        parts = tuple(
+            Split(draw.choice(free), draw.choice((2, 3, 4)), lanes, draw.choice((1, 2, 3)) if lanes else 1)
+            for lanes in (draw.random() < 0.5 for _ in range(2))
+        )
+        blocked = {k: draw.choice(((2,), (4, 2))) for k in group or () if draw.random() < 0.5}
         split = privatise(source, analyse(source), sums[0].name, parts[: draw.choice((1, 2))], blocked)
         if split is None:  # too many forms
             continue

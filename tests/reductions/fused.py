@@ -178,8 +178,8 @@ def bicg(*, apart: bool = False) -> Compilation:
     arguments = "int n, int m, double A[n][m], double s[m], double q[n], double p[m], double r[n]"
     body = "{ s[j] += r[i] * A[i][j]; q[i] += A[i][j] * p[j]; }"
     splits = {
-        "S0": ((Split(0, 64, False), Split(0, 8, True)), {1: 32}),
-        "S1": ((Split(1, 32, False), Split(1, 32, True)), {0: 64}),
+        "S0": ((Split(0, 64, False), Split(0, 8, True)), {1: (32,)}),
+        "S1": ((Split(1, 32, False), Split(1, 32, True)), {0: (64,)}),
     }
     name = "bicg_apart" if apart else "bicg"
     return _built(name, arguments, f"for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) {body}", splits, tree)
@@ -193,5 +193,5 @@ def gesummv() -> Compilation:
         for (int j = 0; j < n; j++) { u[i] += A[i][j] * x[j]; v[i] += B[i][j] * x[j]; }
         y[i] = a * u[i] + b * v[i];
     }"""
-    lanes = ((Split(1, 32, True),), {0: 8})
+    lanes = ((Split(1, 32, True),), {0: (8,)})
     return _built("gesummv", arguments, body, {"S0": lanes, "S1": lanes}, GESUMMV)

@@ -40,7 +40,7 @@ class Shape:
 
     splits: tuple[Split, ...]
     tree: str
-    blocked: tuple[tuple[int, int], ...] = ()
+    blocked: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 def split(scop: Scop, statement: str, shape: Shape) -> Scop:

@@ -87,6 +87,12 @@ __device__ __forceinline__ void polytile_mma_m16n8k4(double &d0, double &d1, dou
 
 #endif
 
+// Whether a vector of so many bytes may be at each address.
+template <int BYTES, typename... Elements> __device__ __forceinline__ bool polytile_aligned(const Elements *...addresses)
+{
+    return ((reinterpret_cast<uintptr_t>(addresses) | ...) & (BYTES - 1)) == 0;
+}
+
 // The same in all lanes of the warp.
 template <typename T> __device__ __forceinline__ T polytile_warp_sum(T value)
 {
@@ -256,8 +262,12 @@ extern "C" __global__ void __launch_bounds__(256, 2) everything(int n, int m, co
         x[1][0] = v1.x; x[1][1] = v1.y;
         x[1][0] = own ? __ldcg(&p[i]) : 0.0;
         sum = p[i];
-        const float4 v2 = *(const float4 *)&F[0];
-        f[0] = v2.x; f[1] = v2.y; f[2] = v2.z; f[3] = v2.w;
+        if (polytile_aligned<16>(&p[i], &q[0])) {
+            const double2 v2 = *(const double2 *)&p[i];
+            x[0][0] = v2.x; x[0][1] = v2.y;
+        }
+        const float4 v3 = *(const float4 *)&F[0];
+        f[0] = v3.x; f[1] = v3.y; f[2] = v3.z; f[3] = v3.w;
         p -= 5;
         p += m;
         if (own) __stcs((double2 *)&q[8], make_double2(x[0][0], x[0][1]));

@@ -6,6 +6,7 @@ from polytile.ir.arith import Value, add, binary, both, compare, either, lift, m
 from polytile.ir.device import (
     BARRIER_TYPE,
     Advance,
+    Aligned,
     Arrive,
     AsyncCopy,
     Atomic,
@@ -124,6 +125,7 @@ def memory() -> tuple[Stmt, ...]:
         Load(second, ref("p", mul(ROUND, 2)), "read-only"),
         Load((second[0],), ref("p", ROUND), "l2", OWN),
         Load((SUM,), ref("p", ROUND)),
+        If(Aligned((ref("p", ROUND), ref("q", 0)), 16), (Load(first, ref("p", ROUND)),)),
         Load(row("f", 4, ctype=FLOAT), ref("F", 0, ctype=FLOAT)),
         Advance("p", lift(-5)),
         Advance("p", M),

@@ -21,6 +21,7 @@ COLUMNS = (
     "int n, int m, double A[n][m], double x[n], double y[m]",
     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j] * x[i];",
 )
+APART = (ROWS[0].replace("x[m]", "B[n][2 * m]"), ROWS[1].replace("x[j]", "B[i][2 * j]"))  # no vectors of B
 BOTH = (
     "int n, int m, double A[n][m], double x[m], double y[n], double p[n], double q[m]",
     "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { y[i] += A[i][j] * x[j]; q[j] += A[i][j] * p[i]; }",
@@ -42,7 +43,9 @@ def text_of(compiled: Callable[..., Any], program: tuple[str, str]) -> str:
 
 
 @pytest.mark.parametrize(
-    "program", [ROWS, COLUMNS, BOTH, CHANGING, TWICE], ids=["rows", "columns", "both", "changing", "twice"]
+    "program",
+    [ROWS, APART, COLUMNS, BOTH, CHANGING, TWICE],
+    ids=["rows", "apart", "columns", "both", "changing", "twice"],
 )
 @pytest.mark.parametrize("element", ["double", "float", "int"])
 def test_batches_give_the_same(
@@ -82,12 +85,12 @@ def test_which_meetings_are_joined(op: str, width: int, lane: str, joined: bool)
 
 def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
     """Whole batches, then smaller ones, whose loads never lie behind the last iteration."""
-    text = text_of(compiled, ROWS)
+    text = text_of(compiled, APART)
     assert re.search(r"(c_\d) < \1_last - 14; \1 \+= 16", text) and text.count("#pragma unroll 1\n") == 2
     for iteration in range(16):
         times = 2 if iteration < 8 else 1
-        assert all(text.count(f"double {a}_at{iteration} = {a}[") == times for a in "Ax")
-        assert text.count(f"y_part += A_at{iteration} * x_at{iteration};") == times
+        assert all(text.count(f"double {a}_at{iteration} = {a}[") == times for a in "AB")
+        assert text.count(f"y_part += A_at{iteration} * B_at{iteration};") == times
     (rest,) = re.findall(r"c_\d_rest <= c_\d_last; c_\d_rest \+= (\d+)", text)
     assert rest == "8"
     assert re.search(r"A_at7 = A\[.* polytile_min\((c_\d)_rest \+ 7, \1_last\)\];", text)
@@ -98,7 +101,7 @@ def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("element", ["double", "float"])
 def test_whatever_is_left_of_batches(emulator: None, compiled: Callable[..., Any], element: str) -> None:
     """Batches of sixteen and 32 iterations of 32 threads each."""
-    found = compiled(*(part.replace("double", element) for part in ROWS), schedule="superposed")
+    found = compiled(*(part.replace("double", element) for part in APART), schedule="superposed")
     for count in range(66):
         sizes = {"n": 2, "m": 32 * count + count % 32}
         found.validate(on="emulator", parameters=sizes, seed=count, sanitize=("address", "undefined"))
@@ -106,9 +109,9 @@ def test_whatever_is_left_of_batches(emulator: None, compiled: Callable[..., Any
 
 def test_a_chunk_is_a_batch(emulator: None, compiled: Callable[..., Any]) -> None:
     """Of sixteen rows, where 32 loads of floats would be in flight."""
-    arguments, body = (part.replace("double", "float") for part in ROWS)
+    arguments, body = (part.replace("double", "float") for part in APART)
     found = compiled(
-        f"{arguments}, float z[m]", f"{body} {body.replace('x[j]', 'y[i]').replace('y[i] +=', 'z[j] +=')}",
+        f"{arguments}, float z[m]", f"{body} {body.replace('B[i][2 * j]', 'y[i]').replace('y[i] +=', 'z[j] +=')}",
         schedule="superposed",
     )
     text = found.cuda.partition("// Shared by the entry points")[0]
@@ -172,10 +175,11 @@ def test_lanes_of_one_result_are_one_block(compiled: Callable[..., Any]) -> None
 
 def test_what_an_iteration_changes_for_itself(compiled: Callable[..., Any]) -> None:
     """All loads of a batch come first; what is added up is what was stored."""
-    kernel = " ".join(text_of(compiled, CHANGING).partition("_k1(")[0].split())
+    program = (CHANGING[0].replace("x[n]", "x[m]"), CHANGING[1].replace("x[i]", "x[j]"))
+    kernel = " ".join(text_of(compiled, program).partition("_k1(")[0].split())
     loads, first, rest = kernel.partition("A_at0 += u_at0;")
     assert first and all(f"double A_at{k} = A[" in loads for k in range(8)) and "A_at1 += u_at1;" in rest
-    assert re.match(r"(?: //\S+)? A\[[^;]*\] = A_at0;.* y_part \+= A_at0 \* x_at0;", rest)
+    assert re.match(r"(?: //\S+)? A\[[^;]*\] = A_at0;.* y_part \+= A_at0 \* x\[j\];", rest)
 
 
 @pytest.mark.parametrize(

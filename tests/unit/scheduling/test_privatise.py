@@ -161,6 +161,7 @@ def splits(reductions: tuple[int, ...]) -> dict[str, tuple[Split, ...]]:
     found: dict[str, tuple[Split, ...]] = {}
     for k in reductions:
         found[f"lanes of {k}"] = (Split(k, 32, True),)
+        found[f"lanes of {k} with neighbours"] = (Split(k, 8, True, 4),)
         found[f"chunks of {k}"] = (Split(k, 16, False),)
         found[f"lanes in chunks of {k}"] = (Split(k, 24, False), Split(k, 5, True))
     if len(reductions) > 1:
@@ -192,7 +193,7 @@ def split(
     scop: Scop,
     statement: str,
     parts: tuple[Split, ...],
-    blocked: Mapping[int, int] | None = None,
+    blocked: Mapping[int, tuple[int, ...]] | None = None,
     adders: Adders = {},  # noqa: B006 (nobody changes it)
 ) -> Scop:
     found = privatise(scop, analyse(scop), statement, parts, blocked, adders)
@@ -243,7 +244,8 @@ def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPa
     group = result_group(scop, scop.statement(case.statement))
     assert group is not None and not set(group) & set(case.reductions)
     if group:
-        programs.append(split(scop, case.statement, (Split(case.reductions[0], 8, True),), {group[0]: 8}))
+        lanes = (Split(case.reductions[0], 8, True),)
+        programs += [split(scop, case.statement, lanes, {group[0]: tiles}) for tiles in ((8,), (8, 2))]
     gathered = split(scop, case.statement, kinds[f"lanes in chunks of {case.reductions[0]}"], None, ADDERS)
     assert gathered.privatised[0].gathering is not None
     programs.append(gathered)
@@ -256,8 +258,8 @@ def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPa
 
 
 EMULATED = {
-    "row sums": ((Split(1, 32, True),), {0: 8}),
-    "column sums": ((Split(0, 16, False), Split(0, 8, True)), {1: 32}),
+    "row sums": ((Split(1, 32, True),), {0: (8,)}),
+    "column sums": ((Split(0, 16, False), Split(0, 8, True)), {1: (32,)}),
     "sum of a matrix": ((Split(0, 16, False), Split(1, 32, True)), {}),
     "maximum under a condition": ((Split(0, 32, True),), {}),
     "partial sums that would overflow": ((Split(0, 2, True),), {}),
@@ -287,7 +289,7 @@ def test_generated_kernels_are_right_and_free_of_races(name: str) -> None:
 def test_what_the_result_says(scop: Callable[..., Scop]) -> None:
     """The matrix-vector product: names, layouts, and what lowering needs to know."""
     source = read(CASES["row sums"])
-    program = split(source, "S0", (Split(1, 32, True),), {0: 8})
+    program = split(source, "S0", (Split(1, 32, True),), {0: (8,)})
     (made,) = program.privatised
     assert (made.statement, made.array, made.op, made.group, made.finish) == ("S0", "x", "+", (0,), None)
     assert [s.name for s in program.statements] == [made.initial, made.update, made.combine]
@@ -304,7 +306,7 @@ def test_what_the_result_says(scop: Callable[..., Scop]) -> None:
 
 def test_chunks_wait_in_an_array_of_their_own() -> None:
     source = read(CASES["column sums"])
-    program = split(source, "S0", (Split(0, 64, False), Split(0, 8, True)), {1: 32})
+    program = split(source, "S0", (Split(0, 64, False), Split(0, 8, True)), {1: (32,)})
     (made,) = program.privatised
     assert made.middle is not None
     assert program.array(made.partial).rank == 4
@@ -317,9 +319,9 @@ def test_chunks_wait_in_an_array_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["upper triangle", "a scalar for each row", "a value of the last iteration"])
-@pytest.mark.parametrize("blocked", [{}, {0: 4}], ids=["plain", "blocked"])
+@pytest.mark.parametrize("blocked", [{}, {0: (4,)}], ids=["plain", "blocked"])
 @pytest.mark.parametrize("adders", [{}, ADDERS], ids=["one adds", "lanes add"])
-def test_dependences_are_those_of_an_analysis(name: str, blocked: dict[int, int], adders: Adders) -> None:
+def test_dependences_are_those_of_an_analysis(name: str, blocked: dict[int, tuple[int, ...]], adders: Adders) -> None:
     """Those that come with the result are put together from those before."""
     case = CASES[name]
     _, scop = prepared(case)

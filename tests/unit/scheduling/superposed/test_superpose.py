@@ -29,8 +29,8 @@ PROGRAMS = {
         "int n, int m, double A[n][m], double y[n]",
         "for (int i = 0; i < n; i++) { y[i] = 0; for (int j = 0; j < m; j++) y[i] += A[i][j]; }",
         (
-            "kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,j_lane) seq(S1_init, "
-            "serial[j/32] S1_update), thread[8,32](imod8,0) S1_fold))"
+            "kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,j_lane) seq(S1_init, serial[j/64] "
+            "serial[jmod2] S1_update), thread[8,32](imod8,0) S1_fold))"
         ),
     ),
     "columns, with what starts and follows": (
@@ -132,9 +132,9 @@ PROGRAMS = {
             "for (int j = 0; j < n; j++) A[i][j] = A[i][j] - y[j]; }"
         ),
         (
-            "serial[t] seq(kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, "
-            "thread[8,32](imod8,j_lane) seq(S1_init, serial[j/32] S1_update), "
-            "thread[8,32](imod8,0) S1_fold)), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S2))"
+            "serial[t] seq(kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,j_lane) "
+            "seq(S1_init, serial[j/32] S1_update), thread[8,32](imod8,0) S1_fold)), kernel(block[i/8,j/32] "
+            "thread[8,32](imod8,jmod32) S2))"
         ),
     ),
     "a product and the transposed one, from one read": (
@@ -146,10 +146,10 @@ PROGRAMS = {
         ),
         (
             "seq(kernel(block[i/16] sync seq(thread[16,32](imod16,0) S1, thread[16,32](imod16,j_lane) seq(S2_init, "
-            "serial[j/32] S2_update), thread[16,32](imod16,0) S2_fold, thread[16,32](j/32-16*j/512,jmod32) "
-            "serial[-j/512] seq(S3_init, serial[i] S3_update))), kernel(block[j/32] sync "
-            "seq(thread[8,32](i_adder,jmod32) seq(S3_begin, serial[i_chunk/8] S3_finish), thread[8,32](0,jmod32) "
-            "seq(S0, S3_total))))"
+            "serial[j/64] serial[jmod2] S2_update), thread[16,32](imod16,0) S2_fold, "
+            "thread[16,32](j/64-16*j/1024,j/2-32*j/64) serial[-j/1024] seq(serial[jmod2] S3_init, serial[i] "
+            "serial[jmod2] S3_update))), kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) seq(S3_begin, "
+            "serial[i_chunk/8] S3_finish), thread[8,32](0,jmod32) seq(S0, S3_total))))"
         ),
     ),
     "a product and one with its results in another order": (
@@ -159,11 +159,11 @@ PROGRAMS = {
             "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += A[i][j] * t[n - 1 - i];"
         ),
         (
-            "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[j/32] S0_update), "
-            "thread[8,32](imod8,0) S0_fold)), kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) "
-            "seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
-            "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
-            "S1_total)))"
+            "seq(kernel(block[i/4] sync seq(thread[1,128](0,j_lane) seq(serial[i] S0_init, serial[j/256] serial[i] "
+            "serial[jmod2] S0_update), thread[1,128](0,0) serial[i] S0_fold)), kernel(block[i_chunk,j/32] sync "
+            "seq(thread[8,32](i_lane,jmod32) seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), "
+            "kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), "
+            "thread[8,32](0,jmod32) S1_total)))"
         ),
     ),
     "a product and one of another matrix": (
@@ -173,19 +173,19 @@ PROGRAMS = {
             "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += B[i][j] * t[i];"
         ),
         (
-            "seq(kernel(block[i/8] sync seq(thread[8,32](imod8,j_lane) seq(S0_init, serial[j/32] S0_update), "
-            "thread[8,32](imod8,0) S0_fold)), kernel(block[i_chunk,j/32] sync seq(thread[8,32](i_lane,jmod32) "
-            "seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
-            "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
-            "S1_total)))"
+            "seq(kernel(block[i/4] sync seq(thread[1,128](0,j_lane) seq(serial[i] S0_init, serial[j/256] serial[i] "
+            "serial[jmod2] S0_update), thread[1,128](0,0) serial[i] S0_fold)), kernel(block[i_chunk,j/32] sync "
+            "seq(thread[8,32](i_lane,jmod32) seq(S1_init, serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), "
+            "kernel(block[j/32] sync seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), "
+            "thread[8,32](0,jmod32) S1_total)))"
         ),
     ),
     "a maximum of all": (
         "int n, int m, float A[n][m], float *s",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) *s = A[i][j] > *s ? A[i][j] : *s;",
         (
-            "seq(kernel(block[i_chunk] sync seq(thread[8,32](i_lane,j_lane) seq(S0_init, serial[i/8] serial[j/32] "
-            "S0_update), thread[8,32](0,0) S0_fold)), kernel(sync seq(thread[128](i_adder) seq(S0_begin, "
+            "seq(kernel(block[i_chunk] sync seq(thread[8,32](i_lane,j_lane) seq(S0_init, serial[i/8] serial[j/128] "
+            "serial[jmod4] S0_update), thread[8,32](0,0) S0_fold)), kernel(sync seq(thread[128](i_adder) seq(S0_begin, "
             "serial[i_chunk/128] S0_finish), thread[128](0) S0_total)))"
         ),
     ),

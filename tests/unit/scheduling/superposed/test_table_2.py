@@ -29,10 +29,10 @@ TABLE_2 = {
     ),
     "polybench/atax": (
         "seq(kernel(block[i/16] sync seq(thread[16,32](imod16,0) S1, thread[16,32](imod16,j_lane) seq(S2_init, "
-        "serial[j/32] S2_update), thread[16,32](imod16,0) S2_fold, thread[16,32](j/32-16*j/512,jmod32) "
-        "serial[-j/512] seq(S3_init, serial[i] S3_update))), kernel(block[i/32] sync "
-        "seq(thread[8,32](i_adder,jmod32) seq(S3_begin, serial[i_chunk/8] S3_finish), thread[8,32](0,imod32) "
-        "seq(S0, S3_total))))"
+        "serial[j/64] serial[jmod2] S2_update), thread[16,32](imod16,0) S2_fold, "
+        "thread[16,32](j/64-16*j/1024,j/2-32*j/64) serial[-j/1024] seq(serial[jmod2] S3_init, serial[i] serial[jmod2] "
+        "S3_update))), kernel(block[i/32] sync seq(thread[8,32](i_adder,jmod32) seq(S3_begin, serial[i_chunk/8] "
+        "S3_finish), thread[8,32](0,imod32) seq(S0, S3_total))))"
     ),
     "polybench/bicg": (
         "seq(kernel(block[i_chunk,j/64] sync seq(thread[8,32](i_lane,jmod32) seq(serial[j/32] S2_init, S3_init, "
@@ -54,15 +54,15 @@ TABLE_2 = {
     ),
     "polybench/gemm": "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1))",
     "polybench/gemver": (
-        "seq(kernel(block[j/32,i/256] sync seq(thread[8,32](imod8,jmod32) seq(S1_init, serial[i/8] seq(S0, "
-        "S1_update)), thread[8,32](0,imod32) S1_fold)), kernel(block[i/32] sync seq(thread[8,32](j_adder,imod32) "
-        "seq(S1_begin, serial[j_chunk/8] S1_finish), thread[8,32](0,imod32) seq(S1_total, S2))), kernel(block[i/8] "
-        "sync seq(thread[8,32](imod8,j_lane_) seq(S3_init, serial[j/32] S3_update), thread[8,32](imod8,0) "
-        "S3_fold)))"
+        "seq(kernel(block[i/128,j/64] sync seq(thread[8,32](imod8,j/2-32*j/64) seq(serial[imod2] S1_init, serial[i/8] "
+        "seq(serial[jmod2] S0, serial[imod2] S1_update)), thread[8,32](0,i/2-32*i/64) serial[imod2] S1_fold)), "
+        "kernel(block[i/32] sync seq(thread[8,32](j_adder,imod32) seq(S1_begin, serial[j_chunk/8] S1_finish), "
+        "thread[8,32](0,imod32) seq(S1_total, S2))), kernel(block[i/4] sync seq(thread[1,128](0,j_lane_) seq(serial[i] "
+        "S3_init, serial[j/256] serial[i] serial[jmod2] S3_update), thread[1,128](0,0) serial[i] S3_fold)))"
     ),
     "polybench/gesummv": (
-        "kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,0) S1, "
-        "thread[8,32](imod8,j_lane) seq(S2_init, S3_init, serial[j/32] seq(S2_update, S3_update)), "
+        "kernel(block[i/8] sync seq(thread[8,32](imod8,0) S0, thread[8,32](imod8,0) S1, thread[8,32](imod8,j_lane) "
+        "seq(S2_init, S3_init, serial[j/64] seq(serial[jmod2] S2_update, serial[jmod2] S3_update)), "
         "thread[8,32](imod8,0) S2_fold, thread[8,32](imod8,0) S3_fold, thread[8,32](imod8,0) S4))"
     ),
     "polybench/mvt": (
@@ -73,14 +73,12 @@ TABLE_2 = {
         "serial[j_chunk_/8] S1_finish), thread[8,32](0,imod32) seq(S0_total, S1_total))))"
     ),
     "polybench/syr2k": (
-        "kernel(block[i/2,j/4] sync seq(thread[2,4,32](imod2,jmod4,0) S0, "
-        "thread[2,4,32](imod2,jmod4,k_lane) seq(S1_init, serial[k/32] S1_update), "
-        "thread[2,4,32](imod2,jmod4,0) S1_fold))"
+        "kernel(block[i/2,j/4] sync seq(thread[2,4,32](imod2,jmod4,0) S0, thread[2,4,32](imod2,jmod4,k_lane) "
+        "seq(S1_init, serial[k/32] S1_update), thread[2,4,32](imod2,jmod4,0) S1_fold))"
     ),
     "polybench/syrk": (
-        "kernel(block[i/2,j/4] sync seq(thread[2,4,32](imod2,jmod4,0) S0, "
-        "thread[2,4,32](imod2,jmod4,k_lane) seq(S1_init, serial[k/32] S1_update), "
-        "thread[2,4,32](imod2,jmod4,0) S1_fold))"
+        "kernel(block[i/2,j/4] sync seq(thread[2,4,32](imod2,jmod4,0) S0, thread[2,4,32](imod2,jmod4,k_lane) "
+        "seq(S1_init, serial[k/32] S1_update), thread[2,4,32](imod2,jmod4,0) S1_fold))"
     ),
     "polyast/symm-3.2": (
         "kernel(block[j/32] sync serial[i] sync seq(thread[8,32](0,jmod32) S0, "

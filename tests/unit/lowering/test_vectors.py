@@ -1,0 +1,138 @@
+"""Neighbouring columns of a thread that sums, as vectors; several rows of a thread; updates that are loaded early."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+ROWS = (
+    "int n, int m, double A[n][m], double x[m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];",
+)
+TWO = (
+    "int n, int m, double A[n][m], double B[n][m], double x[m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j] + B[i][j];",
+)
+CHANGING = (
+    "int n, int m, double A[n][m], double u[n], double v[m], double x[n], double y[m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { A[i][j] += u[i] * v[j]; y[j] += A[i][j] * x[i]; }",
+)
+AGAIN = (
+    "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
+    "for (int j = 0; j < m; j++) y[j] = 0;"
+    "for (int i = 0; i < n; i++) { t[i] = 0;"
+    " for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j];"
+    " for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }",
+)
+SHIFTED = (
+    "int n, int m, double A[n][m], double x[m], double y[n]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m - 1; j++) y[i] += A[i][j + 1] * x[j];",
+)
+PROGRAMS = {"rows": ROWS, "two": TWO, "changing": CHANGING, "again": AGAIN, "shifted": SHIFTED}
+# Rows whose length is a multiple of a vector's, and others; edges of vectors, of warps, of blocks and of batches.
+PAIRS = ((0, 4), (1, 1), (3, 2), (4, 3), (5, 4), (6, 31), (9, 130), (17, 512), (33, 516), (70, 1030), (65, 1200))
+SIZES = [{"n": n, "m": m} for n, m in PAIRS]
+ELEMENTS = ("double", "float", "int", "short", "signed char", "long")
+
+
+def of(program: tuple[str, str], element: str) -> tuple[str, str]:
+    arguments, body = program
+    return arguments.replace("double", element), body
+
+
+def kernel(compiled: Callable[..., Any], program: tuple[str, str], number: int = 0) -> str:
+    text: str = compiled(*program, schedule="superposed").cuda.partition("// Shared by the entry points")[0]
+    return text.split('extern "C" __global__')[number + 1]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("element", ELEMENTS)
+def test_the_same_as_the_sequential_program(
+    emulator: None, compiled: Callable[..., Any], name: str, element: str
+) -> None:
+    found = compiled(*of(PROGRAMS[name], element), schedule="superposed")
+    for sizes in SIZES:
+        found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
+
+
+@pytest.mark.parametrize("more", [0, 1, 2, 3])
+def test_rows_that_begin_anywhere(emulator: None, compiled: Callable[..., Any], more: int) -> None:
+    arguments = f"int n, int m, float A[n][m + {more}], float x[m], float y[n]"
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];"
+    found = compiled(arguments, body, schedule="superposed")
+    for n, m in ((3, 8), (5, 520), (6, 1000)):
+        found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=("address", "undefined"))
+
+
+@pytest.mark.parametrize(("element", "vector"), [("double", "double2"), ("float", "float4"), ("short", "short4")])
+def test_vectors_where_they_are_aligned(compiled: Callable[..., Any], element: str, vector: str) -> None:
+    text = kernel(compiled, of(TWO, element))
+    assert f"*(const {vector} *)&A[" in text and f"*(const {vector} *)&x[" in text
+    asked, loads, scalar = re.split(r"if \(aligned\) \{|\} else \{", text, maxsplit=2)
+    assert "bool aligned = polytile_aligned<" in asked and "&B[" in asked
+    assert f"{vector} v" in loads and "polytile_min" not in loads
+    assert scalar.lstrip().startswith("A_at0 = A[")
+
+
+def test_what_is_shifted_is_no_vector(compiled: Callable[..., Any]) -> None:
+    """Its rows and those of the other array are never aligned together."""
+    assert "aligned" not in kernel(compiled, SHIFTED) and "aligned" not in kernel(compiled, of(ROWS, "signed char"))
+
+
+def test_work_without_conditions(compiled: Callable[..., Any]) -> None:
+    """Those of the neighbours are asked for once for a batch; they are left where one of them is not there."""
+    text = kernel(compiled, of(TWO, "float"))
+    fast = text[text.index("bool aligned") : text.index("} else {", text.index("y_part +="))]
+    assert "if (m >=" not in fast and fast.count("y_part += ") == 4 * 4
+    assert re.search(r"if \(m >= 4 \* t1 \+ 128 \* c_3 \+ 2\) \{", text)
+
+
+def test_elements_that_change_are_stored_as_vectors(compiled: Callable[..., Any]) -> None:
+    text = kernel(compiled, of(CHANGING, "float"))
+    assert "make_float4(A_at0, A1_at0, A2_at0, A3_at0)" in " ".join(text.split())
+    assert "float y_part[4];" in text and "bj = blockIdx.x" in text
+    assert "y_part_all[4][32][9]" in text  # neighbouring threads in neighbouring banks
+
+
+def test_rows_that_share_what_they_load(compiled: Callable[..., Any]) -> None:
+    text = kernel(compiled, ROWS)
+    assert "__launch_bounds__(128" in text and "double y_part[4];" in text
+    batch = text[text.index("bool aligned") : text.index("} else {")]
+    assert batch.count("double2 *)&x[") * 4 == batch.count("double2 *)&A[")
+    assert "double y_part;" in kernel(compiled, TWO)  # one load of three
+
+
+def test_updates_are_loaded_before_the_sums(compiled: Callable[..., Any]) -> None:
+    """All of them at once, in front of what the block waits for."""
+    text = kernel(compiled, ROWS)
+    start, rest = text.split("bool aligned", 1)
+    assert start.count("_held = ") == 4 and "? y[4 * bi + 3] : 0.0;" in " ".join(start.split())
+    assert "y3_held += y_sum;" in rest and "y[i] = y3_held;" in rest and "y[i] += " not in text
+
+
+def test_a_thread_knows_what_it_has_stored(compiled: Callable[..., Any]) -> None:
+    for number, element in ((0, "t"), (1, "y")):
+        text = " ".join(kernel(compiled, AGAIN, number).split())
+        assert re.search(rf"double {element}_held = 0(\.0)?; {element}_held \+= ", text)
+        assert f"{element}[i] += " not in text and f"{element}[j] += " not in text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t[0] = 1; for (int j = 0; j < m; j++) s[0] += A[j]; s[0] += t[0];",
+        "s[0] = 2; for (int j = 0; j < m; j++) s[0] += A[j]; s[0] += t[0];",
+        "s[0] = t[0]; for (int j = 0; j < m; j++) s[0] += A[j];",
+        "for (int j = 0; j < m; j++) s[0] += A[j]; for (int j = 0; j < m; j++) s[1] += A[j] * A[j];",
+        "for (int j = 0; j < m; j++) s[0] += A[j]; for (int j = 0; j < m; j++) s[k] += A[j] * A[j];",
+    ],
+)
+def test_other_uses_of_what_is_updated(emulator: None, compiled: Callable[..., Any], body: str) -> None:
+    arguments = "int m, int k, double A[m], double s[4], double t[1]"
+    found = compiled(arguments, body, schedule="superposed")
+    given = {"k": 0} if "k" in body else {}
+    for m in (0, 1, 33, 1000):
+        found.validate(on="emulator", parameters={"m": m, **given}, seed=1, sanitize=("address", "race"))
