@@ -142,12 +142,12 @@ def rows(lanes: int, rows: int, *, chunk: int = 0) -> Shape:
     sizes = f"{rows},{lanes}"
     if not chunk:
         text = _blocks(2, blocks, _stages(8, first, then, sizes))
-        return Shape(splits, text, ((0, rows),) if rows > 1 else ())
+        return Shape(splits, text, ((0, (rows,)),) if rows > 1 else ())
     text = _node(2, "sequence:", f'- filter: "{{ {"; ".join(everything)} }}"', "  child:")
     text += _blocks(6, blocks, _stages(12, first, then, sizes))
     text += _node(2, '- filter: "{ FINISH[i, c] }"', "  child:")
     text += _blocks(6, [{"FINISH[i, c]": "floor(i/64)"}], _finish(12, "FINISH[i, c]", "64", ("i",), "c"))
-    return Shape(splits, text, ((0, rows),) if rows > 1 else ())
+    return Shape(splits, text, ((0, (rows,)),) if rows > 1 else ())
 
 
 def _finish(indent: int, instance: str, sizes: str, members: tuple[str, ...], serial: str) -> str:
@@ -181,7 +181,7 @@ def columns(lanes: int, chunk: int, *, width: int = 32) -> Shape:
     text += _blocks(6, blocks, inner)
     text += _node(2, '- filter: "{ FINISH[j, c] }"', "  child:")
     text += _blocks(6, [{"FINISH[j, c]": f"floor(j/{width})"}], _finish(12, "FINISH[j, c]", str(width), ("j",), "c"))
-    return Shape(splits, text, ((1, width),) if lanes > 1 else ())
+    return Shape(splits, text, ((1, (width,)),) if lanes > 1 else ())
 
 
 def _serial_rows() -> str:

@@ -62,7 +62,7 @@ def compiled(*splits: tuple[str, tuple[Split, ...]], adders: Adders = NONE) -> C
     program: Scop | None = state.scop
     for statement, parts in splits:
         assert program is not None
-        program = privatise(program, analyse(program), statement, parts, {0: 8}, adders)
+        program = privatise(program, analyse(program), statement, parts, {0: (8,)}, adders)
     assert program is not None
     state = Compilation(program, Options(), gpu(Options().arch), source)
     for stage in THEN:
