@@ -59,7 +59,7 @@ class HeldLoad:
 
     def moved(self, iterator: str, value: Expr) -> HeldLoad:
         """The element of the iteration `value`."""
-        guard = tuple(_replaced(condition, iterator, value) for condition in self.guard)
+        guard = tuple(with_value(condition, iterator, value) for condition in self.guard)
         return replace(self, access=at(self.access, {}, iterator, value), guard=guard)
 
 
@@ -207,11 +207,13 @@ def _same(load: HeldLoad, node: Expr, form: Element | None) -> bool:
 
 def moved_to(stmt: Stmt, iterator: str, value: Expr) -> Stmt:
     """The statement with the iterator's value in its place."""
-    result: Stmt = _replaced(stmt, iterator, value)
+    result: Stmt = with_value(stmt, iterator, value)
     return result
 
 
-def _replaced(node: Any, iterator: str, value: Expr) -> Any:
+def with_value(node: Any, iterator: str, value: Expr) -> Any:
+    """A statement or expression with the iterator's value in its place."""
+
     def change(part: Any) -> Any:
         return value if isinstance(part, Name) and part.name == iterator else part
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polytile.codegen.held import HeldLoad, mentions, needed
+from polytile.codegen.held import HeldLoad, mentions, needed, with_value
 from polytile.codegen.iterations import Known, behind, expanded
 from polytile.ir.arith import both
 from polytile.ir.device import VECTOR_BYTES, Aligned, Load, Store
@@ -31,7 +31,6 @@ from polytile.ir.expr import (
     Name,
     Scope,
     Stmt,
-    rewrite,
     walk,
 )
 from polytile.ir.polynomial import linear
@@ -109,7 +108,7 @@ class Unguarded:
 
     def hold(self, iterator: str, first: Expr, last: Expr) -> Expr | None:
         """Whether the conditions hold in all iterations from the first to the last; None where there are none."""
-        found = (_at(condition, iterator, place) for place in (first, last) for condition in self.conditions)
+        found = (with_value(condition, iterator, place) for place in (first, last) for condition in self.conditions)
         conditions = tuple(needed(tuple(dict.fromkeys(found))))
         return both(*conditions) if conditions else None
 
@@ -141,11 +140,6 @@ def _is_linear(condition: Expr, changing: set[str]) -> bool:
         case Binary(op="<" | "<=" | ">" | ">=", left=left, right=right):
             return linear(left) is not None and linear(right) is not None and not mentions(condition, changing)
     return False
-
-
-def _at(condition: Expr, iterator: str, value: Expr) -> Expr:
-    result: Expr = rewrite(condition, lambda n: value if isinstance(n, Name) and n.name == iterator else n)
-    return result
 
 
 # Stores --------------------------------------------------------------------------------------------------------------

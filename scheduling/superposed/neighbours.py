@@ -49,7 +49,7 @@ def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop
     for nest, loop in x:
         for name in statements_of(nest.body):
             along = _iterators(loop.row(name))
-            over = {s.row(name).iterator for s in sums if s.kind(name) is Kind.REDUCTION or _runs(s, name)}
+            over = {k for s in sums for k in _iterators(s.row(name))}
             for r in references(scop, scop.statement(name)):
                 involved = {k for k, used in enumerate(r.involves(len(scop.statement(name).iterators))) if used}
                 if r.access.kind is AccessKind.READ and involved & over:
@@ -81,10 +81,6 @@ def shares_rows(scop: Scop, nests: Sequence[Nest], blocks: Sequence[Loop]) -> bo
     ]
     loads = [i[row.iterator] for i in involved if i[along]]
     return 0 < sum(loads) <= len(loads) - sum(loads)
-
-
-def _runs(loop: Loop, name: str) -> bool:
-    return loop.row(name).iterator != CONSTANT
 
 
 def _iterators(row: Row) -> set[int]:
