@@ -78,6 +78,7 @@ REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself s
 REGISTERS_STORING = 80  # where iterations store as well: more threads hide that
 REGISTERS_BESIDE = 32  # what is loaded, where lanes meet once
 REGISTERS_BESIDE_VECTORS = 64  # with fewer, ptxas loads one after another
+REGISTERS_OF_HALF, BESIDE_HALF = 64, 20  # of half of the threads there can be: where what is loaded and added up fits
 
 
 def batched(
@@ -90,18 +91,24 @@ def batched(
     made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
     if not made:
         return batches, 0
-    vectors = [_vector_registers(n) for n in made]
+    vectors = [_vector_registers(n, kept) for n in made]
     widest = [min(REGISTERS, max(vectors))] if any(vectors) else []
     return batches, min([*widest, *(_registers(n, kept) for n, own in zip(made, vectors, strict=True) if not own)])
 
 
-def _vector_registers(loop: For) -> int:
+def _vector_registers(loop: For, kept: frozenset[str]) -> int:
     """How many registers a batch of vectors wants: for all that it loads, and some more; 0 where it has none."""
     bodies = [s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in loop.body]
-    found = [n for body in bodies for s in body for n in walk(s) if isinstance(n, Load)]
-    beside = [s for body in bodies for s in body if isinstance(s, Declare) and isinstance(s.value, Access)]
+    inside = [s for body in bodies for s in body]
+    found = [n for n in walk(*inside) if isinstance(n, Load)]
+    if not found:
+        return 0
+    beside = [s for s in inside if isinstance(s, Declare) and isinstance(s.value, Access)]
     size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
-    return REGISTERS_BESIDE_VECTORS + size // 4 if found else 0
+    updated = {n.target for n in walk(*inside) if isinstance(n, Assign) and n.op}
+    sums = [t for t in updated if not isinstance(t, Access) or t.array in kept]
+    live = BESIDE_HALF + (size + sum(t.type.size for t in sums)) // 4
+    return REGISTERS_OF_HALF if live <= REGISTERS_OF_HALF else REGISTERS_BESIDE_VECTORS + size // 4
 
 
 def _registers(loop: For, kept: frozenset[str]) -> int:
