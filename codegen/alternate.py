@@ -34,6 +34,13 @@ def alternate(program: HostProgram) -> HostProgram:
     return replace(program, kernels=tuple(kernels))
 
 
+def runs_backwards(kernel: Kernel) -> bool:
+    """Whether the kernel's blocks come in the opposite order."""
+    turned = {_opposite(n) for n in kernel.nodes if isinstance(n, Name) and n.name.startswith(INDEX)}
+    inside = any(n in turned for n in kernel.nodes if isinstance(n, Binary))
+    return inside or any(c.source.startswith("gridDim.") for c in kernel.coordinates)
+
+
 def _turned(kernel: Kernel) -> Kernel:
     """The kernel with its blocks in the opposite order."""
 

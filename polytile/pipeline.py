@@ -15,6 +15,7 @@ from polytile.codegen.alternate import alternate
 from polytile.codegen.batch import FEW, MOST
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
+from polytile.codegen.leaving import leaving
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
 from polytile.compilation import Compilation
@@ -327,7 +328,7 @@ def _generated(state: Compilation) -> Compilation:
         last_reads=last_reads(scop, schedule),
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
-    program = start_early(alternate(program))
+    program = start_early(leaving(alternate(program)))
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
     kernels = len(program.kernels)

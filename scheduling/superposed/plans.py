@@ -15,7 +15,7 @@ from polytile.scheduling.superposed.threads import Nest, nests_of
 
 ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
 VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
-VALUES_CHANGED = 32  # where nothing is summed up along x: few partial results matter less than many blocks
+TURNS_CHANGED = 16  # where nothing is summed up along x: few partial results matter less than many blocks
 ROWS = 4  # of a thread, where it loads once what they share
 COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
 ITERATIONS_ALONE = 32  # where no other loop is shared out
@@ -159,10 +159,9 @@ class Planner:
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
-        values = VALUES
+        many = (columns, min(ITERATIONS, VALUES // columns))
         if columns == 1 and shares_loads(self.scop, along_x, sums):
-            columns, values = neighbours(self.scop, along_x), VALUES_CHANGED
-        many = (columns, min(ITERATIONS, values // columns))
+            many = (neighbours(self.scop, along_x), TURNS_CHANGED)
         tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
         if rows and chosen.block == SHARING_ROWS:
             tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))

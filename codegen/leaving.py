@@ -1,0 +1,115 @@
+"""Stores of what has left the cache before another kernel comes to it.
+
+before: bool aligned = ...;
+        if (aligned) *(float4 *)&A[i][j] = make_float4(...);
+after:  bool aligned = ..., leaving = (long long)(n - i) * m > 6291456;
+        if (aligned) { if (leaving) __stcs((float4 *)&A[i][j], make_float4(...)); else *(float4 *)&A[i][j] = ...; }
+
+A kernel runs through its arrays in one direction, and the next one in the other (`alternate.py`): of an array larger
+than the cache, what is stored first is not found there again. Written back at once, in order, it takes memory less time
+than when later stores push it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from polytile.codegen.alternate import runs_backwards
+from polytile.codegen.fold import folded
+from polytile.codegen.spelling import fresh
+from polytile.ir.arith import both
+from polytile.ir.device import Aligned, Store
+from polytile.ir.expr import (
+    BOOL,
+    INT,
+    LLONG,
+    Access,
+    Binary,
+    Cast,
+    Declare,
+    Expr,
+    If,
+    Literal,
+    Name,
+    Stmt,
+    rewrite,
+    walk,
+    with_bodies,
+)
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import Space
+from polytile.ir.uses import names_of
+
+CACHE_BYTES = 48 << 20
+
+
+def leaving(program: HostProgram) -> HostProgram:
+    """The program whose kernels store vectors of large arrays so, but for the last part of each array."""
+    return replace(program, kernels=tuple(_changed(kernel) for kernel in program.kernels))
+
+
+def _changed(kernel: Kernel) -> Kernel:
+    body = tuple(s for stmt in kernel.body for s in _in_bodies((stmt,), kernel))
+    return kernel if body == kernel.body else replace(kernel, body=body)
+
+
+def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel) -> tuple[Stmt, ...]:
+    """The same in the bodies of batches, which begin by asking whether their vectors are aligned."""
+    place = next((k for k, s in enumerate(body) if isinstance(s, Declare) and _asks(s)), None)
+    if place is None:
+        return tuple(with_bodies(s, lambda inner: _in_bodies(inner, kernel)) for s in body)
+    names: dict[str, Name] = {}
+    start: list[Stmt] = []
+    for store in _stores(body, kernel):
+        far = _is_far(store.target, kernel) if store.target.array not in names else None
+        if far is not None:
+            names[store.target.array] = Name(fresh(f"leaving{len(names) or ''}", kernel.names), BOOL)
+            start.append(Declare(names[store.target.array].name, BOOL, far))
+    rest = tuple(_leaving(s, names) for s in body[place + 1 :]) if names else body[place + 1 :]
+    return (*body[: place + 1], *start, *rest)
+
+
+def _asks(stmt: Declare) -> bool:
+    return stmt.value is not None and any(isinstance(n, Aligned) for n in walk(stmt.value))
+
+
+def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
+    """The vectors that a batch stores to arrays in memory, at places that are known where it begins."""
+    inside = {n.name for n in walk(*body) if isinstance(n, Declare)}
+    for node in walk(*body):
+        if isinstance(node, Store) and not node.cache and kernel.home(node.target.array).space is Space.GLOBAL:
+            parts = [n for s in node.target.subscripts for n in walk(s)]
+            if not any(isinstance(n, Access) or (isinstance(n, Name) and n.name in inside) for n in parts):
+                yield node
+
+
+def _is_far(target: Access, kernel: Kernel) -> Expr | None:
+    """Whether more than what is kept lies between an element's row and the end that the kernel comes to last; None
+    where the array's size is unknown."""
+    outermost, *inner = kernel.home(target.array).extents
+    first, known = target.subscripts[0], {p.name for p in kernel.parameters}
+    extents = [e for e in (outermost, *inner) if e is not None and names_of((e,)) <= known]
+    if len(extents) != len(target.subscripts):
+        return None
+    early = Binary("-", extents[0], first, first.type) if runs_backwards(kernel) else first
+    count: Expr = Cast(LLONG, extents[0])
+    for extent in extents[1:]:
+        count = Binary("*", count, extent, LLONG)
+    large = Binary(">", count, Literal(str(CACHE_BYTES // target.type.size), LLONG), BOOL)
+    half = Binary("/", extents[0], Literal("2", INT), extents[0].type)
+    return both(Binary("<", folded(early), half, BOOL), large)
+
+
+def _leaving(stmt: Stmt, names: Mapping[str, Name]) -> Stmt:
+    """The statement with its stores in both ways."""
+
+    def change(node: object) -> object:
+        name = names.get(node.target.array) if isinstance(node, Store) and not node.cache else None
+        if name is None or not isinstance(node, Store):
+            return node
+        return If(name, (replace(node, cache="streaming"),), (node,))
+
+    result: Stmt = rewrite(stmt, change)
+    return result
