@@ -127,9 +127,9 @@ def _held(body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names
     changed: dict[int, tuple[Stmt, ...]] = {}
     for number, one in enumerate(updated):
         first = next(k for k, use in enumerate(one) if use.updates)
-        value = _value(one[first], one[:first])
-        alike = all(one[first].facts <= use.facts for use in one[first:])
-        if value is None or not alike or _names(value) & inside:
+        weakest = min(one[first:], key=lambda use: len(use.facts))  # a thread that has run one of them runs this one
+        value = _value(weakest, one[:first])
+        if value is None or not all(weakest.facts <= use.facts for use in one[first:]) or _names(value) & inside:
             return None
         name = Name(names.shared(f"{array}{number or ''}_held"), one[first].access.type)
         declared = Declare(name.name, name.type, value, one[first].stmt.location)
