@@ -27,7 +27,7 @@ AGAIN = (
 CHAIN = (
     "int n, int m, double A[n][m], double x[m], double y[n], double z[n]",
     "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];"
-    " y[i] = 2 * y[i] - z[i]; y[i] *= z[i] + y[i]; }",
+    " y[i] = 2 * y[i] - z[i]; y[i] += z[i] + y[i]; }",
 )
 
 
