@@ -2,12 +2,12 @@
 
 before: bool aligned = ...;
         if (aligned) *(float4 *)&A[i][j] = make_float4(...);
-after:  bool aligned = ..., leaving = (long long)(n - i) * m > 6291456;
+after:  bool aligned = ..., leaving = i < n / 2 && (long long)n * m > 12582912;
         if (aligned) { if (leaving) __stcs((float4 *)&A[i][j], make_float4(...)); else *(float4 *)&A[i][j] = ...; }
 
 A kernel runs through its arrays in one direction, and the next one in the other (`alternate.py`): of an array larger
-than the cache, what is stored first is not found there again. Written back at once, in order, it takes memory less time
-than when later stores push it out.
+than the cache, what is stored first is not found there again. Stored as what leaves the cache first it makes room for
+what is stored last, and less is waited for (docs/cost-model.md has figures).
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.uses import names_of
 
-CACHE_BYTES = 48 << 20
+CACHE_BYTES = 48 << 20  # about the second-level cache of GPUs with the largest one
 
 
 def leaving(program: HostProgram) -> HostProgram:
-    """The program whose kernels store vectors of large arrays so, but for the last part of each array."""
+    """The program whose kernels store vectors of the first half of large arrays so."""
     return replace(program, kernels=tuple(_changed(kernel) for kernel in program.kernels))
 
 
@@ -63,10 +63,10 @@ def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel) -> tuple[Stmt, ...]:
     names: dict[str, Name] = {}
     start: list[Stmt] = []
     for store in _stores(body, kernel):
-        far = _is_far(store.target, kernel) if store.target.array not in names else None
-        if far is not None:
+        early = _is_early(store.target, kernel) if store.target.array not in names else None
+        if early is not None:
             names[store.target.array] = Name(fresh(f"leaving{len(names) or ''}", kernel.names), BOOL)
-            start.append(Declare(names[store.target.array].name, BOOL, far))
+            start.append(Declare(names[store.target.array].name, BOOL, early))
     rest = tuple(_leaving(s, names) for s in body[place + 1 :]) if names else body[place + 1 :]
     return (*body[: place + 1], *start, *rest)
 
@@ -85,21 +85,21 @@ def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
                 yield node
 
 
-def _is_far(target: Access, kernel: Kernel) -> Expr | None:
-    """Whether more than what is kept lies between an element's row and the end that the kernel comes to last; None
-    where the array's size is unknown."""
+def _is_early(target: Access, kernel: Kernel) -> Expr | None:
+    """Whether the array is large, and an element in the half that the kernel comes to first; None where the array's
+    size is unknown."""
     outermost, *inner = kernel.home(target.array).extents
     first, known = target.subscripts[0], {p.name for p in kernel.parameters}
     extents = [e for e in (outermost, *inner) if e is not None and names_of((e,)) <= known]
     if len(extents) != len(target.subscripts):
         return None
-    early = Binary("-", extents[0], first, first.type) if runs_backwards(kernel) else first
+    before = Binary("-", extents[0], first, first.type) if runs_backwards(kernel) else first
     count: Expr = Cast(LLONG, extents[0])
     for extent in extents[1:]:
         count = Binary("*", count, extent, LLONG)
     large = Binary(">", count, Literal(str(CACHE_BYTES // target.type.size), LLONG), BOOL)
     half = Binary("/", extents[0], Literal("2", INT), extents[0].type)
-    return both(Binary("<", folded(early), half, BOOL), large)
+    return both(Binary("<", folded(before), half, BOOL), large)
 
 
 def _leaving(stmt: Stmt, names: Mapping[str, Name]) -> Stmt:

@@ -201,7 +201,8 @@ def _operands(
             access = replace(node, subscripts=tuple(expanded(s, use.known) for s in node.subscripts))
             value = select(both(*needed(use.conditions)), access, zero(access.type))
             if not _names(value) & inside:
-                name = names.shared(f"{node.array}_held")
+                number = sum(operand.array == node.array for operand in found) or ""
+                name = names.shared(f"{node.array}{number}_held")
                 declared = Declare(name, access.type, value, use.stmt.location)
                 found.append(_Operand(declared, node.array, _key(form), use.conditions))
                 yield found[-1]

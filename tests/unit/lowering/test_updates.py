@@ -64,10 +64,11 @@ def test_a_thread_knows_what_it_has_stored(compiled: Callable[..., Any]) -> None
         "for (int j = 0; j < m; j++) s[0] += A[j]; s[1] = s[0]; s[0] = s[0] + s[1];",
         "for (int j = 0; j < m; j++) s[0] += A[j]; if (k > 0) s[0] = s[0] / 2; s[0] = s[0] + 1;",
         "for (int j = 0; j < m; j++) s[0] += A[j]; t[0] = s[0]; s[0] = s[0] + t[0];",
+        "for (int j = 0; j < m; j++) s[0] += A[j]; s[0] = s[0] * u[1] + u[0]; s[0] += u[1] - u[k];",
     ],
 )
 def test_other_uses_of_what_is_updated(emulator: None, compiled: Callable[..., Any], body: str) -> None:
-    arguments = "int m, int k, double A[m], double s[4], double t[1]"
+    arguments = "int m, int k, double A[m], double s[4], double t[1], double u[2]"
     found = compiled(arguments, body, schedule="superposed")
     given = {"k": 0} if "k" in body else {}
     for m in (0, 1, 33, 1000):
