@@ -19,6 +19,8 @@ FEW_LONG_THREADS = (32,)
 READING_TWICE = (16, 32)
 # Threads that run several rows, and load once what these share: few warps have as much under way as many with a row.
 SHARING_ROWS = (1, 128)
+# Threads that add up a part of one of few results.
+FEW_RESULTS = 256
 
 
 @dataclass(frozen=True, slots=True)

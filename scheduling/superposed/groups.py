@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, prod
 
 from polytile.ir.scop import AccessKind, Scop
-from polytile.scheduling.superposed.block_level import ENOUGH, block_loops
+from polytile.scheduling.superposed.block_level import ENOUGH, MOST_DIMENSIONS, block_loops
 from polytile.scheduling.superposed.nest import (
     CONSTANT,
     Kind,
@@ -60,6 +61,7 @@ class HostSequence:
 
 
 Host = Group | Serial | HostLoop | HostSequence
+FEW = 64  # results whose sums do not keep a GPU busy, unless several blocks share each of them
 Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the host's loops run through
 
 
@@ -100,8 +102,10 @@ class _Groups:
         shared = (loop for loop in leading if can_be_shared(loop, reductions=self.reductions))
         blocks = tuple(loop for loop in shared if Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
-        if len(blocks) < ENOUGH and (chunks := _chunks(self.steps.scop, names, blocks, inside)):
-            blocks = (chunks, *blocks)
+        few = prod(_extent(self.steps.scop, block) for block in blocks) <= FEW if blocks else False
+        if len(blocks) < (MOST_DIMENSIONS if few else ENOUGH):
+            chunks = _chunks(self.steps.scop, names, blocks, inside, few=few)
+            blocks = (chunks, *blocks) if chunks else blocks
         return Group(blocks, inside, names)
 
     def _without_blocks(self, tree: Tree, fixed: Fixed) -> Host:
@@ -147,9 +151,11 @@ def _meets_sum(scop: Scop, before: str, after: str) -> bool:
     return two.reduction is not None and bool(made & read - {two.reduction.array})
 
 
-def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside) -> Loop | None:
-    """The reduction loops that threads share out and do not coalesce along, or have nothing else to share out, as one
-    more loop for blocks. Statements without one run in its first block.
+def _chunks(
+    scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside, *, few: bool
+) -> Loop | None:
+    """The reduction loops that threads share out and do not coalesce along, or have nothing or little else to share
+    out, as one more loop for blocks. Statements without one run in its first block.
 
     before: blocks (j); inside: threads (i+, j*) of y[j] += A[i][j]
     after:  blocks (chunks of i, j)
@@ -157,7 +163,7 @@ def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside
     rows = {name: Row(name, CONSTANT) for name in names}
     for nest in nests_of(inside):
         x = nest.loops[nest.along_x] if nest.loops else None
-        alone = not any(loop.parallel for loop in nest.loops)
+        alone = few or not any(loop.parallel for loop in nest.loops)
         for loop in nest.loops:
             if loop.parallel or (loop is x and not alone):
                 continue
@@ -169,6 +175,17 @@ def _chunks(scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside
         return None
     kinds = tuple(Kind.FORALL if r.iterator == CONSTANT else Kind.REDUCTION for r in rows.values())
     return Loop(tuple(rows.values()), kinds, Sequence(tuple(Leaf(name) for name in names)))
+
+
+def _extent(scop: Scop, loop: Loop) -> float:
+    """How many iterations a loop has at most, as far as that is a number: infinity otherwise."""
+    most = 1.0
+    for row in (r for r in loop.rows if r.iterator != CONSTANT):
+        values = scop.statement(row.statement).domain.intersect_params(scop.context)
+        low, high = values.dim_min_val(row.iterator), values.dim_max_val(row.iterator)
+        known = low.is_int() and high.is_int()
+        most = max(most, high.to_python() - low.to_python() + 1 if known else inf)
+    return most
 
 
 def _read_by_others(scop: Scop, statement: str, names: tuple[str, ...]) -> bool:

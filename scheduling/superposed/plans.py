@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from polytile.ir.scop import Scop, Split
-from polytile.scheduling.sizes import READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
+from polytile.scheduling.sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
@@ -18,7 +18,7 @@ VALUES = 64  # of a thread at most, where it runs several iterations along x for
 TURNS_CHANGED = 16  # where nothing is summed up along x: few partial results matter less than many blocks
 ROWS = 4  # of a thread, where it loads once what they share
 COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
-ITERATIONS_ALONE = 32  # where no other loop is shared out
+ITERATIONS_ALONE = 32  # where no other loop is shared out, or only one of few iterations
 MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
 
 
@@ -152,14 +152,15 @@ class Planner:
         number, self.kernels = self.kernels, self.kernels + 1
         rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.options.tile
         twice = any(_is_summed_alone(block, nests) for block in group.blocks)
-        preferred = READING_TWICE if twice else SHARING_ROWS if rows else ()
+        placed = [(block, _thread_dimension(block, nests, dims)) for block in group.blocks]
+        few = rank > 1 and any(dim == rank - 1 and _is_chunks(block) for block, dim in placed)
+        alone = (*(1,) * (rank - 1), FEW_RESULTS)
+        preferred = alone if few else READING_TWICE if twice else SHARING_ROWS if rows else ()
         chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
-        where = [_thread_dimension(block, nests, dims) for block in group.blocks]
-        placed = list(zip(group.blocks, where, strict=True))
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
-        many = (columns, min(ITERATIONS, VALUES // columns))
+        many = (ITERATIONS_ALONE if few else columns, min(ITERATIONS, VALUES // columns))
         if columns == 1 and shares_loads(self.scop, along_x, sums):
             many = (neighbours(self.scop, along_x), TURNS_CHANGED)
         tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
@@ -219,6 +220,12 @@ def _is_summed_alone(block: Loop, nests: Sequence[Nest]) -> bool:
     names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
     shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
     return bool(names) and not any(shared)
+
+
+def _is_chunks(block: Loop) -> bool:
+    """Whether blocks share out a loop only for sums over it."""
+    own = [kind for row, kind in zip(block.rows, block.kinds, strict=True) if row.iterator != CONSTANT]
+    return bool(own) and all(kind is Kind.REDUCTION for kind in own)
 
 
 def _thread_dimension(block: Loop, nests: Sequence[Nest], dims: Mapping[int, int]) -> int | None:

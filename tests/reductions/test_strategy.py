@@ -10,6 +10,7 @@ import pytest
 
 import polytile
 from polytile.ir.device import WarpReduce
+from polytile.ir.expr import Name
 from polytile.ir.memory import Space
 from polytile.ir.scop import Origin
 
@@ -31,18 +32,22 @@ class Case:
     operator: Operator
     element: str
     axis: int | None
+    few: bool = False  # three rows, and the compiler knows it
 
     @property
     def name(self) -> str:
         kind = self.element.replace(' ', '_')
-        return f"{self.operator.name}_{kind}_{'all' if self.axis is None else ('columns', 'rows')[self.axis]}"
+        results = "few_rows" if self.few else "all" if self.axis is None else ("columns", "rows")[self.axis]
+        return f"{self.operator.name}_{kind}_{results}"
 
     @property
     def text(self) -> str:
         target = "x[0]" if self.axis is None else ("x[j]", "x[i]")[self.axis]
         body = self.operator.statement(target, "A[i][j]", self.element)
         arguments = f"int n, int m, {self.element} A[n][m], {self.element} x[n + m]"
-        return f"void {self.name}({arguments})\n{{\n#pragma scop\n{ROWS} {body}\n#pragma endscop\n}}\n"
+        rows = ROWS.replace("i < n", "i < 3") if self.few else ROWS
+        arguments = arguments.replace("n +", "3 +").replace("[n]", "[3]") if self.few else arguments
+        return f"void {self.name}({arguments})\n{{\n#pragma scop\n{rows} {body}\n#pragma endscop\n}}\n"
 
 
 CASES = [
@@ -50,18 +55,20 @@ CASES = [
     for operator, element in zip(OPERATORS, ("double", "float", "long long"), strict=True)
     for axis in (0, 1, None)
 ]
+FEW = [Case(case.operator, case.element, 1, few=True) for case in CASES if case.axis == 1]
 SHAPES = ((1, 1), (1, 300), (300, 1), (31, 33), (64, 32), (65, 130))
 
 
 @pytest.fixture(scope="module")
 def programs(compiler: None) -> Programs:
-    found = (polytile.compile(c.text, name="test.c", schedule="superposed").scops[0].compilation for c in CASES)
-    return Programs({case.name: state for case, state in zip(CASES, found, strict=True)})
+    found = (polytile.compile(c.text, name="test.c", schedule="superposed").scops[0].compilation for c in CASES + FEW)
+    return Programs({case.name: state for case, state in zip(CASES + FEW, found, strict=True)})
 
 
 def run(programs: Programs, case: Case, a: Data, x: Data, *, checked: bool = True) -> Data:
     after = x.copy()
-    programs.run(case.name, {"n": a.shape[0], "m": a.shape[1]}, {"A": a, "x": after}, checked=checked)
+    sizes = {"n": a.shape[0], "m": a.shape[1]}
+    programs.run(case.name, {"m": sizes["m"]} if case.few else sizes, {"A": a, "x": after}, checked=checked)
     return after
 
 
@@ -76,15 +83,51 @@ def test_results(programs: Programs, case: Case, shape: tuple[int, int]) -> None
     assert np.array_equal(run(programs, case, a, x), wanted)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.element == "double"], ids=lambda c: c.name)
+@pytest.mark.parametrize("columns", [1, 31, 255, 257, 8191, 8192, 8193, 20000])
+@pytest.mark.parametrize("case", FEW, ids=[c.name for c in FEW])
+def test_several_blocks_share_each_of_few_results(programs: Programs, case: Case, columns: int) -> None:
+    """A row for each block would leave a GPU idle: blocks take chunks of rows, and a second kernel adds these up."""
+    state = programs.states[case.name]
+    assert state.program is not None
+    assert len(state.program.kernels) == 2 and state.program.kernels[0].block == (256, 1, 1)
+    a, x = values(case.operator, case.element, (3, columns), 1), values(case.operator, case.element, (3 + columns,), 2)
+    wanted = x.copy()
+    wanted[:3] = expected(case.operator, x[:3], a, 1)
+    assert np.array_equal(run(programs, case, a, x), wanted)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body", "grid"),
+    [
+        ("double A[3][m], double y[3][3]", "y[i][k] += A[i][j] * A[k][j];", 3),
+        ("double A[9][m], double y[9][9]", "y[i][k] += A[i][j] * A[k][j];", 2),  # 81 results
+        ("double A[n][m], double y[n][n]", "y[i][k] += A[i][j] * A[k][j];", 2),
+    ],
+)
+def test_results_of_two_iterators(compiler: None, arguments: str, body: str, grid: int) -> None:
+    size = arguments[len("double A[") : arguments.index("]")]
+    loops = f"for (int i = 0; i < {size}; i++) for (int k = 0; k < {size}; k++) for (int j = 0; j < m; j++)"
+    text = f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{loops} {body}\n#pragma endscop\n}}\n"
+    (found,) = polytile.compile(text, name="test.c", schedule="superposed").scops
+    assert found.program is not None
+    kernel = found.program.kernels[0]
+    indices = {n.name for n in kernel.nodes if isinstance(n, Name) and n.name.startswith("blockIdx.")}
+    assert len(indices | {c.source for c in kernel.coordinates if c.source.startswith("blockIdx.")}) == grid
+    for m in (0, 1, 40, 8200):
+        given = {"n": 5, "m": m} if size == "n" else {"m": m}
+        found.validate(on="emulator", parameters=given, seed=1, sanitize=("address", "undefined", "race"))
+
+
+@pytest.mark.parametrize("case", [c for c in CASES + FEW if c.element == "double"], ids=lambda c: c.name)
 def test_two_runs_give_the_same_bits(programs: Programs, case: Case) -> None:
     random = np.random.default_rng(3)
-    a, x = random.normal(size=(65, 700)), random.normal(size=765)
+    shape = (3, 20000) if case.few else (65, 700)
+    a, x = random.normal(size=shape), random.normal(size=sum(shape))
     first, then = (run(programs, case, a, x, checked=False) for _ in range(2))
     assert first.tobytes() == then.tobytes()
 
 
-@pytest.mark.parametrize("case", CASES, ids=[c.name for c in CASES])
+@pytest.mark.parametrize("case", CASES + FEW, ids=[c.name for c in CASES + FEW])
 def test_partial_results_are_in_registers(programs: Programs, case: Case) -> None:
     """Each thread adds to a register of its own; rows are combined by shuffles."""
     state = programs.states[case.name]
