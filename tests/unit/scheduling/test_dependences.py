@@ -7,8 +7,9 @@ from collections.abc import Callable
 import islpy as isl
 import pytest
 
+import polytile
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences, analyse, array_values
+from polytile.scheduling.dependences import Dependences, analyse, array_values, values_through
 
 Analyse = Callable[..., Dependences]
 
@@ -231,3 +232,16 @@ def test_values_that_are_not_to_be_exact_are_conflicts(scop: Callable[..., Scop]
     for found in (array_values(program, "A", exact=False), array_values(program, "A", 1)):
         assert not found.exact
         assert whole.flow.is_strict_subset(found.flow)
+
+
+def test_values_from_the_order_as_a_map() -> None:
+    """The flow through partial results is the same from the tree and from the map that it is."""
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { x[i] += A[i][j] * y[j]; z[j] += A[i][j] * w[i]; }"
+    arguments = "int n, double A[n][n], double x[n], double y[n], double z[n], double w[n]"
+    text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    scop, _, _ = polytile.compile(text, name="test.c", schedule="superposed").scops[0].compilation.run
+    partial = [array.name for array in scop.arrays if "_" in array.name]
+    assert len(partial) >= 4
+    for name in partial:
+        tree, flat = values_through(scop, name), values_through(scop, name, flat=True)
+        assert all(one.is_equal(other) for one, other in zip(tree, flat, strict=True))
