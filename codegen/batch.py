@@ -97,7 +97,8 @@ def batched(
 
 
 def _vector_registers(loop: For, kept: frozenset[str]) -> int:
-    """How many registers a batch of vectors wants: for all that it loads, and some more; 0 where it has none."""
+    """How many registers a batch of vectors wants: for all that it loads, and some more, but no more than half of the
+    threads leave where it fits into those; 0 where it has none."""
     bodies = [s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in loop.body]
     inside = [s for body in bodies for s in body]
     found = [n for n in walk(*inside) if isinstance(n, Load)]

@@ -62,6 +62,7 @@ class HostSequence:
 
 Host = Group | Serial | HostLoop | HostSequence
 FEW = 64  # results whose sums do not keep a GPU busy, unless several blocks share each of them
+LONG = 8192  # iterations of such a sum, up to which one block is enough
 Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the host's loops run through
 
 
@@ -163,9 +164,9 @@ def _chunks(
     rows = {name: Row(name, CONSTANT) for name in names}
     for nest in nests_of(inside):
         x = nest.loops[nest.along_x] if nest.loops else None
-        alone = few or not any(loop.parallel for loop in nest.loops)
+        alone = not any(loop.parallel for loop in nest.loops)
         for loop in nest.loops:
-            if loop.parallel or (loop is x and not alone):
+            if loop.parallel or (loop is x and not alone and not (few and _extent(scop, loop) > LONG)):
                 continue
             for name in statements_of(nest.body):
                 if loop.kind(name) is Kind.REDUCTION and not _read_by_others(scop, name, names):

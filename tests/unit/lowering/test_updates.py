@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,42 +12,11 @@ from polytile.codegen.updates import update_early
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Expr, If, Literal, Name, Stmt
 from polytile.ir.kernel import Barrier
 
-ROWS = (
-    "int n, int m, double A[n][m], double x[m], double y[n]",
-    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];",
-)
-AGAIN = (
-    "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
-    "for (int j = 0; j < m; j++) y[j] = 0;"
-    "for (int i = 0; i < n; i++) { t[i] = 0;"
-    " for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j];"
-    " for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }",
-)
 CHAIN = (
     "int n, int m, double A[n][m], double x[m], double y[n], double z[n]",
     "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) y[i] += A[i][j] * x[j];"
     " y[i] = 2 * y[i] - z[i]; y[i] += z[i] + y[i]; }",
 )
-
-
-def kernel(compiled: Callable[..., Any], program: tuple[str, str], number: int = 0) -> str:
-    text: str = compiled(*program, schedule="superposed").cuda.partition("// Shared by the entry points")[0]
-    return text.split('extern "C" __global__')[number + 1]
-
-
-def test_updates_are_loaded_before_the_sums(compiled: Callable[..., Any]) -> None:
-    """All of them at once, in front of what the block waits for."""
-    text = kernel(compiled, ROWS)
-    start, rest = text.split("bool aligned", 1)
-    assert start.count("_held = ") == 4 and "? y[4 * bi + 3] : 0.0;" in " ".join(start.split())
-    assert "y3_held += y_sum;" in rest and "y[i] = y3_held;" in rest and "y[i] += " not in text
-
-
-def test_a_thread_knows_what_it_has_stored(compiled: Callable[..., Any]) -> None:
-    for number, element in ((0, "t"), (1, "y")):
-        text = " ".join(kernel(compiled, AGAIN, number).split())
-        assert re.search(rf"double {element}_held = 0(\.0)?; {element}_held \+= ", text)
-        assert f"{element}[i] += " not in text and f"{element}[j] += " not in text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Neighbouring columns of a thread that sums, as vectors; several rows of a thread."""
+"""Neighbouring columns of a thread that sums, as vectors; several rows of a thread; what it updates."""
 
 from __future__ import annotations
 
@@ -109,3 +109,18 @@ def test_half_of_the_threads_have_room_where_the_batch_leaves_it(compiled: Calla
     """Two vectors of each of four rows and of x take 40 registers; sums in double 8 more, and not 4."""
     assert "__launch_bounds__(128, 8)" in kernel(compiled, of(ROWS, "float"))
     assert "__launch_bounds__(128, 4)" in kernel(compiled, ROWS)
+
+
+def test_updates_are_loaded_before_the_sums(compiled: Callable[..., Any]) -> None:
+    """All of them at once, in front of what the block waits for."""
+    text = kernel(compiled, ROWS)
+    start, rest = text.split("bool aligned", 1)
+    assert start.count("_held = ") == 4 and "? y[4 * bi + 3] : 0.0;" in " ".join(start.split())
+    assert "y3_held += y_sum;" in rest and "y[i] = y3_held;" in rest and "y[i] += " not in text
+
+
+def test_a_thread_knows_what_it_has_stored(compiled: Callable[..., Any]) -> None:
+    for number, element in ((0, "t"), (1, "y")):
+        text = " ".join(kernel(compiled, AGAIN, number).split())
+        assert re.search(rf"double {element}_held = 0(\.0)?; {element}_held \+= ", text)
+        assert f"{element}[i] += " not in text and f"{element}[j] += " not in text
