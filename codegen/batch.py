@@ -27,24 +27,25 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import ceil
 
+from polytile.codegen import launch_bounds
 from polytile.codegen.fold import folded
 from polytile.codegen.held import (
-    Arrays,
     HeldLoad,
+    Setting,
     distinct,
     held_in,
     iteration,
     loads_of,
     mentions,
     moved_to,
+    targets,
     with_held,
 )
 from polytile.codegen.iterations import Known, behind, element
-from polytile.codegen.meet import meeting
+from polytile.codegen.meet import meeting, meets
 from polytile.codegen.names import Names
 from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stored, unguarded, vectors
 from polytile.ir.arith import zero
-from polytile.ir.device import Load, WarpReduce
 from polytile.ir.expr import (
     BOOL,
     Access,
@@ -74,74 +75,37 @@ WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait
 FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
-REGISTERS, REGISTERS_MEETING = 128, 64  # of a thread at most; ptxas by itself saves them, and loads one after another
-REGISTERS_STORING = 80  # where iterations store as well: more threads hide that
-REGISTERS_BESIDE = 32  # what is loaded, where lanes meet once
-REGISTERS_BESIDE_VECTORS = 64  # with fewer, ptxas loads one after another
-REGISTERS_OF_HALF, BESIDE_HALF = 64, 20  # of half of the threads there can be: where what is loaded and added up fits
+ALONE, TOGETHER = 512, 4  # threads that have a multiprocessor's registers for themselves; iterations, to fill these
 
 
 def batched(
-    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, lane: str | None = None
+    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, threads: int, lane: str | None = None
 ) -> tuple[tuple[Stmt, ...], int]:
     """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
-    many as the compiler likes); `kept` are the arrays that live inside the kernel, `lane` is a thread's in its warp."""
-    written = frozenset(t.array for s in body for t in _targets(s))
-    batches = _in_body(body, Arrays(written - kept, kept, lane), names)
-    made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
-    if not made:
-        return batches, 0
-    vectors = [_vector_registers(n, kept) for n in made]
-    widest = [min(REGISTERS, max(vectors))] if any(vectors) else []
-    return batches, min([*widest, *(_registers(n, kept) for n, own in zip(made, vectors, strict=True) if not own)])
+    many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`,
+    `lane` is a thread's in its warp."""
+    changing = frozenset(t.array for s in body for t in targets(s)) - kept
+    setting, registers = Setting(changing, kept, lane, threads), 0
+    for half in (False, True):
+        batches = _in_body(body, replace(setting, half=half), names)
+        made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
+        registers = registers or (launch_bounds.registers(made, kept) if made else 0)
+        if registers != launch_bounds.HALF:
+            break
+    return batches, registers
 
 
-def _vector_registers(loop: For, kept: frozenset[str]) -> int:
-    """How many registers a batch of vectors wants: for all that it loads, and some more, but no more than half of the
-    threads leave where it fits into those; 0 where it has none."""
-    bodies = [s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in loop.body]
-    inside = [s for body in bodies for s in body]
-    found = [n for n in walk(*inside) if isinstance(n, Load)]
-    if not found:
-        return 0
-    beside = [s for s in inside if isinstance(s, Declare) and isinstance(s.value, Access)]
-    size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
-    updated = {n.target for n in walk(*inside) if isinstance(n, Assign) and n.op}
-    sums = [t for t in updated if not isinstance(t, Access) or t.array in kept]
-    live = BESIDE_HALF + (size + sum(t.type.size for t in sums)) // 4
-    return REGISTERS_OF_HALF if live <= REGISTERS_OF_HALF else REGISTERS_BESIDE_VECTORS + size // 4
-
-
-def _registers(loop: For, kept: frozenset[str]) -> int:
-    """How many registers a thread may have for a batch."""
-    if not _meets(*loop.body):
-        stores = any(target.array not in kept for s in loop.body for target in _targets(s))
-        return REGISTERS_STORING if stores else REGISTERS
-    declared = [s for s in loop.body if isinstance(s, Declare)]
-    loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
-    joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))
-    return REGISTERS_BESIDE + sum(s.type.size for s in loads) // 4 if joined else REGISTERS_MEETING
-
-
-def _meets(*body: Stmt) -> bool:
-    return any(isinstance(n, WarpReduce) for n in walk(*body))
-
-
-def _targets(stmt: Stmt) -> Iterator[Access]:
-    return (n.target for n in walk(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
-
-
-def _in_body(body: tuple[Stmt, ...], arrays: Arrays, names: Names) -> tuple[Stmt, ...]:
+def _in_body(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[Stmt, ...]:
     found: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, For) and stmt.unroll:
-            found += _batches(stmt, arrays, names) or [replace(stmt, unroll=None)]
+            found += _batches(stmt, setting, names) or [replace(stmt, unroll=None)]
         else:
-            found.append(with_bodies(stmt, lambda inner: _in_body(inner, arrays, names)))
+            found.append(with_bodies(stmt, lambda inner: _in_body(inner, setting, names)))
     return tuple(found)
 
 
-def _batches(loop: For, arrays: Arrays, names: Names) -> list[Stmt]:
+def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     """The loop in batches; nothing where it is none over consecutive numbers, or loads nothing that it can."""
     bound = loop.condition.right if isinstance(loop.condition, Binary) else None
     if bound is None or not _is_simple(loop) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
@@ -149,24 +113,27 @@ def _batches(loop: For, arrays: Arrays, names: Names) -> list[Stmt]:
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
-    meets = _meets(*loop.body)
-    wide = None if meets or loop.unroll == FEW else _wide(loop, arrays)
-    found = distinct(loads_of(loop, loop.body, {}, (), arrays, alike=wide is None))
+    together = meets(*loop.body)
+    wide = None if together or loop.unroll == FEW else _wide(loop, setting)
+    found = distinct(loads_of(loop, loop.body, {}, (), setting, alike=wide is None))
     loads = [load for load in found if _varies(load, loop)]
     trips = _trips(loop.lower, end)
     if wide:
         many = wide.iterations(trips)
     else:
-        most = MOST_JOINED if meeting(loop.body, arrays.lane) else MOST_MEETING if meets else MOST
+        most = MOST_JOINED if meeting(loop.body, setting.lane) else MOST_MEETING if together else MOST
         many = _iterations(sum(load.access.type.size for load in loads), min(most, trips), IN_FLIGHT)
-    if many < 2 or not _apart_from_stores(loop, found, arrays.changing):
+    if many < 2 or not _apart_from_stores(loop, found, setting.changing):
         return []
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
     once = [load for load in found if not _varies(load, loop) and (load.guard or wide)]
     fixed, held = held_in(once, "", Binary("<=", loop.lower, last), names)
     loop = replace(loop, body=with_held(loop.body, {}, (), held))
-    wide = wide and _wide(loop, arrays)
-    made = _together(loop, loads, many, last, arrays, names) if meets else _apart(loop, loads, wide, many, last, names)
+    wide = wide and _wide(loop, setting)
+    if together:
+        made = _together(loop, loads, many, last, setting, names)
+    else:
+        made = _apart(loop, loads, wide, many, last, names)
     return [Scope((Declare(last.name, last.type, end), *fixed, *made))]
 
 
@@ -174,6 +141,7 @@ def _batches(loop: For, arrays: Arrays, names: Names) -> list[Stmt]:
 class _Wide:
     """A loop where the conditions on what it runs hold, with the loads that are vectors then."""
 
+    setting: Setting
     loop: For
     free: Unguarded
     loads: tuple[HeldLoad, ...]
@@ -184,23 +152,26 @@ class _Wide:
         vectors = {number for group in self.groups for number in group}
         sizes = [(load.access.type.size, k in vectors) for k, load in enumerate(self.loads)]
         size = sum(size if vector else size / 2 for size, vector in sizes)
-        return _iterations(ceil(size), min(MOST_WIDE, trips), WIDE_IN_FLIGHT)
+        most = min(MOST_WIDE, trips)
+        room = 4 * (launch_bounds.MOST - launch_bounds.BESIDE_HALF) // sum(size for size, _ in sizes)
+        filling = min(most, room // TOGETHER * TOGETHER) if self.setting.threads >= ALONE else 0
+        return max(_iterations(ceil(size), most, WIDE_IN_FLIGHT), filling)
 
 
-def _wide(loop: For, arrays: Arrays) -> _Wide | None:
+def _wide(loop: For, setting: Setting) -> _Wide | None:
     """The loop with vectors, if it has some."""
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    loads = tuple(f for f in distinct(loads_of(plain, plain.body, {}, (), arrays)) if _varies(f, loop) and not f.guard)
+    loads = tuple(f for f in distinct(loads_of(plain, plain.body, {}, (), setting)) if _varies(f, loop) and not f.guard)
     groups = tuple(vectors(loads))
-    return _Wide(plain, free, loads, groups) if groups else None
+    return _Wide(setting, plain, free, loads, groups) if groups else None
 
 
 def _together(
-    loop: For, loads: Sequence[HeldLoad], many: int, last: Name, arrays: Arrays, names: Names
+    loop: For, loads: Sequence[HeldLoad], many: int, last: Name, setting: Setting, names: Names
 ) -> Iterator[Stmt]:
     """Batches that lanes run together; those iterations of the last one that are too many are switched off."""
-    met = meeting(loop.body, arrays.lane)
+    met = meeting(loop.body, setting.lane)
     iterator = Name(loop.iterator, loop.type)
     start: list[Stmt] = []
     work: list[Stmt] = []
@@ -278,20 +249,25 @@ def _works(
 def _wide_batch(
     wide: _Wide, otherwise: tuple[Stmt, ...], first: Name, count: int, surely: int, last: Name, names: Names
 ) -> Iterator[Stmt]:
-    """A batch with vectors where the conditions hold in all of its iterations, and `otherwise`."""
-    loop = wide.loop
-    parts = [iteration(loop, wide.loads, first, i, names, last if i >= surely else None) for i in range(count)]
+    """A batch with vectors where the conditions hold in all of its iterations, and `otherwise`. What is not aligned is
+    a batch of its own: ptxas moves no work between loads from in front of a branch. Where half of the threads share
+    the registers it must not: it would spill some."""
+    parts = [iteration(wide.loop, wide.loads, first, i, names, last if i >= surely else None) for i in range(count)]
     aligned = Name(names.shared("aligned"), BOOL)
-    alike = are_aligned(wide.loads, wide.groups, loop.iterator, parts[0].place, parts[1 % count].place)
+    alike = are_aligned(wide.loads, wide.groups, wide.loop.iterator, parts[0].place, parts[1 % count].place)
     made = [loaded(part.declared, part.loads, wide.groups) for part in parts]
-    bodies = [stored(part.body, part.declared, part.loads, wide.groups, aligned) for part in parts]
-    body = (
-        Declare(aligned.name, aligned.type, alike),
-        *(d for declared, _, _ in made for d in declared),
-        If(aligned, tuple(s for _, vector, _ in made for s in vector), tuple(s for *_, alone in made for s in alone)),
-        *_works(bodies, first, surely, last),
-    )
-    condition = wide.free.hold(loop.iterator, parts[0].place, parts[-1].place)
+    declared = [s for part in made for s in part.declared]
+    whole, alone = [s for part in made for s in part.whole], [s for part in made for s in part.alone]
+    joins = aligned if wide.setting.half else None
+    bodies = [stored(part.body, part.declared, part.loads, wide.groups, joins) for part in parts]
+    works = _works(bodies, first, surely, last)
+    if joins:
+        rest: tuple[Stmt, ...] = (*declared, If(aligned, tuple(whole), tuple(alone)), *works)
+    else:
+        other = _batch(wide.loop, wide.loads, first, count, surely, last, names)
+        rest = (If(aligned, (*declared, *whole, *works), other),)
+    body = (Declare(aligned.name, aligned.type, alike), *rest)
+    condition = wide.free.hold(wide.loop.iterator, parts[0].place, parts[-1].place)
     yield Scope(body) if condition is None else If(condition, body, otherwise)
 
 

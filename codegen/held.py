@@ -36,12 +36,15 @@ Guard = tuple[Expr, ...]  # conditions below one another
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
-    """Those in device memory that the kernel changes, and those that live inside it; the name of a thread's lane."""
+class Setting:
+    """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
+    of a thread's lane; how many threads a block has; whether half of the threads there can be share the registers."""
 
     changing: frozenset[str]
     kept: frozenset[str]
     lane: str | None
+    threads: int
+    half: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class HeldLoad:
 
 
 def loads_of(
-    loop: For, body: tuple[Stmt, ...], known: Known, guard: Guard, arrays: Arrays, *, alike: bool = True
+    loop: For, body: tuple[Stmt, ...], known: Known, guard: Guard, setting: Setting, *, alike: bool = True
 ) -> Iterator[HeldLoad]:
     """What an iteration reads whatever it finds, or below conditions on names: those that are the same in all
     iterations, if they have to be `alike`."""
@@ -75,19 +78,24 @@ def loads_of(
             case Declare() | Assign() if stmt.value is not None:
                 target = [stmt.target] if isinstance(stmt, Assign) and stmt.op else []
                 for node in (*target, *evaluated(stmt.value)):
-                    form = element(node, known) if isinstance(node, Access) and node.array not in arrays.kept else None
+                    form = element(node, known) if isinstance(node, Access) and node.array not in setting.kept else None
                     if form and isinstance(node, Access):
                         where = stmt.location if stmt.location.line else node.location
                         yield HeldLoad(replace(node, subscripts=_expanded(node, known), location=where), form, guard)
                 known = behind(known, stmt)
             case Scope():
-                yield from loads_of(loop, stmt.body, known, guard, arrays, alike=alike)
+                yield from loads_of(loop, stmt.body, known, guard, setting, alike=alike)
             case If() if not mentions(condition := expanded(stmt.condition, known), inner):
-                yield from loads_of(loop, stmt.then, known, (*guard, condition), arrays, alike=alike)
+                yield from loads_of(loop, stmt.then, known, (*guard, condition), setting, alike=alike)
 
 
 def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:
     return tuple(expanded(s, known) for s in access.subscripts)
+
+
+def targets(stmt: Stmt) -> Iterator[Access]:
+    """The elements that a statement assigns to."""
+    return (n.target for n in walk(stmt) if isinstance(n, Assign) and isinstance(n.target, Access))
 
 
 def mentions(node: Expr, names: set[str]) -> bool:

@@ -167,7 +167,10 @@ class _KernelBuilder:
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
         lowered = carry(lowered, homes, self.owner.names, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
-        lowered, registers = batched(lowered, homes, self.owner.names, lane if self.shape.block[0] == WARP else None)
+        count = prod(self.shape.block)
+        lowered, registers = batched(
+            lowered, homes, self.owner.names, count, lane if self.shape.block[0] == WARP else None
+        )
         lowered = drop_unused(lowered)
         if registers:
             lowered = update_early(lowered, homes, self.owner.names)
@@ -181,7 +184,7 @@ class _KernelBuilder:
             storage=storage,
             body=lowered,
             summary=self._summary(),
-            min_blocks=min(REGISTERS // (registers * prod(self.shape.block)), MOST_BLOCKS) if registers else 0,
+            min_blocks=min(REGISTERS // (registers * count), MOST_BLOCKS) if registers else 0,
             index_type=self.owner.integer.name,
         )
 

@@ -55,6 +55,11 @@ class Meeting:
         return replace(self.declared, value=met), then, Binary("+", iterator, own, integer)
 
 
+def meets(*body: Stmt) -> bool:
+    """Whether lanes of a warp meet there."""
+    return any(isinstance(n, WarpReduce) for n in walk(*body))
+
+
 def meeting(body: Sequence[Stmt], lane: str | None) -> Meeting | None:
     """How iterations end, if that is the only place where lanes of whole warps meet; `lane` numbers them."""
     met = [n for s in body for n in walk(s) if isinstance(n, WarpReduce)]

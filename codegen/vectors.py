@@ -2,8 +2,8 @@
 
 before: float A_at0 = A[i][4 * t], A1_at0 = A[i][4 * t + 1], ...;                     a thread's four columns of a row
 after:  const bool aligned = polytile_aligned<16>(&A[i][4 * t]);
-        float A_at0, A1_at0, ...;
-        if (aligned) { v = *(const float4 *)&A[i][4 * t]; A_at0 = v.x; ... } else { A_at0 = A[i][4 * t]; ... }
+        if (aligned) { float4 v = *(const float4 *)&A[i][4 * t]; float A_at0 = v.x, A1_at0 = v.y, ... }
+        else { float A_at0 = A[i][4 * t], A1_at0 = A[i][4 * t + 1], ... }
 
 Rows of a length that is no multiple of the vector's begin anywhere, so that it is asked when the kernel runs: all
 threads have the same answer. What an iteration of a batch runs below conditions that hold in all but the last of them,
@@ -78,19 +78,26 @@ def are_aligned(loads: Sequence[HeldLoad], groups: Sequence[Group], iterator: st
     return both(*(Aligned(tuple(dict.fromkeys(addresses)), size) for size, addresses in found.items()))
 
 
-def loaded(
-    declared: Sequence[Declare], loads: Sequence[HeldLoad], groups: Sequence[Group]
-) -> tuple[list[Declare], list[Stmt], list[Stmt]]:
+@dataclass(frozen=True, slots=True)
+class Loaded:
     """What declares the names of an iteration's loads, and what loads those of vectors: where they are aligned, and
     where they are not."""
+
+    declared: tuple[Declare, ...]
+    whole: tuple[Stmt, ...]
+    alone: tuple[Stmt, ...]
+
+
+def loaded(declared: Sequence[Declare], loads: Sequence[HeldLoad], groups: Sequence[Group]) -> Loaded:
+    """The loads of an iteration, in both ways."""
     within = {number for group in groups for number in group}
-    names = [Declare(d.name, d.type, None) if k in within else d for k, d in enumerate(declared)]
+    names = tuple(Declare(d.name, d.type, None) if k in within else d for k, d in enumerate(declared))
     together: list[Stmt] = []
     for group in groups:
         targets = tuple(Name(declared[k].name, declared[k].type) for k in group)
         together.append(Load(targets, loads[group[0]].access, location=declared[group[0]].location))
-    alone = [_assigned(declared[k]) for group in groups for k in group]
-    return names, together, alone
+    alone = tuple(_assigned(declared[k]) for group in groups for k in group)
+    return Loaded(names, tuple(together), alone)
 
 
 def _assigned(declared: Declare) -> Stmt:
@@ -144,9 +151,13 @@ def _is_linear(condition: Expr, changing: set[str]) -> bool:
 
 # Stores --------------------------------------------------------------------------------------------------------------
 def stored(
-    body: Sequence[Stmt], declared: Sequence[Declare], loads: Sequence[HeldLoad], groups: Sequence[Group], aligned: Expr
+    body: Sequence[Stmt],
+    declared: Sequence[Declare],
+    loads: Sequence[HeldLoad],
+    groups: Sequence[Group],
+    aligned: Expr | None,
 ) -> tuple[Stmt, ...]:
-    """What an iteration runs, with the stores of what it holds as vectors at its end."""
+    """What an iteration runs, with the stores of what it holds as vectors at its end; None: they are aligned."""
     names = {d.name: number for number, d in enumerate(declared) if any(number in group for group in groups)}
     found: set[int] = set()
     rest = tuple(_without_stores(body, names, found))
@@ -157,7 +168,8 @@ def stored(
         alone = tuple(Assign(loads[k].access, "", value, declared[k].location) for k, value in places if k in found)
         where = declared[group[0]].location
         whole = Store(loads[group[0]].access, tuple(values), location=where)
-        ends += [If(aligned, (whole,), alone)] if len(alone) == len(group) else alone
+        both_ways = whole if aligned is None else If(aligned, (whole,), alone)
+        ends += [both_ways] if len(alone) == len(group) else alone
     return (*rest, *ends)
 
 

@@ -33,7 +33,8 @@ SHIFTED = (
 )
 PROGRAMS = {"rows": ROWS, "two": TWO, "changing": CHANGING, "again": AGAIN, "shifted": SHIFTED}
 # Rows whose length is a multiple of a vector's, and others; edges of vectors, of warps, of blocks and of batches.
-PAIRS = ((0, 4), (1, 1), (3, 2), (4, 3), (5, 4), (6, 31), (9, 130), (17, 512), (33, 516), (70, 1030), (65, 1200))
+FEW = ((0, 4), (1, 1), (3, 2), (4, 3), (5, 4), (6, 31), (9, 130))
+PAIRS = (*FEW, (17, 512), (33, 516), (70, 1030), (65, 1200), (18, 1700))
 SIZES = [{"n": n, "m": m} for n, m in PAIRS]
 ELEMENTS = ("double", "float", "int", "short", "signed char", "long")
 
@@ -73,8 +74,8 @@ def test_vectors_where_they_are_aligned(compiled: Callable[..., Any], element: s
     assert f"*(const {vector} *)&A[" in text and f"*(const {vector} *)&x[" in text
     asked, loads, scalar = re.split(r"if \(aligned\) \{|\} else \{", text, maxsplit=2)
     assert "bool aligned = polytile_aligned<" in asked and "&B[" in asked
-    assert f"{vector} v" in loads and "polytile_min" not in loads
-    assert scalar.lstrip().startswith("A_at0 = A[")
+    assert f"{vector} v" in loads and "polytile_min" not in loads and "y_part += " in loads
+    assert scalar.lstrip().startswith(f"{element} A_at0 = A[")
 
 
 def test_what_is_shifted_is_no_vector(compiled: Callable[..., Any]) -> None:
@@ -109,6 +110,23 @@ def test_half_of_the_threads_have_room_where_the_batch_leaves_it(compiled: Calla
     """Two vectors of each of four rows and of x take 40 registers; sums in double 8 more, and not 4."""
     assert "__launch_bounds__(128, 8)" in kernel(compiled, of(ROWS, "float"))
     assert "__launch_bounds__(128, 4)" in kernel(compiled, ROWS)
+
+
+def test_loads_come_together_before_the_work_only_where_registers_are_few(compiled: Callable[..., Any]) -> None:
+    for element, starts in (("float", "const float4 v"), ("double", "double A_at0;")):
+        aligned = kernel(compiled, of(ROWS, element)).partition("if (aligned) {")[2]
+        assert aligned.lstrip().startswith(starts)
+        assert ("y_part[0] +=" in aligned[: aligned.index("} else {")]) == (element == "double")
+
+
+def test_blocks_that_fill_a_multiprocessor_load_what_its_registers_hold(compiled: Callable[..., Any]) -> None:
+    """12 vectors of A and of x take 96 of 128 registers, 16 rows and their factors 80; blocks of half the size 8."""
+    for element in ("float", "double"):
+        text = kernel(compiled, of(AGAIN, element))
+        assert "__launch_bounds__(512, 1)" in text and "t_part += A_at11 * x_at11;" in text
+        assert "A_at12 * x_at12" not in text and "c_3 += 12" in text and "A_at15 * t_at15" in text
+    text = kernel(compiled, of(TWO, "float"))
+    assert "__launch_bounds__(256, 2)" in text and "A_at3 * x_at3" in text and "A_at4 * x_at4" not in text
 
 
 def test_updates_are_loaded_before_the_sums(compiled: Callable[..., Any]) -> None:
