@@ -14,6 +14,7 @@ from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
 from polytile.codegen.contracted import Contracted
+from polytile.codegen.hand_over import handed_over
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
@@ -56,14 +57,15 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array). `sums` are the statements that accumulate partial results
-    or add them up, with how many iterations may load at once; `last_reads` the arrays that each kernel, by number, is
-    the last one to read.
+    not live in device memory (by kernel number, then array), `handovers` the copies of some that do. `sums` are the
+    statements that accumulate partial results or add them up, with how many iterations may load at once; `last_reads`
+    the arrays that each kernel, by number, is the last one to read.
     """
 
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
+    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     sums: Mapping[str, int] = field(default_factory=dict)
     last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
@@ -175,7 +177,9 @@ class _KernelBuilder:
         if registers:
             lowered = update_early(lowered, homes, self.owner.names)
             lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
-        used, storage = _names(lowered), self._storage(lowered)
+        handed = self.owner.given.handovers.get(self.shape.number, {})
+        lowered, copies = handed_over(lowered, handed, self.owner.names)
+        used, storage = _names(lowered), (*self._storage(lowered), *copies)
         return Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
             parameters=self._parameters(storage, used),

@@ -89,6 +89,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "strategy": schedule.strategy,
         "mapped": schedule.to_text(),
         "homes": _homes(state),
+        "handovers": _handovers(state),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}
@@ -122,6 +123,21 @@ def _run(spread: Spread | None) -> dict[str, Any] | None:
 def _accumulated(statement: Statement) -> str:
     assert statement.reduction is not None
     return statement.reduction.array
+
+
+def _handovers(state: Compilation) -> list[dict[str, Any]]:
+    return [
+        {
+            "array": name,
+            "kernel": kernel,
+            "space": _SPACES[copy.space],
+            "rank": state.run[0].array(name).rank,
+            "keeps": list(copy.keeps or ()),
+            "moduli": list(copy.moduli),
+        }
+        for kernel, found in state.handovers.items()
+        for name, copy in found.items()
+    ]
 
 
 def _homes(state: Compilation) -> dict[str, Any]:

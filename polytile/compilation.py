@@ -24,7 +24,8 @@ class Compilation:
 
     `analysed` is the Scop that was analysed last, with what was found: only what has changed since is found anew.
     `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
-    live inside a kernel. `spread` is what kernels are made of instead, where threads combine what they hold.
+    live inside a kernel, and `handovers` which have a copy in shared memory besides. `spread` is what kernels are made
+    of instead, where threads combine what they hold.
     `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
     chosen cannot be proven, `looked_at` the same with the lanes and the storage that its estimate was made for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host.
@@ -39,6 +40,7 @@ class Compilation:
     schedule: MappedSchedule | None = None
     spread: Spread | None = None
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
     proof: Proof | None = None
     program: HostProgram | None = None

@@ -32,6 +32,7 @@ from polytile.scheduling.cost.time import timed
 from polytile.scheduling.dependences import Dependences, analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
+from polytile.scheduling.handover import handovers
 from polytile.scheduling.lanes.spread import spread
 from polytile.scheduling.last_reads import last_reads
 from polytile.scheduling.legality import BarrierReason, require_mapped, unordered
@@ -109,7 +110,7 @@ def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
         return state, None
     ready = choose_storage(combine_lanes(state))
     scop, _, schedule = ready.run
-    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters)
+    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters, ready.handovers)
     return replace(state, looked_at=ready), time
 
 
@@ -241,11 +242,12 @@ def choose_storage(state: Compilation) -> Compilation:
         return state
     known = _known(state)
     if known and known.spread is state.spread:
-        return replace(state, homes=known.homes, transfers=known.transfers)
+        return replace(state, homes=known.homes, handovers=known.handovers, transfers=known.transfers)
     scop, dependences, schedule = state.run
     seen = state.spread.private if state.spread else None
     homes = contract(scop, dependences, schedule, state.shared_memory, known=seen)
-    return replace(state, homes=homes, transfers=transfers(scop, dependences))
+    handed = handovers(scop, dependences, schedule, homes, state.shared_memory)
+    return replace(state, homes=homes, handovers=handed, transfers=transfers(scop, dependences))
 
 
 def prove_legality(state: Compilation) -> Compilation:
@@ -268,7 +270,14 @@ def _proven(state: Compilation) -> Compilation:
     # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
     operations = max(state.options.max_operations, MAX_OPERATIONS)
     claim = Claim(
-        state.source, state.scop, state.dependences, state.schedule, state.homes, state.transfers, state.spread
+        state.source,
+        state.scop,
+        state.dependences,
+        state.schedule,
+        state.homes,
+        state.transfers,
+        state.spread,
+        state.handovers,
     )
     proof = prove_all(claim, operations)
     if not proof.proven:
@@ -324,6 +333,7 @@ def _generated(state: Compilation) -> Compilation:
         transfers=state.transfers,
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
+        handovers=state.handovers,
         sums=_sums_of_few(state.scop),
         last_reads=last_reads(scop, schedule),
     )

@@ -140,7 +140,7 @@ def _private(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: Place
 ) -> Storage | None:
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
-    if not _stays(flow, place.thread):
+    if not stays(flow, place.thread):
         return None
     for home in _private_homes(array, place.threads):
         if _elements(home) <= MOST_PRIVATE_ELEMENTS and _keeps_flow(scop, schedule, array, place.thread, home, flow):
@@ -162,7 +162,7 @@ def _private_homes(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
         yield _home(array, Space.PRIVATE, constant)
 
 
-def _stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
+def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
     """Whether the instances of each pair run at one place."""
     moves = pairs.apply_domain(place).apply_range(place)
     return all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(moves))
@@ -196,7 +196,7 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: Place) ->
     """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
-    if not keeps or not _stays(flow, place.block):
+    if not keeps or not stays(flow, place.block):
         return None
     accesses = _accesses(scop, array, AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     used = place.block.reverse().apply_range(accesses)

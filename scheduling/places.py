@@ -53,16 +53,24 @@ def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
 
 
 def cells(
-    accesses: isl.UnionMap, place: isl.UnionMap, keeps: tuple[int, ...], rank: int, strides: tuple[int, ...] = ()
+    accesses: isl.UnionMap,
+    place: isl.UnionMap,
+    keeps: tuple[int, ...],
+    rank: int,
+    strides: tuple[int, ...] = (),
+    moduli: tuple[int, ...] = (),
 ) -> isl.UnionMap:
     """Accesses to contracted storage: one copy for each place, addressed by the kept subscripts.
 
     before: { S[i, j] -> A[i, j] }, kept: the second of 2, with a stride of 32
-    after:  { S[i, j] -> [[place] -> [floor(j/32)]] }
+    after:  { S[i, j] -> [[place] -> [floor(j/32)]] }; with a modulus of 32 { S[i, j] -> [[place] -> [j mod 32]] }
     """
     names = [f"a{i}" for i in range(rank)]
     sizes = strides or (1,) * len(keeps)
-    addressed = ", ".join(f"floor({names[k]}/{size})" for k, size in zip(keeps, sizes, strict=True))
+    parts = [f"floor({names[k]}/{size})" for k, size in zip(keeps, sizes, strict=True)]
+    if moduli:
+        parts = [f"({part}) mod {modulus}" for part, modulus in zip(parts, moduli, strict=True)]
+    addressed = ", ".join(parts)
     kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{addressed}] }}")
     found: list[isl.Map] = []
     accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))

@@ -17,7 +17,7 @@ from polytile.scheduling.dependences import Dependences, array_values, collected
 from polytile.scheduling.lanes.meetings import wrong_meetings
 from polytile.scheduling.lanes.spread import Spread
 from polytile.scheduling.legality import Proof, prove
-from polytile.scheduling.realisation import wrong_homes, wrong_transfers
+from polytile.scheduling.realisation import wrong_handovers, wrong_homes, wrong_transfers
 from polytile.scheduling.regroup import regroupings, wrong_regroupings
 from polytile.scheduling.values import changed_values
 
@@ -27,8 +27,9 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Everything that must hold of one SCoP: `scop` computes what `source` does, and `schedule`, `homes` (by kernel
-    number and array) and `transfers` realise it; or `spread` is the same as `scop` and its schedule, and realised."""
+    """Everything that must hold of one SCoP: `scop` computes what `source` does, and `schedule`, `homes` and
+    `handovers` (by kernel number and array) and `transfers` realise it; or `spread` is the same as `scop` and its
+    schedule, and realised."""
 
     source: Scop
     scop: Scop
@@ -37,6 +38,7 @@ class Claim:
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
     spread: Spread | None = None
+    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
 
     @property
     def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
@@ -102,7 +104,8 @@ def _check_spread(claim: Claim) -> None:
 
 
 def _check_storage(claim: Claim) -> None:
-    for failure in wrong_homes(*claim.run, claim.homes):
+    failures = (*wrong_homes(*claim.run, claim.homes), *wrong_handovers(*claim.run, claim.handovers))
+    for failure in failures:
         raise _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs)
     for line in wrong_transfers(claim.run[0], claim.run[1], claim.transfers):
         raise InternalError(f"{claim.scop.name}: {line}")
@@ -123,6 +126,9 @@ def _facts(claim: Claim) -> Iterator[str]:
     for kernel, homes in sorted(claim.homes.items()):
         for name, home in homes.items():
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"
+    for kernel, copies in sorted(claim.handovers.items()):
+        for name in copies:
+            yield f"{name} handed on in shared memory of kernel {kernel}: each read sees the write that it saw"
     external = [t for t in claim.transfers if t.array.origin is Origin.EXTERNAL]
     into = [t.array.name for t in external if t.copy_in]
     back = [t.array.name for t in external if t.copy_out]

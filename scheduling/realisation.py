@@ -19,10 +19,12 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.host import Transfer
+from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.handover import handed
 from polytile.scheduling.legality import unordered
 from polytile.scheduling.places import Place, cells, places
 
@@ -117,6 +119,38 @@ def _wrong_home(
         known.flow.intersect_params(scop.context),
         Realisation(schedule.tree.intersect_domain(users), same, used[0], used[1], used[2]),
     )
+
+
+def wrong_handovers(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, copies: Mapping[int, Mapping[str, Storage]]
+) -> list[Failure]:
+    """Where blocks' copies of arrays that also live in device memory (`copies`, by kernel number) lose values: what a
+    kernel reads of the array must come from its own writes, by the cells of the copy."""
+    by_kernel = {place.kernel: place for place in places(schedule)} if any(copies.values()) else {}
+    failures: list[Failure] = []
+    for kernel, found in copies.items():
+        for name, copy in found.items():
+            failures += _wrong_handover(scop, dependences, schedule, by_kernel[kernel], scop.array(name), copy)
+    return failures
+
+
+def _wrong_handover(
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, copy: Storage
+) -> list[Failure]:
+    flow = handed(scop, dependences, array.name, place)
+    if flow is None or copy.space is not Space.SHARED or copy.keeps is None:
+        return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    here = [scop.accesses(k, arrays=frozenset((array.name,))).intersect_domain(place.domain) for k in kinds]
+    accesses = [a.intersect_params(scop.context) for a in here]
+    lows = (s.dim_min_val(k) for a in accesses for s in sets(a.range()) for k in copy.keeps)
+    if not all(low.is_int() and low.is_nonneg() for low in lows):
+        return [Failure(array.name, isl.UnionSet.identity(place.domain), "its subscripts may be negative")]
+    used = [cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses]
+    users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
+    same = isl.UnionSet.identity(users)
+    order = schedule.tree.intersect_domain(users)
+    return wrong_values(array.name, flow, Realisation(order, same, used[0], used[1], used[2]))
 
 
 def wrong_transfers(scop: Scop, dependences: Dependences, transfers: tuple[Transfer, ...]) -> list[str]:

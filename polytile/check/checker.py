@@ -5,6 +5,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 - the mapped tree runs each instance once;
 - of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
 - arrays inside kernels pass the same values on, though their elements share cells;
+- blocks' copies of other arrays hand on what their kernels read of these;
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
 - where threads combine what they hold, they do what the program's instances do;
 - the dependences that the certificate claims are those of its accesses.
@@ -48,6 +49,10 @@ def problems(scop: Check) -> Iterator[str]:
         else:
             pairs = conflicts(order, reads, writes.union(may))
         pairs = pairs.subtract(_relaxed(scop, array)).intersect_params(context)
+        for copy in (c for c in scop.get("handovers", ()) if c["array"] == array):
+            here = tuple(a.intersect_params(context) for a in (reads, writes, may))
+            yield from _check_handover(tree, order, copy, here, flow.intersect_params(context))
+            pairs = pairs.union(_conflicts_in(tree, copy, here))
         left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
         if not left.is_empty():
             yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
@@ -116,9 +121,40 @@ def _cells(tree: isl.Schedule, home: Check, accesses: isl.UnionMap) -> isl.Union
         place = place.flat_range_product(thread_of(kernel))
     dims = ", ".join(f"a{i}" for i in range(home["rank"]))
     sizes = home.get("strides", [1 for _ in home["keeps"]])
-    addressed = ", ".join(f"floor(a{i}/{size})" for i, size in zip(home["keeps"], sizes, strict=True))
+    moduli = home.get("moduli", [0 for _ in home["keeps"]])
+    parts = zip(home["keeps"], sizes, moduli, strict=True)
+    addressed = ", ".join(f"floor(a{i}/{size})" + (f" mod {by}" if by else "") for i, size, by in parts)
     kept = isl.UnionMap(f"{{ {home['array']}[{dims}] -> [{addressed}] }}")
     return place.range_product(accesses.apply_range(kept))
+
+
+def _check_handover(
+    tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...], flow: isl.UnionMap
+) -> Iterator[str]:
+    """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
+    array, number = copy["array"], copy["kernel"]
+    domain = kernels(tree)[number].get_domain()
+    reads, wanted = uses[0].intersect_domain(domain), flow.intersect_range(domain)
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(uses[1]).set_schedule(order)
+    if not wanted.domain().is_subset(domain) or not info.compute_flow().get_may_no_source().is_empty():
+        yield f"kernel {number} reads values of {array} that it has not written from a copy"
+    lows = [m.range().dim_min_val(k) for a in uses for m in maps(a.intersect_domain(domain)) for k in copy["keeps"]]
+    if not all(low.is_int() and low.is_nonneg() for low in lows):
+        yield f"the copy of {array} in kernel {number} has negative subscripts"
+    if not _inside(tree, copy, uses)[0].is_equal(wanted):
+        yield f"the copy in {copy['space']} of kernel {number} mixes up the values of {array}"
+
+
+def _conflicts_in(tree: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...]) -> isl.UnionMap:
+    inside, false = _inside(tree, copy, uses)
+    return inside.union(false)
+
+
+def _inside(tree: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...]) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow through the copy's cells in the mapped order, and the other conflicts there."""
+    domain = kernels(tree)[copy["kernel"]].get_domain()
+    found = (_cells(tree, copy, a.intersect_domain(domain)) for a in (*uses, isl.UnionMap("{ }")))
+    return dependences(tree.intersect_domain(domain), *found)
 
 
 def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:

@@ -27,7 +27,8 @@ class Storage:
     `extents` are the layout's, outermost first (the outermost of a GLOBAL array may be None); SHARED and PRIVATE ones
     are integer literals. `name` is the identifier in the generated code. `keeps` selects the subscripts of an access
     that address the storage: a contracted array drops those of the loops that it is private to. Where threads use every
-    32nd value of a subscript that is kept, `strides` has a 32 for it, and the access has the quotient.
+    32nd value of a subscript that is kept, `strides` has a 32 for it, and the access has the quotient. A copy that a
+    block has of elements in device memory has `moduli`, and the access the remainders.
     """
 
     array: str
@@ -38,6 +39,7 @@ class Storage:
     keeps: tuple[int, ...] | None = None  # None: all subscripts
     strides: tuple[int, ...] = ()  # one for each kept subscript; none where all are 1
     read_only: bool = False
+    moduli: tuple[int, ...] = ()  # one for each kept subscript; none where all of a subscript counts
 
 
 def constant_extents(storage: Storage) -> tuple[int, ...]:

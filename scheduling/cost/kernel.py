@@ -22,12 +22,13 @@ _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: what its statements do, and where its arrays live."""
+    """A kernel: what its statements do, where its arrays live, and from which copies it reads others."""
 
     number: int
     works: list[Work]
     homes: Mapping[str, Storage]
     gpu: Gpu
+    handovers: Mapping[str, Storage]
 
     @property
     def speed(self) -> Speed:
@@ -58,12 +59,17 @@ class Kernel:
             accesses=accesses,
         )
 
+    def _home(self, reference: Reference) -> Storage | None:
+        """Where an access goes, if not to device memory."""
+        name = reference.array.name
+        return self.homes.get(name) or (None if reference.access.writes else self.handovers.get(name))
+
     def _in_memory(self, work: Work) -> Iterable[Reference]:
-        return (r for r in work.references if r.array.name not in self.homes)
+        return (r for r in work.references if self._home(r) is None)
 
     def _accesses(self, work: Work) -> Iterable[AccessTime]:
         for reference in work.references:
-            home = self.homes.get(reference.array.name)
+            home = self._home(reference)
             if home is not None and home.space is Space.PRIVATE:
                 continue
             request = work.request(reference)
@@ -166,7 +172,7 @@ class Kernel:
     def _fold(self, work: Work) -> float:
         """Microseconds for reading the lanes that a statement combines, unless they are registers."""
         reads = (r for r in work.references if not r.access.writes and work.folds(r) > 1)
-        homes = (self.homes.get(r.array.name) for r in reads)
+        homes = (self._home(r) for r in reads)
         slow = any(home is None or home.space is not Space.PRIVATE for home in homes)
         combine = work.statement.combine
         return prod(combine.sizes) * self.speed.l1_us / _UNROLLED if combine and slow else 0.0

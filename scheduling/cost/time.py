@@ -27,14 +27,21 @@ from polytile.scheduling.cost.volume import at, fix_parameters, samples
 from polytile.scheduling.cost.work import Work, in_time
 
 Homes = Mapping[int, Mapping[str, Storage]]
+NO_HOMES: Homes = {}
 
 _SAME = 0.02  # the extents of two launches are alike
 
 
 def timed(
-    scop: Scop, schedule: MappedSchedule, homes: Homes, gpu: Gpu, parameters: Mapping[str, int] | None = None
+    scop: Scop,
+    schedule: MappedSchedule,
+    homes: Homes,
+    gpu: Gpu,
+    parameters: Mapping[str, int] | None = None,
+    handovers: Homes = NO_HOMES,
 ) -> Estimate:
-    """Estimate the time of a mapped schedule with these homes of arrays. Parameters without a value are taken large.
+    """Estimate the time of a mapped schedule with these homes of arrays, and copies of others that kernels read.
+    Parameters without a value are taken large.
 
     Where launches differ, as in a triangular nest, three of them stand for all (Gauss's nodes of the host's loop).
     """
@@ -42,7 +49,7 @@ def timed(
     found: list[KernelTime] = []
     for number, mark in enumerate(kernels(schedule.tree)):
         for weight, works in _moments([Work(scop, mapped, values) for mapped in statements(mark)]):
-            time = Kernel(number, works, homes.get(number, {}), gpu).time()
+            time = Kernel(number, works, homes.get(number, {}), gpu, handovers.get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))
 

@@ -1,0 +1,99 @@
+"""Values that threads of a block hand to one another, of arrays that stay in device memory: through a shared copy.
+
+before: t[i] = s; barrier; y[j] += A[i][j] * t[i];                      another thread's value, from the second cache
+after:  t[i] = s; t_here[i % 16] = s; barrier; y[j] += A[i][j] * t_here[i % 16];
+
+A block has a copy of the elements that it uses, told apart by their remainders. All that the kernel reads of the array
+must have been written by the same block of the same launch, so that nothing is loaded into the copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import prod
+
+import islpy as isl
+
+from polytile.ir.expr import Literal
+from polytile.ir.isl_util import sets
+from polytile.ir.memory import Space, Storage, constant_extents
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import AccessKind, Array, Scop
+from polytile.scheduling.contract import Homes, stays
+from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.places import Place, places
+
+MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
+NO_HOMES: Mapping[int, Mapping[str, Storage]] = {}
+
+
+def handovers(
+    scop: Scop,
+    dependences: Dependences,
+    schedule: MappedSchedule,
+    homes: Mapping[int, Mapping[str, Storage]] = NO_HOMES,
+    shared_left: int = MOST_BYTES,
+) -> Homes:
+    """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
+    `homes` puts there."""
+    inside = {name for kernel in homes.values() for name in kernel}
+    shared = [home for kernel in homes.values() for home in kernel.values() if home.space is Space.SHARED]
+    left, found = shared_left - sum(_bytes(home) for home in shared), Homes()
+    for array in scop.arrays:
+        if array.name in inside or array.fields or not array.rank or not scop.written(array.name):
+            continue
+        for place in places(schedule):
+            copy = _copy(scop, dependences, array, place)
+            if copy is not None and _bytes(copy) <= min(left, MOST_BYTES):
+                left -= _bytes(copy)
+                found.setdefault(place.kernel, {})[array.name] = copy
+    return found
+
+
+def _bytes(home: Storage) -> int:
+    return prod(constant_extents(home)) * home.element.size
+
+
+def handed(scop: Scop, dependences: Dependences, array: str, place: Place) -> isl.UnionMap | None:
+    """The flow of an array's values to the reads of one kernel; None unless it is exact and all of it comes from writes
+    of the same block and launch."""
+    known = dependences.of(array)
+    if not known.exact or not known.uninitialised.intersect_domain(place.domain).is_empty():
+        return None
+    flow = known.flow.intersect_params(scop.context).intersect_range(place.domain)
+    inside = flow.domain().is_subset(place.domain) and stays(flow, place.block)
+    return flow if inside else None
+
+
+def _copy(scop: Scop, dependences: Dependences, array: Array, place: Place) -> Storage | None:
+    """The copy, where threads read what others wrote."""
+    names = frozenset((array.name,))
+    kinds = ((AccessKind.READ,), (AccessKind.WRITE, AccessKind.MAY_WRITE))
+    here = [scop.accesses(*kind, arrays=names).intersect_domain(place.domain) for kind in kinds]
+    if any(accesses.is_empty() for accesses in here):
+        return None
+    flow = handed(scop, dependences, array.name, place)
+    if flow is None or flow.is_empty() or stays(flow, place.thread):
+        return None
+    moduli = _moduli(here[0].union(here[1]).intersect_params(scop.context), array.rank, place)
+    if moduli is None:
+        return None
+    keeps = tuple(k for k, m in enumerate(moduli) if m > 1) or (array.rank - 1,)
+    kept = tuple(moduli[k] for k in keeps)
+    extents = tuple(Literal(str(m)) for m in kept)
+    return Storage(array.name, Space.SHARED, array.element, extents, array.name, keeps, moduli=kept)
+
+
+def _moduli(accesses: isl.UnionMap, rank: int, place: Place) -> list[int] | None:
+    """For each subscript a power of two that no two elements of one block are as far apart as; None where there is
+    none, or subscripts may be negative."""
+    used = place.block.reverse().apply_range(accesses)
+    apart = used.reverse().apply_range(used).deltas()
+    lows = (s.dim_min_val(k) for s in sets(accesses.range()) for k in range(rank))
+    if not all(low.is_int() and low.is_nonneg() for low in lows):
+        return None
+    highs = [[s.dim_max_val(k) for s in sets(apart)] for k in range(rank)]
+    if not all(high.is_int() for found in highs for high in found):
+        return None
+    return [1 << max(high.to_python() for high in found).bit_length() for found in highs]
+
