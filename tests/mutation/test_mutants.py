@@ -174,6 +174,14 @@ def home(array: str, **change: Any) -> Change:
     return apply
 
 
+def copied(array: str, **change: Any) -> Change:
+    def apply(state: Compilation) -> Compilation:
+        ((kernel, found),) = state.handovers.items()
+        return replace(state, handovers={kernel: {**found, array: replace(found[array], **change)}})
+
+    return apply
+
+
 def in_register(array: str) -> Change:
     def apply(state: Compilation) -> Compilation:
         found = state.scop.array(array)
@@ -312,6 +320,7 @@ class Mutant:
 
 
 HOST, BLOCK, SHARED, HALO = "stencil_on_host", "stencil_in_one_block", "reverse_in_shared", "halo_in_shared"
+HANDED = "handed_in_shared"
 TIME = '    mark: "sync"\n    child:\n      schedule'
 BETWEEN = '        mark: "sync"\n        child:\n          sequence'
 FORWARD = "S0[t, i] -> [t]; S1[t, i] -> [t]"
@@ -346,6 +355,9 @@ MUTANTS = (
     )),
     Mutant("what threads share is in registers", SHARED, "storage", home("t", space=Space.PRIVATE)),
     Mutant("a result is in a register", SHARED, "storage", in_register("B")),
+    Mutant("a copy is shorter than what a block uses", HANDED, "storage", copied(
+        "w", extents=(Literal("8"),), moduli=(8,)
+    )),
     Mutant("an input is not copied in", "product", "storage", transfer("A", copy_in=False)),
     Mutant("the ends of the second buffer are lost", HOST, "storage", transfer("B", copy_in=False)),
     Mutant("a result is not copied out", "product", "storage", transfer("C", copy_out=False)),
@@ -354,6 +366,7 @@ MUTANTS = (
     Mutant("a barrier is missing in the kernel", BLOCK, "ast", without(is_barrier)),
     Mutant("an index into shared memory is shifted", SHARED, "ast", read_elsewhere("t", -1, 1)),
     Mutant("an element of a tile is not loaded", SHARED, "ast", nodes(partly_loaded)),
+    Mutant("a value is not stored to its copy", HANDED, "ast", without(stores("w_here"))),
     Mutant("a read looks one element behind the array", HOST, "ast", read_elsewhere("A", 0, 3)),
     Mutant("a read looks one element before the array", HOST, "ast", read_elsewhere("A", 0, -1)),
     Mutant("a write goes to the neighbour", HOST, "ast", write_elsewhere("B", 0, 1)),
