@@ -115,7 +115,7 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
     together = meets(*loop.body)
     wide = None if together or loop.unroll == FEW else _wide(loop, setting)
-    found = distinct(loads_of(loop, loop.body, {}, (), setting, alike=wide is None))
+    found = distinct(loads_of(loop, setting, alike=wide is None))
     loads = [load for load in found if _varies(load, loop)]
     trips = _trips(loop.lower, end)
     if wide:
@@ -162,7 +162,7 @@ def _wide(loop: For, setting: Setting) -> _Wide | None:
     """The loop with vectors, if it has some."""
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    loads = tuple(f for f in distinct(loads_of(plain, plain.body, {}, (), setting)) if _varies(f, loop) and not f.guard)
+    loads = tuple(f for f in distinct(loads_of(plain, setting)) if _varies(f, loop) and not f.guard)
     groups = tuple(vectors(loads))
     return _Wide(setting, plain, free, loads, groups) if groups else None
 

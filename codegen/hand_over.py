@@ -35,6 +35,8 @@ def handed_over(
 ) -> tuple[tuple[Stmt, ...], tuple[Storage, ...]]:
     """A kernel's body with the copies of its arrays, and where these live. Arrays of which it loads or stores vectors
     have none."""
+    if not copies:
+        return body, ()
     whole = {a.array for n in walk(*body) if isinstance(n, Aligned | Load | Store) for a in _accesses(n)}
     copies = {array: copy for array, copy in copies.items() if array not in whole}
     here = {array: names.shared(f"{array}_here") for array in copies}

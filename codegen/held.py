@@ -8,6 +8,7 @@ after:  double A_at1 = A[i][32 * (c + 1) + t], x_at1 = x[32 * (c + 1) + t];     
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,27 +67,32 @@ class HeldLoad:
         return replace(self, access=at(self.access, {}, iterator, value), guard=guard)
 
 
-def loads_of(
-    loop: For, body: tuple[Stmt, ...], known: Known, guard: Guard, setting: Setting, *, alike: bool = True
-) -> Iterator[HeldLoad]:
+def loads_of(loop: For, setting: Setting, *, alike: bool = True) -> Iterator[HeldLoad]:
     """What an iteration reads whatever it finds, or below conditions on names: those that are the same in all
     iterations, if they have to be `alike`."""
-    targets = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
-    inner = {*(t.name for t in targets if isinstance(t, Name)), *([loop.iterator] if alike else [])}
+    assigned = [n.target for s in loop.body for n in walk(s) if isinstance(n, Assign)]
+    inner = {*(t.name for t in assigned if isinstance(t, Name)), *([loop.iterator] if alike else [])}
+    yield from _loads(loop.body, {}, (), setting.kept, inner)
+
+
+def _loads(
+    body: tuple[Stmt, ...], known: Known, guard: Guard, kept: AbstractSet[str], inner: set[str]
+) -> Iterator[HeldLoad]:
+    """What the statements read, of arrays that are not `kept`, and below conditions without `inner` names."""
     for stmt in body:
         match stmt:
             case Declare() | Assign() if stmt.value is not None:
                 target = [stmt.target] if isinstance(stmt, Assign) and stmt.op else []
                 for node in (*target, *evaluated(stmt.value)):
-                    form = element(node, known) if isinstance(node, Access) and node.array not in setting.kept else None
+                    form = element(node, known) if isinstance(node, Access) and node.array not in kept else None
                     if form and isinstance(node, Access):
                         where = stmt.location if stmt.location.line else node.location
                         yield HeldLoad(replace(node, subscripts=_expanded(node, known), location=where), form, guard)
                 known = behind(known, stmt)
             case Scope():
-                yield from loads_of(loop, stmt.body, known, guard, setting, alike=alike)
+                yield from _loads(stmt.body, known, guard, kept, inner)
             case If() if not mentions(condition := expanded(stmt.condition, known), inner):
-                yield from loads_of(loop, stmt.then, known, (*guard, condition), setting, alike=alike)
+                yield from _loads(stmt.then, known, (*guard, condition), kept, inner)
 
 
 def _expanded(access: Access, known: Known) -> tuple[Expr, ...]:

@@ -51,8 +51,9 @@ def leaving(program: HostProgram) -> HostProgram:
 
 
 def _changed(kernel: Kernel) -> Kernel:
-    body = tuple(s for stmt in kernel.body for s in _in_bodies((stmt,), kernel))
-    return kernel if body == kernel.body else replace(kernel, body=body)
+    if not any(isinstance(node, Store) for node in kernel.nodes):
+        return kernel
+    return replace(kernel, body=tuple(s for stmt in kernel.body for s in _in_bodies((stmt,), kernel)))
 
 
 def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel) -> tuple[Stmt, ...]:

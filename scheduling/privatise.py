@@ -27,6 +27,7 @@ from polytile.scheduling.dependences import (
     ArrayDependences,
     Dependences,
     array_dependences,
+    array_values,
     collected,
     values_through,
 )
@@ -160,7 +161,7 @@ def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
     assert statement.reduction is not None
     name = statement.reduction.array
     scop = settled(scop, frozenset((statement.name,)))
-    found = array_dependences(scop, name, ARRAY_OPERATIONS)
+    found = array_values(scop, name, ARRAY_OPERATIONS)
     if not found.exact:
         return None
     members = isl.UnionSet.from_set(statement.domain.intersect_params(scop.context))

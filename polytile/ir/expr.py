@@ -260,11 +260,16 @@ def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ..
 
 def walk(*nodes: Node) -> Iterator[Node]:
     """The nodes and all below them, parents first."""
-    waiting = list(reversed(nodes))
+    waiting: list[Any] = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
-        if _PARTS.get(type(node)) != ():  # most nodes have none below them
-            waiting += reversed(children(node))
+        names = _PARTS.get(type(node))
+        for name in reversed(_parts(node) if names is None else names):  # without a list of children: it is called much
+            value = getattr(node, name)
+            if type(value) is tuple:
+                waiting.extend(item for item in reversed(value) if isinstance(item, _NODES))
+            elif isinstance(value, _NODES):
+                waiting.append(value)
 
 
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:

@@ -161,8 +161,7 @@ def _apart(schedule: MappedSchedule, part: isl.Map, meeting: Meeting) -> Iterato
         n for n in nodes(schedule.tree) if mark_name(n) == KERNEL and instances.is_subset(n.get_domain())
     )
     block = next(p.block for p in places(schedule) if instances.is_subset(p.domain))
-    step = _steps(schedule.tree).get_map()
-    for where in (block, step):
+    for where in (block, _step(schedule)):
         if not _same(part, isl.Map.from_union_map(where.intersect_domain(instances))):
             yield f"the lanes of {domain.get_tuple_name()} are not at one step of one block"
     if meeting.width == 1:
@@ -182,6 +181,14 @@ def _apart(schedule: MappedSchedule, part: isl.Map, meeting: Meeting) -> Iterato
 def _same(part: isl.Map, value: isl.Map) -> bool:
     """Whether a value is the same for all parts of each instance."""
     return bool(part.reverse().apply_range(value).is_single_valued())
+
+
+def _step(schedule: MappedSchedule) -> isl.UnionMap:
+    """At which step each instance runs."""
+    if "steps" not in schedule.remembered:
+        schedule.remembered["steps"] = _steps(schedule.tree).get_map()
+    found: isl.UnionMap = schedule.remembered["steps"]
+    return found
 
 
 def _steps(tree: isl.Schedule) -> isl.Schedule:
