@@ -144,9 +144,19 @@ def _exact(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) ->
     must, may = (
         scop.accesses(kind, arrays=frozenset((array,))) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE)
     )
-    memory = _flow(scop, writes, must, may.union(reads)).get_may_dependence()
     output = _flow(scop, writes, must, may).get_may_dependence()
-    return ArrayDependences(array, flow, memory.subtract(output), output, unset)
+    return ArrayDependences(array, flow, _anti(scop, reads, must, may).subtract(output), output, unset)
+
+
+def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap) -> isl.UnionMap:
+    """From each read to the writes behind it, up to the next certain one: what it would see if time ran backwards."""
+    if reads.is_empty():
+        return isl.UnionMap.empty(reads.get_space())
+    order = scop.schedule.intersect_domain(reads.union(must).union(may).domain()).get_map()
+    times = [f"t{k}" for k in range(maps(order)[0].dim(isl.dim_type.out))]
+    back = isl.UnionMap(f"{{ [{', '.join(times)}] -> [{', '.join(f'-{t}' for t in times)}] }}")
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(must).set_may_source(may)
+    return info.set_schedule_map(order.apply_range(back)).compute_flow().get_may_dependence().reverse()
 
 
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
