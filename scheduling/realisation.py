@@ -13,7 +13,7 @@ of their block only, and the last writer of each cell that is seen afterwards is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -21,7 +21,7 @@ import islpy as isl
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import MappedSchedule
+from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.handover import handed
@@ -34,6 +34,7 @@ class Realisation:
     """How one array's accesses are carried out under a mapped tree over executions.
 
     `instances` says which instance an execution runs, `{ S[b, t, i] -> S[t, i] }`; the others map executions to cells.
+    `alone`: those that share a cell are of one thread.
     """
 
     tree: isl.Schedule = field(compare=False)
@@ -41,6 +42,7 @@ class Realisation:
     reads: isl.UnionMap = field(compare=False)
     writes: isl.UnionMap = field(compare=False)
     may_writes: isl.UnionMap = field(compare=False)
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,12 @@ def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Fai
     """Where the cells of `found` lose or mix up values; `flow` is the Scop's, from instance to instance."""
     if found.reads.union(found.writes).union(found.may_writes).is_empty():
         return []
-    over_cells, conflicts = _cell_dependences(found)
-    failures = [Failure(array, v.pairs, v.why) for v in unordered(found.tree, conflicts)]
+    users = found.reads.union(found.writes).union(found.may_writes).domain()
+    order = found.tree.intersect_domain(users)
+    over_cells = _flow_over_cells(found, order, found.reads, found.may_writes)
+    failures: list[Failure] = []
+    if not found.alone or any(n.get_type() == isl.schedule_node_type.set for n in nodes(order)):
+        failures += _unordered(array, found, order, over_cells)
     readers = found.instances.intersect_domain(found.reads.domain())
     wanted = flow.apply_range(readers.reverse())
     given = over_cells.apply_domain(found.instances)
@@ -68,18 +74,20 @@ def wrong_values(array: str, flow: isl.UnionMap, found: Realisation) -> list[Fai
     return failures
 
 
-def _cell_dependences(found: Realisation) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow over cells in the mapped order, and every pair of executions that must keep its order for it."""
-    users = found.reads.union(found.writes).union(found.may_writes).domain()
-    order = found.tree.intersect_domain(users)
+def _flow_over_cells(
+    found: Realisation, order: isl.Schedule, sinks: isl.UnionMap, may: isl.UnionMap
+) -> isl.UnionMap:
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(found.writes).set_may_source(may)
+    return info.set_schedule(order).compute_flow().get_may_dependence()
 
-    def flow(sinks: isl.UnionMap, may: isl.UnionMap) -> isl.UnionMap:
-        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(found.writes).set_may_source(may)
-        return info.set_schedule(order).compute_flow().get_may_dependence()
 
-    values = flow(found.reads, found.may_writes)
+def _unordered(
+    array: str, found: Realisation, order: isl.Schedule, over_cells: isl.UnionMap
+) -> Iterator[Failure]:
+    """Executions that use one cell, in no order that the GPU keeps. A thread keeps that of its own, of all but sets."""
     written = found.writes.union(found.may_writes)
-    return values, values.union(flow(written, found.may_writes.union(found.reads)))
+    false = _flow_over_cells(found, order, written, found.may_writes.union(found.reads))
+    yield from (Failure(array, v.pairs, v.why) for v in unordered(found.tree, over_cells.union(false)))
 
 
 def wrong_homes(
@@ -117,7 +125,9 @@ def _wrong_home(
     return wrong_values(
         array.name,
         known.flow.intersect_params(scop.context),
-        Realisation(schedule.tree.intersect_domain(users), same, used[0], used[1], used[2]),
+        Realisation(
+            schedule.tree.intersect_domain(users), same, used[0], used[1], used[2], home.space is Space.PRIVATE
+        ),
     )
 
 
