@@ -5,11 +5,8 @@ Each stage takes the state so far and returns a new one; an observer, when there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from math import inf
-
-import islpy as isl
 
 from polytile.codegen.alternate import alternate
 from polytile.codegen.batch import FEW, MOST
@@ -22,232 +19,17 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, UserError
 from polytile.gpu import gpu
 from polytile.ir.isl_util import OverBudgetError, budget
-from polytile.ir.schedule import MappedSchedule, Path, is_mapped
+from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
-from polytile.options import CODE_OPERATIONS, MAX_OPERATIONS, Options
-from polytile.scheduling.classic import Candidate, candidates, distinct
-from polytile.scheduling.contract import contract
-from polytile.scheduling.cost.estimate import Estimate
-from polytile.scheduling.cost.time import timed
-from polytile.scheduling.dependences import Dependences, analyse
-from polytile.scheduling.expand import expand
-from polytile.scheduling.fuse_locals import fuse_locals
-from polytile.scheduling.handover import handovers
-from polytile.scheduling.lanes.spread import spread
+from polytile.options import CODE_OPERATIONS, Options
+from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.last_reads import last_reads
-from polytile.scheduling.legality import BarrierReason, require_mapped, unordered
-from polytile.scheduling.live_ranges import split_live_ranges
-from polytile.scheduling.liveness import transfers
-from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
-from polytile.scheduling.partial_text import split_as_in
-from polytile.scheduling.proof import ARRAY_SHARE, Claim, prove_all
-from polytile.scheduling.select import CLEARLY, best, estimate
-from polytile.scheduling.sizes import SizeChooser, parse_sizes
-from polytile.scheduling.strides import few_threads
-from polytile.scheduling.superposed.strategy import superposed
+from polytile.scheduling.legality import BarrierReason
+from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
+from polytile.stages.choice import find_schedule
+from polytile.stages.realise import choose_storage, combine_lanes, proven
 
 Observer = Callable[[str, object], None]
-
-
-def join_locals(state: Compilation) -> Compilation:
-    """Statements that communicate through scalars of one loop body alone become one."""
-    return replace(state, scop=fuse_locals(state.scop))
-
-
-def find_dependences(state: Compilation) -> Compilation:
-    """Dependence analysis. Relations that take long to find take much longer to schedule and to prove, so each array
-    gets a small part of the budget."""
-    operations = max(state.options.max_operations, MAX_OPERATIONS) // ARRAY_SHARE
-    found = analyse(state.scop, operations, state.analysed)
-    return replace(state, dependences=found, analysed=(state.scop, found))
-
-
-def separate_purposes(state: Compilation) -> Compilation:
-    """A variable for each purpose that one serves; the dependences are found anew."""
-    assert state.dependences is not None
-    scop = split_live_ranges(state.scop, state.dependences)
-    return state if scop is state.scop else find_dependences(replace(state, scop=fuse_locals(scop)))
-
-
-def expand_storage(state: Compilation) -> Compilation:
-    """Expansion of what serialises loops by its reuse alone, and as an alternative of more; the dependences are found
-    anew."""
-    plain, roomy = _expanded(state, roomy=False), _expanded(state, roomy=True)
-    alternative = None if roomy.remarks == plain.remarks else roomy
-    plain = state if plain.scop is state.scop else find_dependences(plain)
-    return replace(plain, roomy=alternative)
-
-
-def _expanded(state: Compilation, *, roomy: bool) -> Compilation:
-    assert state.dependences is not None
-    scop, notes = expand(state.scop, state.dependences, roomy=roomy)
-    state = replace(state, scop=scop)
-    for note in notes:
-        state = state.with_remark(note)
-    return state
-
-
-def find_schedule(state: Compilation) -> Compilation:
-    """A mapped schedule: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
-    if state.options.load_schedule is not None or state.options.schedule == "classic":
-        return _classic(state)
-    first = next(_superposed(replace(state, roomy=None)), None)
-    if first is not None:
-        plain = replace(state, options=replace(state.options, schedule="classic"))
-        first = replace(first, otherwise=plain)
-    found = [] if first is None else [_estimated(first)]
-    if state.options.schedule == "superposed" and found:
-        return _fastest(found)
-    classic = _classic(state)
-    if state.options.schedule == "superposed":
-        return classic.with_remark(f"{state.scop.name}: the superposed strategy found no schedule")
-    return _fastest([_estimated(classic), *found])
-
-
-def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
-    """The time of what would run; None for the host."""
-    if state.schedule is None:
-        return state, None
-    ready = choose_storage(combine_lanes(state))
-    scop, _, schedule = ready.run
-    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters, ready.handovers)
-    return replace(state, looked_at=ready), time
-
-
-def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilation:
-    """The first, or a later one that is clearly faster; `considered` says what each would take."""
-    best, least = found[0]
-    for state, time in found[1:]:
-        if time is not None and (least is None or time.microseconds < CLEARLY * least.microseconds):
-            best, least = state, time
-    lines = [
-        f"{state.schedule.strategy}: {line}{' (chosen)' if state is best else ''}"
-        for state, time in found
-        if state.schedule is not None
-        for line in str(time).splitlines()[:1]
-    ]
-    reasons = [line for state, _ in found for line in state.considered]
-    return replace(best, considered=(*reasons, *lines, *str(least or "").splitlines()[1:]))
-
-
-def _superposed(state: Compilation) -> Iterator[Compilation]:
-    """The superposed strategy's mapped schedules, each with the Scop whose reductions it privatised."""
-    assert state.dependences is not None
-    options = state.options
-    sizes = SizeChooser(options, parse_sizes(options.sizes), state.gpu)
-    for found in superposed(state.scop, state.dependences, sizes, options.max_operations, strict=options.strict):
-        scop, dependences = found.scop, found.dependences
-        needed = dependences.all.intersect_params(scop.context)
-        tree = with_barriers(found.tree, needed)
-        if not unordered(tree, needed):
-            schedule = MappedSchedule(tree, found.strategy)
-            yield replace(state, scop=scop, dependences=dependences, schedule=schedule, considered=found.reasons)
-
-
-def _classic(state: Compilation) -> Compilation:
-    """The classic strategy's schedule. More expansion has to pay, or be what makes a given schedule legal."""
-    plain = _scheduled(replace(state, roomy=None))
-    if state.roomy is None:
-        return plain
-    if state.options.load_schedule is not None:
-        return plain if _is_legal(plain) else _scheduled(find_dependences(state.roomy))
-    if plain.schedule is not None and not few_threads(plain.schedule.tree):
-        return plain
-    roomy = _scheduled(find_dependences(state.roomy))
-    return roomy if _cost(roomy) < CLEARLY * _cost(plain) else plain
-
-
-def _is_legal(state: Compilation) -> bool:
-    try:
-        return prove_legality(choose_storage(state)) is not None
-    except UserError:
-        return False
-
-
-def _cost(state: Compilation) -> float:
-    if state.schedule is None or state.dependences is None:
-        return inf
-    return estimate(state.scop, state.dependences, state.schedule, state.shared_memory)
-
-
-def _scheduled(state: Compilation) -> Compilation:
-    assert state.dependences is not None
-    for array in (d.array for d in state.dependences.by_array if not d.exact):
-        state = state.with_remark(f"{array}: every conflict counts as a dependence, as exact analysis takes too long")
-    assert state.dependences is not None
-    sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
-    if state.options.load_schedule is not None:
-        state, text = _with_partials(state, state.options.load_schedule)
-        tree = read_schedule(state.scop, text)
-        if is_mapped(tree):
-            require_mapped(state.scop, tree)
-            return replace(state, schedule=MappedSchedule(tree, "loaded"))
-        found = [Candidate("loaded", tree)]
-    else:
-        assert state.dependences is not None
-        found = candidates(state.scop, state.dependences, state.options.max_operations)
-    parallel = distinct([c for c in found if has_parallelism(c.tree)])
-    if not parallel:
-        return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
-    assert state.dependences is not None
-    schedules = [map_to_gpu(state.scop, c, sizes) for c in parallel]
-    mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
-    tree = with_barriers(mapped.tree, state.dependences.all.intersect_params(state.scop.context))
-    state = replace(state, schedule=replace(mapped, tree=tree))
-    for note in mapped.notes:
-        state = state.with_remark(note)
-    return state
-
-
-def _with_partials(state: Compilation, text: str) -> tuple[Compilation, str]:
-    """The state with reductions split as a schedule file says, and the file's tree."""
-    assert state.dependences is not None
-    scop, dependences, tree = split_as_in(state.scop, state.dependences, text)
-    return replace(state, scop=scop, dependences=dependences), tree
-
-
-def read_schedule(scop: Scop, text: str) -> isl.Schedule:
-    """A schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
-    try:
-        return isl.Schedule(text)
-    except isl.Error:
-        raise UserError(
-            f"the schedule of {scop.name} is not a schedule tree that isl can read",
-            location=scop.location,
-            hint="start from a file that --save-schedule wrote",
-        ) from None
-
-
-def combine_lanes(state: Compilation) -> Compilation:
-    """Threads that hold partial results combine them."""
-    if state.schedule is None:
-        return state
-    assert state.dependences is not None
-    if known := _known(state):
-        return replace(state, spread=known.spread)
-    return replace(state, spread=spread(state.scop, state.dependences, state.schedule))
-
-
-def _known(state: Compilation) -> Compilation | None:
-    """What was looked at, if it is of this very schedule."""
-    ready = state.looked_at
-    same = ready is not None and (ready.scop, ready.dependences, ready.schedule)
-    now = (state.scop, state.dependences, state.schedule)
-    return ready if same and all(a is b for a, b in zip(same, now, strict=True)) else None
-
-
-def choose_storage(state: Compilation) -> Compilation:
-    """Which arrays live inside kernels, and which are copied between host and device."""
-    if state.schedule is None:
-        return state
-    known = _known(state)
-    if known and known.spread is state.spread:
-        return replace(state, homes=known.homes, handovers=known.handovers, transfers=known.transfers)
-    scop, dependences, schedule = state.run
-    seen = state.spread.private if state.spread else None
-    homes = contract(scop, dependences, schedule, state.shared_memory, known=seen)
-    handed = handovers(scop, dependences, schedule, homes, state.shared_memory)
-    return replace(state, homes=homes, handovers=handed, transfers=transfers(scop, dependences))
 
 
 def prove_legality(state: Compilation) -> Compilation:
@@ -256,37 +38,11 @@ def prove_legality(state: Compilation) -> Compilation:
     Raises IllegalSchedule, and UserError when the budget does not suffice for a proof.
     """
     try:
-        return _proven(state)
+        return proven(state)
     except (InternalError, UserError) as error:
         if state.otherwise is None:
             raise
-        return _proven(_simpler(state, f"its proof fails: {error.message}"))
-
-
-def _proven(state: Compilation) -> Compilation:
-    if state.schedule is None:
-        return state
-    assert state.dependences is not None
-    # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
-    operations = max(state.options.max_operations, MAX_OPERATIONS)
-    claim = Claim(
-        state.source,
-        state.scop,
-        state.dependences,
-        state.schedule,
-        state.homes,
-        state.transfers,
-        state.spread,
-        state.handovers,
-    )
-    proof = prove_all(claim, operations)
-    if not proof.proven:
-        raise UserError(
-            f"the schedule of {state.scop.name} is not proven within the budget of {operations} operations",
-            location=state.scop.location,
-            hint="a larger budget: --max-operations",
-        )
-    return replace(state, proof=proof)
+        return proven(_simpler(state, f"its proof fails: {error.message}"))
 
 
 def _sums_of_few(scop: Scop) -> dict[str, int]:
@@ -312,7 +68,7 @@ def generate_program(state: Compilation) -> Compilation:
         raise UserError(f"{state.scop.name}: {reason}", location=state.scop.location, hint="use a simpler schedule")
     if state.otherwise is None:
         return replace(state, schedule=None).with_remark(f"{state.scop.name} stays on the host: {reason}")
-    return generate_program(_proven(_simpler(state, reason)))
+    return generate_program(proven(_simpler(state, reason)))
 
 
 def _simpler(state: Compilation, reason: str) -> Compilation:

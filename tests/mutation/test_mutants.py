@@ -20,8 +20,8 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import AccessKind
-from polytile.pipeline import find_dependences
 from polytile.scheduling.dependences import ArrayDependences
+from polytile.stages.analysis import find_dependences
 
 Change = Callable[[Compilation], Compilation]
 HERE = Path(__file__).parent

@@ -12,15 +12,11 @@ from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Privatised, Scop, Split
 from polytile.options import Options
-from polytile.pipeline import (
-    choose_storage,
-    combine_lanes,
-    find_dependences,
-    generate_program,
-    prove_legality,
-)
+from polytile.pipeline import generate_program, prove_legality
 from polytile.scheduling.dependences import analyse
 from polytile.scheduling.privatise import privatise
+from polytile.stages.analysis import find_dependences
+from polytile.stages.realise import choose_storage, combine_lanes
 
 
 def read(name: str, arguments: str, body: str, before: str = "") -> Scop:

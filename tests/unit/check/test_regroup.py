@@ -18,18 +18,13 @@ from polytile.frontend.program import read_program
 from polytile.gpu import gpu
 from polytile.ir.scop import Scop, Split
 from polytile.options import Options
-from polytile.pipeline import (
-    choose_storage,
-    expand_storage,
-    find_dependences,
-    find_schedule,
-    join_locals,
-    prove_legality,
-    separate_purposes,
-)
+from polytile.pipeline import prove_legality
 from polytile.scheduling.dependences import analyse
 from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import NONE, privatise
+from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
+from polytile.stages.choice import find_schedule
+from polytile.stages.realise import choose_storage
 
 Certificate = dict[str, Any]
 ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n])

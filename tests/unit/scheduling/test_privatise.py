@@ -16,17 +16,7 @@ from polytile.gpu import gpu
 from polytile.ir.expr import Literal
 from polytile.ir.scop import Reduction, Scop, Split
 from polytile.options import MAX_OPERATIONS, Options
-from polytile.pipeline import (
-    choose_storage,
-    expand_storage,
-    find_dependences,
-    find_schedule,
-    generate_program,
-    join_locals,
-    prove_legality,
-    separate_purposes,
-    sequential_text,
-)
+from polytile.pipeline import generate_program, prove_legality, sequential_text
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
@@ -35,6 +25,9 @@ from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import privatise, privatised, result_group
 from polytile.scheduling.regroup import wrong_regroupings
 from polytile.scheduling.values import changed_values
+from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
+from polytile.stages.choice import find_schedule
+from polytile.stages.realise import choose_storage
 
 SIZES = ((0, 0), (1, 1), (31, 33), (32, 32), (33, 31), (70, 70))
 

@@ -14,12 +14,15 @@ from polytile.gpu import gpu
 from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
 from polytile.options import Options
-from polytile.pipeline import choose_storage, find_dependences, find_schedule, prove_legality
+from polytile.pipeline import prove_legality
 from polytile.scheduling.dependences import analyse
 from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import NONE, privatise
 from polytile.scheduling.regroup import wrong_regroupings
 from polytile.scheduling.values import changed_values
+from polytile.stages.analysis import find_dependences
+from polytile.stages.choice import find_schedule
+from polytile.stages.realise import choose_storage
 
 Change = Callable[[Scop, Privatised], Scop]
 ROWS = (

@@ -1,0 +1,157 @@
+"""The schedule of a SCoP: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+import islpy as isl
+
+from polytile.compilation import Compilation
+from polytile.diagnostics import UserError
+from polytile.ir.schedule import MappedSchedule, is_mapped
+from polytile.ir.scop import Scop
+from polytile.scheduling.classic import Candidate, candidates, distinct
+from polytile.scheduling.cost.estimate import Estimate
+from polytile.scheduling.cost.time import timed
+from polytile.scheduling.legality import require_mapped, unordered
+from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
+from polytile.scheduling.partial_text import split_as_in
+from polytile.scheduling.select import CLEARLY, best, estimate
+from polytile.scheduling.sizes import SizeChooser, parse_sizes
+from polytile.scheduling.strides import few_threads
+from polytile.scheduling.superposed.strategy import superposed
+from polytile.stages.analysis import find_dependences
+from polytile.stages.realise import choose_storage, combine_lanes, proven
+
+
+def find_schedule(state: Compilation) -> Compilation:
+    """A mapped schedule: one that was given, one of the strategy that was asked for, or the fastest by estimate."""
+    if state.options.load_schedule is not None or state.options.schedule == "classic":
+        return _classic(state)
+    first = next(_superposed(replace(state, roomy=None)), None)
+    if first is not None:
+        plain = replace(state, options=replace(state.options, schedule="classic"))
+        first = replace(first, otherwise=plain)
+    found = [] if first is None else [_estimated(first)]
+    if state.options.schedule == "superposed" and found:
+        return _fastest(found)
+    classic = _classic(state)
+    if state.options.schedule == "superposed":
+        return classic.with_remark(f"{state.scop.name}: the superposed strategy found no schedule")
+    return _fastest([_estimated(classic), *found])
+
+
+def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
+    """The time of what would run; None for the host."""
+    if state.schedule is None:
+        return state, None
+    ready = choose_storage(combine_lanes(state))
+    scop, _, schedule = ready.run
+    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters, ready.handovers)
+    return replace(state, looked_at=ready), time
+
+
+def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilation:
+    """The first, or a later one that is clearly faster; `considered` says what each would take."""
+    best, least = found[0]
+    for state, time in found[1:]:
+        if time is not None and (least is None or time.microseconds < CLEARLY * least.microseconds):
+            best, least = state, time
+    lines = [
+        f"{state.schedule.strategy}: {line}{' (chosen)' if state is best else ''}"
+        for state, time in found
+        if state.schedule is not None
+        for line in str(time).splitlines()[:1]
+    ]
+    reasons = [line for state, _ in found for line in state.considered]
+    return replace(best, considered=(*reasons, *lines, *str(least or "").splitlines()[1:]))
+
+
+def _superposed(state: Compilation) -> Iterator[Compilation]:
+    """The superposed strategy's mapped schedules, each with the Scop whose reductions it privatised."""
+    assert state.dependences is not None
+    options = state.options
+    sizes = SizeChooser(options, parse_sizes(options.sizes), state.gpu)
+    for found in superposed(state.scop, state.dependences, sizes, options.max_operations, strict=options.strict):
+        scop, dependences = found.scop, found.dependences
+        needed = dependences.all.intersect_params(scop.context)
+        tree = with_barriers(found.tree, needed)
+        if not unordered(tree, needed):
+            schedule = MappedSchedule(tree, found.strategy)
+            yield replace(state, scop=scop, dependences=dependences, schedule=schedule, considered=found.reasons)
+
+
+def _classic(state: Compilation) -> Compilation:
+    """The classic strategy's schedule. More expansion has to pay, or be what makes a given schedule legal."""
+    plain = _scheduled(replace(state, roomy=None))
+    if state.roomy is None:
+        return plain
+    if state.options.load_schedule is not None:
+        return plain if _is_legal(plain) else _scheduled(find_dependences(state.roomy))
+    if plain.schedule is not None and not few_threads(plain.schedule.tree):
+        return plain
+    roomy = _scheduled(find_dependences(state.roomy))
+    return roomy if _cost(roomy) < CLEARLY * _cost(plain) else plain
+
+
+def _is_legal(state: Compilation) -> bool:
+    try:
+        return proven(choose_storage(state)) is not None
+    except UserError:
+        return False
+
+
+def _cost(state: Compilation) -> float:
+    if state.schedule is None or state.dependences is None:
+        return inf
+    return estimate(state.scop, state.dependences, state.schedule, state.shared_memory)
+
+
+def _scheduled(state: Compilation) -> Compilation:
+    assert state.dependences is not None
+    for array in (d.array for d in state.dependences.by_array if not d.exact):
+        state = state.with_remark(f"{array}: every conflict counts as a dependence, as exact analysis takes too long")
+    assert state.dependences is not None
+    sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
+    if state.options.load_schedule is not None:
+        state, text = _with_partials(state, state.options.load_schedule)
+        tree = read_schedule(state.scop, text)
+        if is_mapped(tree):
+            require_mapped(state.scop, tree)
+            return replace(state, schedule=MappedSchedule(tree, "loaded"))
+        found = [Candidate("loaded", tree)]
+    else:
+        assert state.dependences is not None
+        found = candidates(state.scop, state.dependences, state.options.max_operations)
+    parallel = distinct([c for c in found if has_parallelism(c.tree)])
+    if not parallel:
+        return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
+    assert state.dependences is not None
+    schedules = [map_to_gpu(state.scop, c, sizes) for c in parallel]
+    mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
+    tree = with_barriers(mapped.tree, state.dependences.all.intersect_params(state.scop.context))
+    state = replace(state, schedule=replace(mapped, tree=tree))
+    for note in mapped.notes:
+        state = state.with_remark(note)
+    return state
+
+
+def _with_partials(state: Compilation, text: str) -> tuple[Compilation, str]:
+    """The state with reductions split as a schedule file says, and the file's tree."""
+    assert state.dependences is not None
+    scop, dependences, tree = split_as_in(state.scop, state.dependences, text)
+    return replace(state, scop=scop, dependences=dependences), tree
+
+
+def read_schedule(scop: Scop, text: str) -> isl.Schedule:
+    """A schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
+    try:
+        return isl.Schedule(text)
+    except isl.Error:
+        raise UserError(
+            f"the schedule of {scop.name} is not a schedule tree that isl can read",
+            location=scop.location,
+            hint="start from a file that --save-schedule wrote",
+        ) from None
