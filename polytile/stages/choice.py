@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -13,6 +13,7 @@ from polytile.diagnostics import UserError
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
 from polytile.scheduling.classic import Candidate, candidates, distinct
+from polytile.scheduling.components import components, joined, kernels, pieces
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.time import timed
 from polytile.scheduling.legality import require_mapped, unordered
@@ -24,6 +25,10 @@ from polytile.scheduling.strides import few_threads
 from polytile.scheduling.superposed.strategy import superposed
 from polytile.stages.analysis import find_dependences
 from polytile.stages.realise import choose_storage, combine_lanes, proven
+
+Estimated = tuple[Compilation, Estimate | None]
+
+NOTABLY = 0.999  # of the time, which another schedule for some component has to save
 
 
 def find_schedule(state: Compilation) -> Compilation:
@@ -43,7 +48,7 @@ def find_schedule(state: Compilation) -> Compilation:
     return _fastest([_estimated(classic), *found])
 
 
-def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
+def _estimated(state: Compilation) -> Estimated:
     """The time of what would run; None for the host."""
     if state.schedule is None:
         return state, None
@@ -53,12 +58,16 @@ def _estimated(state: Compilation) -> tuple[Compilation, Estimate | None]:
     return replace(state, looked_at=ready), time
 
 
-def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilation:
-    """The first, or a later one that is clearly faster; `considered` says what each would take."""
+def _fastest(found: Sequence[Estimated]) -> Compilation:
+    """The first, or a later one that is clearly faster, or one put together from both; `considered` says what each
+    would take."""
     best, least = found[0]
     for state, time in found[1:]:
         if time is not None and (least is None or time.microseconds < CLEARLY * least.microseconds):
             best, least = state, time
+    if len(found) > 1 and (mixed := _mixed(found[0], found[1], best)) is not None:
+        found = found if any(mixed is one for one in found) else [*found, mixed]
+        best, least = mixed
     lines = [
         f"{state.schedule.strategy}: {line}{' (chosen)' if state is best else ''}"
         for state, time in found
@@ -67,6 +76,57 @@ def _fastest(found: Sequence[tuple[Compilation, Estimate | None]]) -> Compilatio
     ]
     reasons = [line for state, _ in found for line in state.considered]
     return replace(best, considered=(*reasons, *lines, *str(least or "").splitlines()[1:]))
+
+
+def _mixed(plain: Estimated, split: Estimated, best: Compilation) -> Estimated | None:
+    """The better one of two schedules with the other's for components of the SCoP that this is clearly faster for;
+    None where that is not faster. Components whose reductions the second has split can have its schedule alone."""
+    (first, plain_time), (then, split_time) = plain, split
+    if first.schedule is None or then.schedule is None or plain_time is None or split_time is None:
+        return None
+    one, two, source = first.schedule.tree, then.schedule.tree, _sources(then.scop)
+    orders = pieces(one), [frozenset(source.get(n, n) for n in piece) for piece in pieces(two)]
+    if set().union(*orders[0]) != set().union(*orders[1]):
+        return None
+    found = components(*orders)
+    before, after = _times(one, plain_time, found, {}), _times(two, split_time, found, source)
+    whole = {s.name for s in then.scop.statements if any(s is own for own in first.scop.statements)}
+    kept = [
+        component <= whole and (b >= CLEARLY * a if best is first else a < CLEARLY * b)
+        for component, a, b in zip(found, before, after, strict=True)
+    ]
+    expected = sum(a if keep else b for keep, a, b in zip(kept, before, after, strict=True))
+    if expected >= NOTABLY * sum(before if best is first else after) or all(kept):
+        return None
+    if not any(kept):
+        return split
+    tree = joined([(one, c) if keep else (two, _made_of(c, then.scop)) for c, keep in zip(found, kept, strict=True)])
+    assert then.dependences is not None
+    if unordered(tree, then.dependences.all.intersect_params(then.scop.context)):
+        return None
+    strategy = f"{then.schedule.strategy} and {first.schedule.strategy}"
+    mixed = _estimated(replace(then, schedule=MappedSchedule(tree, strategy), considered=()))
+    least = (plain_time if best is first else split_time).microseconds
+    return mixed if mixed[1] is not None and mixed[1].microseconds < NOTABLY * least else None
+
+
+def _sources(scop: Scop) -> dict[str, str]:
+    """What the statements of split reductions were called before."""
+    return {name: p.statement for p in scop.privatised for name in (p.update, *p.added)}
+
+
+def _made_of(component: frozenset[str], scop: Scop) -> frozenset[str]:
+    """The statements that stand for those of a component."""
+    source = _sources(scop)
+    return frozenset(s.name for s in scop.statements if source.get(s.name, s.name) in component)
+
+
+def _times(
+    tree: isl.Schedule, time: Estimate, found: Sequence[frozenset[str]], source: Mapping[str, str]
+) -> list[float]:
+    """The microseconds that the kernels of each component take; `source` names statements as the components do."""
+    own = [frozenset(source.get(n, n) for n in names) for names in kernels(tree)]
+    return [sum(k.microseconds for k in time.kernels if own[k.number] <= component) for component in found]
 
 
 def _superposed(state: Compilation) -> Iterator[Compilation]:

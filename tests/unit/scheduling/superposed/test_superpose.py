@@ -9,10 +9,10 @@ from typing import Any
 import islpy as isl
 import pytest
 
-from polytile import pipeline
 from polytile.diagnostics import InternalError
 from polytile.scheduling.legality import Proof
 from polytile.scheduling.proof import Claim, prove_all
+from polytile.stages import realise
 
 # arguments, body, schedule
 PROGRAMS = {
@@ -247,7 +247,7 @@ def test_a_proof_that_fails_leaves_the_classic_schedule(
             raise InternalError("isl lost a value")
         return prove_all(claim, operations)
 
-    monkeypatch.setattr(pipeline, "prove_all", proof)
+    monkeypatch.setattr(realise, "prove_all", proof)
     made = compiled(*PROGRAMS["rows"][:2], schedule="superposed")
     assert made.compilation.schedule.strategy.startswith("classic")
     assert made.compilation.options.schedule == "superposed"

@@ -1,0 +1,97 @@
+"""Schedules put together from two: each component of a SCoP by the one that is faster for it.
+
+before: sequence { kernels of S0, S1 by one; kernels of S2 by one }    and the same by another
+after:  sequence { kernels of S0, S1 by one; kernels of S2 by the other }
+
+A component is a least set of statements that share no kernel and no loop of the host with others, in either schedule,
+and that others do not come in between of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import reduce
+from itertools import pairwise
+
+import islpy as isl
+import networkx as nx
+
+from polytile.ir.isl_util import mark_name, sets
+from polytile.ir.schedule import KERNEL, nodes
+
+Statements = frozenset[str]
+_LISTS = (isl.schedule_node_type.sequence, isl.schedule_node_type.set)
+_PLAIN = (isl.schedule_node_type.domain, isl.schedule_node_type.filter, isl.schedule_node_type.context)
+
+
+def pieces(tree: isl.Schedule) -> list[Statements]:
+    """What the host runs one after the other, each as the statements of a kernel or of a loop around some."""
+    return list(_pieces(tree.get_root()))
+
+
+def _pieces(node: isl.ScheduleNode) -> Iterator[Statements]:
+    if node.get_type() in _LISTS:
+        for i in range(node.n_children()):
+            yield from _pieces(node.child(i))
+    elif node.get_type() in _PLAIN:
+        yield from _pieces(node.child(0))
+    else:
+        yield _names(node.get_domain())
+
+
+def kernels(tree: isl.Schedule) -> list[Statements]:
+    """The statements of each kernel, by its number."""
+    return [_names(node.get_domain()) for node in nodes(tree) if mark_name(node) == KERNEL]
+
+
+def _names(domain: isl.UnionSet) -> Statements:
+    return frozenset(s.get_tuple_name() for s in sets(domain))
+
+
+def components(one: Sequence[AbstractSet[str]], other: Sequence[AbstractSet[str]]) -> list[Statements]:
+    """The components of the statements in these pieces of two schedules, in their order; a single one where the orders
+    differ.
+
+    Example: [{S0}, {S1}, {S2, S3}] and [{S0, S1}, {S2}, {S3}] have [{S0, S1}, {S2, S3}].
+    """
+    graph = nx.Graph()
+    for piece in (*one, *other):
+        nx.add_path(graph, sorted(piece))
+    found = _apart(graph, one, other)
+    orders = [sorted(found, key=lambda c: _span(c, order)) for order in (one, other)]
+    return orders[0] if orders[0] == orders[1] else [frozenset(graph)]
+
+
+def _apart(graph: nx.Graph, *orders: Sequence[AbstractSet[str]]) -> list[Statements]:
+    """The graph's components, joined where one begins before another ends."""
+    while True:
+        found = [frozenset(c) for c in nx.connected_components(graph)]
+        joined = False
+        for order in orders:
+            spans = sorted((*_span(c, order), min(c)) for c in found)
+            for (_, last, name), (first, _, then) in pairwise(spans):
+                if first <= last:
+                    graph.add_edge(name, then)
+                    joined = True
+        if not joined:
+            return found
+
+
+def _span(component: Statements, order: Sequence[AbstractSet[str]]) -> tuple[int, int]:
+    """The first and the last piece that has statements of a component."""
+    places = [k for k, piece in enumerate(order) if not component.isdisjoint(piece)]
+    return min(places), max(places)
+
+
+def joined(parts: Sequence[tuple[isl.Schedule, AbstractSet[str]]]) -> isl.Schedule:
+    """The schedules of these statements of each, one after the other."""
+    return reduce(lambda before, then: before.sequence(then), (_of(tree, names) for tree, names in parts))
+
+
+def _of(tree: isl.Schedule, names: AbstractSet[str]) -> isl.Schedule:
+    found = isl.UnionSet.empty(tree.get_domain().get_space())
+    for statement in sets(tree.get_domain()):
+        if statement.get_tuple_name() in names:
+            found = found.union(isl.UnionSet.from_set(statement))
+    return tree.intersect_domain(found)
