@@ -10,8 +10,10 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
+from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.classic import Candidate, candidates, distinct
 from polytile.scheduling.components import components, joined, kernels, pieces
 from polytile.scheduling.cost.estimate import Estimate
@@ -189,13 +191,36 @@ def _scheduled(state: Compilation) -> Compilation:
     if not parallel:
         return state.with_remark(f"{state.scop.name} stays on the host: no loop of it is parallel")
     assert state.dependences is not None
-    schedules = [map_to_gpu(state.scop, c, sizes) for c in parallel]
-    mapped = best(state.scop, state.dependences, schedules, state.shared_memory)
+    schedules = list(_mapped(state.scop, parallel, sizes))
+    if not schedules:
+        return state.with_remark(f"{state.scop.name} stays on the host: mapping its loops takes too long")
+    mapped = _best(state, schedules)
     tree = with_barriers(mapped.tree, state.dependences.all.intersect_params(state.scop.context))
     state = replace(state, schedule=replace(mapped, tree=tree))
     for note in mapped.notes:
         state = state.with_remark(note)
     return state
+
+
+def _mapped(scop: Scop, found: Sequence[Candidate], sizes: SizeChooser) -> Iterator[MappedSchedule]:
+    """The candidates with blocks and threads, but those of which isl makes trees that it does not get through."""
+    for candidate in found:
+        try:
+            with budget(CODE_OPERATIONS):
+                mapped = map_to_gpu(scop, candidate, sizes)
+        except OverBudgetError:
+            continue
+        yield mapped
+
+
+def _best(state: Compilation, schedules: list[MappedSchedule]) -> MappedSchedule:
+    """The cheapest schedule, or the first one where finding that takes too long."""
+    assert state.dependences is not None
+    try:
+        with budget(CODE_OPERATIONS):
+            return best(state.scop, state.dependences, schedules, state.shared_memory)
+    except OverBudgetError:
+        return schedules[0]
 
 
 def _with_partials(state: Compilation, text: str) -> tuple[Compilation, str]:
