@@ -18,6 +18,7 @@ from polytile.codegen.sequential import print_sequential
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, UserError
 from polytile.gpu import gpu
+from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
@@ -64,6 +65,10 @@ def generate_program(state: Compilation) -> Compilation:
             return _generated(state)
     except OverBudgetError:
         reason = f"finding the loops of the {state.schedule.strategy} schedule takes too long"
+    except InternalError as error:  # loops that isl joins below conditions under which threads cannot meet
+        if state.otherwise is None:
+            raise
+        reason = f"its kernels are not well formed: {error.message}"
     if state.options.load_schedule is not None:
         raise UserError(f"{state.scop.name}: {reason}", location=state.scop.location, hint="use a simpler schedule")
     if state.otherwise is None:
@@ -97,6 +102,9 @@ def _generated(state: Compilation) -> Compilation:
     program = start_early(leaving(alternate(program)))
     for kernel in program.kernels:
         require_machine(kernel, state.gpu)
+        if state.otherwise is not None:
+            check_uniform(kernel)
+            check_segments(kernel)
     kernels = len(program.kernels)
     return replace(state, program=program).with_remark(
         f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"

@@ -18,7 +18,7 @@ from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import MappedSchedule
-from polytile.ir.scop import AccessKind, Array, Scop
+from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.contract import Homes, stays
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.places import Place, places
@@ -40,7 +40,8 @@ def handovers(
     shared = [home for kernel in homes.values() for home in kernel.values() if home.space is Space.SHARED]
     left, found = shared_left - sum(_bytes(home) for home in shared), Homes()
     for array in scop.arrays:
-        if array.name in inside or array.fields or not array.rank or not scop.written(array.name):
+        own = array.origin is Origin.TEMPORARY  # a strategy's, which has chosen how threads share it
+        if own or array.name in inside or array.fields or not array.rank or not scop.written(array.name):
             continue
         for place in places(schedule):
             copy = _copy(scop, dependences, array, place)

@@ -20,7 +20,7 @@ import islpy as isl
 
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import sets
-from polytile.ir.memory import Space, Storage
+from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.dependences import Dependences
@@ -144,12 +144,21 @@ def wrong_handovers(
     return failures
 
 
+def _is_copy(copy: Storage) -> bool:
+    """Whether shared memory has an element for each remainder, by powers of two: generated code masks bits."""
+    sizes = constant_extents(copy)
+    powers = all(size > 0 and not size & (size - 1) for size in sizes)
+    return copy.space is Space.SHARED and sizes == copy.moduli and len(copy.keeps or ()) == len(sizes) > 0 and powers
+
+
 def _wrong_handover(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, copy: Storage
 ) -> list[Failure]:
     flow = handed(scop, dependences, array.name, place)
-    if flow is None or copy.space is not Space.SHARED or copy.keeps is None:
+    if flow is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]
+    if copy.keeps is None or not _is_copy(copy):
+        return [Failure(array.name, isl.UnionSet.identity(place.domain), "its copy has no element for each remainder")]
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     here = [scop.accesses(k, arrays=frozenset((array.name,))).intersect_domain(place.domain) for k in kinds]
     accesses = [a.intersect_params(scop.context) for a in here]

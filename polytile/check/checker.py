@@ -56,6 +56,9 @@ def problems(scop: Check) -> Iterator[str]:
         left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
         if not left.is_empty():
             yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
+    for copy in scop.get("handovers", ()):
+        if copy["array"] not in program["arrays"]:
+            yield f"there is no array {copy['array']} to have a copy of"
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
     yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
@@ -132,7 +135,10 @@ def _check_handover(
     tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...], flow: isl.UnionMap
 ) -> Iterator[str]:
     """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
-    array, number = copy["array"], copy["kernel"]
+    array, number, moduli = copy["array"], copy["kernel"], copy["moduli"]
+    if len(moduli) != len(copy["keeps"]) or any(m < 1 or m & (m - 1) for m in moduli):
+        yield f"the copy of {array} has remainders by {moduli}, which are no powers of two"
+        return
     domain = kernels(tree)[number].get_domain()
     reads, wanted = uses[0].intersect_domain(domain), flow.intersect_range(domain)
     info = isl.UnionAccessInfo.from_sink(reads).set_must_source(uses[1]).set_schedule(order)

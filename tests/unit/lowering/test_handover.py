@@ -14,7 +14,7 @@ from polytile.check.checker import problems
 from polytile.codegen.hand_over import handed_over
 from polytile.codegen.names import Names
 from polytile.ir.device import Load
-from polytile.ir.expr import DOUBLE, Access, Name
+from polytile.ir.expr import DOUBLE, Access, Literal, Name
 from polytile.ir.memory import Space, Storage
 from polytile.scheduling.realisation import wrong_handovers
 
@@ -138,6 +138,12 @@ def test_other_blocks_and_other_kernels(compiled: Callable[..., Any]) -> None:
     assert copies(compiled(arguments, other, schedule="superposed")) == {}
 
 
+def test_partial_results_have_no_copies(compiled: Callable[..., Any]) -> None:
+    """Their strategy has chosen how threads share them."""
+    few = AGAIN[0], "\n#pragma polytile assume(n <= 8)\n" + AGAIN[1]
+    assert all("part" not in name and "sums" not in name for name in copies(compiled(*few, schedule="superposed")))
+
+
 def test_no_shared_memory(compiled: Callable[..., Any]) -> None:
     assert copies(compiled(*REVERSED, load_schedule=tree(), max_shared_memory=127)) == {}
     assert copies(compiled(*REVERSED, load_schedule=tree(), max_shared_memory=128)) == {"w": (16,)}
@@ -157,6 +163,11 @@ def test_vectors_have_no_copy() -> None:
 
 
 # Proofs --------------------------------------------------------------------------------------------------------------
+def of(modulus: int) -> dict[str, Any]:
+    """A copy of so many elements."""
+    return {"extents": (Literal(str(modulus)),), "moduli": (modulus,)}
+
+
 def failures(scop: Any, **change: Any) -> list[str]:
     state = scop.compilation
     ((kernel, found),) = state.handovers.items()
@@ -166,9 +177,12 @@ def failures(scop: Any, **change: Any) -> list[str]:
 
 def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
     for found in (compiled(*REVERSED, load_schedule=tree()), compiled(*AGAIN, schedule="superposed")):
-        assert failures(found) == [] and failures(found, moduli=(32,)) == []
-        assert "another value arrives" in failures(found, moduli=(8,))
-        assert failures(found, space=Space.PRIVATE) and failures(found, keeps=None)
+        assert failures(found) == [] and failures(found, **of(32)) == []
+        assert "another value arrives" in failures(found, **of(8))
+        shape = ["its copy has no element for each remainder"]
+        wrong = [{"space": Space.PRIVATE}, {"keeps": None}, {"keeps": ()}, {"moduli": (32,)}, of(17), of(24), of(0)]
+        for change in wrong:
+            assert failures(found, **change) == shape
         assert any("handed on in shared memory of kernel 0" in fact for fact in found.compilation.proof.facts)
 
 
@@ -189,5 +203,8 @@ def test_certificates(compiled: Callable[..., Any]) -> None:
         ({"moduli": [8]}, "mixes up the values of w"),
         ({"array": "A"}, "reads values of A that it has not written"),
         ({"space": "registers"}, "mixes up the values of w"),
+        *(({"moduli": [m]}, "no powers of two") for m in (0, 15, 17, 24)),
+        ({"moduli": []}, "no powers of two"),
+        ({"array": "nosuch"}, "no array nosuch"),
     ):
         assert any(why in line for line in problems({**scop, "handovers": [{**copy, **change}]})), change
