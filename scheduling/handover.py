@@ -10,13 +10,12 @@ must have been written by the same block of the same launch, so that nothing is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
 
 import islpy as isl
 
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
-from polytile.ir.memory import Space, Storage, constant_extents
+from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.contract import Homes, stays
@@ -24,35 +23,30 @@ from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.places import Place, places
 
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
-NO_HOMES: Mapping[int, Mapping[str, Storage]] = {}
 
 
 def handovers(
     scop: Scop,
     dependences: Dependences,
     schedule: MappedSchedule,
-    homes: Mapping[int, Mapping[str, Storage]] = NO_HOMES,
-    shared_left: int = MOST_BYTES,
+    homes: Mapping[int, Mapping[str, Storage]],
+    shared_left: int,
 ) -> Homes:
     """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
     `homes` puts there."""
     inside = {name for kernel in homes.values() for name in kernel}
     shared = [home for kernel in homes.values() for home in kernel.values() if home.space is Space.SHARED]
-    left, found = shared_left - sum(_bytes(home) for home in shared), Homes()
+    left, found = shared_left - sum(shared_size(home) for home in shared), Homes()
     for array in scop.arrays:
         own = array.origin is Origin.TEMPORARY  # a strategy's, which has chosen how threads share it
         if own or array.name in inside or array.fields or not array.rank or not scop.written(array.name):
             continue
         for place in places(schedule):
             copy = _copy(scop, dependences, array, place)
-            if copy is not None and _bytes(copy) <= min(left, MOST_BYTES):
-                left -= _bytes(copy)
+            if copy is not None and shared_size(copy) <= min(left, MOST_BYTES):
+                left -= shared_size(copy)
                 found.setdefault(place.kernel, {})[array.name] = copy
     return found
-
-
-def _bytes(home: Storage) -> int:
-    return prod(constant_extents(home)) * home.element.size
 
 
 def handed(scop: Scop, dependences: Dependences, array: str, place: Place) -> isl.UnionMap | None:

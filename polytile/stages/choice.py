@@ -30,7 +30,7 @@ from polytile.stages.realise import choose_storage, combine_lanes, proven
 
 Estimated = tuple[Compilation, Estimate | None]
 
-NOTABLY = 0.999  # of the time, which another schedule for some component has to save
+NOTABLY = 0.999  # of the time: what a schedule put together from two may take
 
 
 def find_schedule(state: Compilation) -> Compilation:
