@@ -110,7 +110,7 @@ def script_text(programs: Sequence[Mapping[str, Any]]) -> str:
 cd "$(dirname "$0")" || exit 4
 ncu=${{NCU:-ncu}}
 command -v "$ncu" >/dev/null || {{ echo "counts.sh: $ncu was not found: put it on PATH or set NCU" >&2; exit 4; }}
-make -s -k NVCCFLAGS="-std=c++17 -O3 -arch=${{ARCH:-sm_90}} -lineinfo" || exit 4
+make -s -k -B NVCCFLAGS="-std=c++17 -O3 -arch=${{ARCH:-sm_90}} -lineinfo" || exit 4
 
 # profile FOLDER LAUNCHES KERNELS: the launches of the first run, each access of theirs by its line.
 profile() {{

@@ -33,6 +33,14 @@ EDGES = {"jacobi-2d": 0.01}  # its warps begin at column 0, which is no interior
 # sectors of all.
 JOINED = {("mvt", "superposed"): {("x1_mid", "store", "mvt.c:48")}}
 
+# Loads that make a whole batch for each element: with few chunks a thread adds up one, and the batch's other loads,
+# which are not used and repeat its last one, are made nevertheless. The model counts what is used.
+BATCH = 16
+BATCHED = {
+    ("atax", "superposed"): {("y_part_all", "load", "atax.c:26")},
+    ("mvt", "superposed"): {("x1_mid", "load", "mvt.c:48"), ("x2_mid", "load", "mvt.c:51")},
+}
+
 VECTORS = {"atax": (16,)}
 
 Key = tuple[str, str, str]  # array, load or store, place in the source
@@ -112,7 +120,8 @@ def test_requests(name: str, schedule: str) -> None:
     for key, (requests, _) in measured.items():
         if key in JOINED.get((name, schedule), ()):
             continue  # above
-        assert expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
+        made = BATCH if key in BATCHED.get((name, schedule), ()) else 1
+        assert made * expected[key][0] == pytest.approx(requests, rel=EDGES.get(name, 1e-6)), key
 
 
 @pytest.mark.parametrize("name", ["doitgen", "atax", "mvt"])

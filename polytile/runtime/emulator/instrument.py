@@ -27,6 +27,7 @@ _GCC_COUNTED = (
     "-ftree-pre",
     "-fno-reorder-blocks",
     "-fno-thread-jumps",
+    "-fno-tree-sink",
     "-fno-tree-sra",
 )
 _CLANG_COUNTED = (
