@@ -48,7 +48,8 @@ def contract(
     kernels = places(schedule)
     for array in own:
         place = _only_place(_users(scop, array), kernels)
-        if place is None or not dependences.of(array.name).uninitialised.is_empty():
+        unset = dependences.of(array.name).uninitialised.intersect_params(scop.context)
+        if place is None or not unset.is_empty():
             continue
         if known and array.name in known:
             home = known[array.name]

@@ -53,7 +53,8 @@ def handed(scop: Scop, dependences: Dependences, array: str, place: Place) -> is
     """The flow of an array's values to the reads of one kernel; None unless it is exact and all of it comes from writes
     of the same block and launch."""
     known = dependences.of(array)
-    if not known.exact or not known.uninitialised.intersect_domain(place.domain).is_empty():
+    unset = known.uninitialised.intersect_domain(place.domain).intersect_params(scop.context)
+    if not known.exact or not unset.is_empty():
         return None
     flow = known.flow.intersect_params(scop.context).intersect_range(place.domain)
     inside = flow.domain().is_subset(place.domain) and stays(flow, place.block)

@@ -31,6 +31,7 @@ from polytile.stages.realise import choose_storage, combine_lanes, proven
 Estimated = tuple[Compilation, Estimate | None]
 
 NOTABLY = 0.999  # of the time: what a schedule put together from two may take
+FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
 
 def find_schedule(state: Compilation) -> Compilation:
@@ -61,11 +62,11 @@ def _estimated(state: Compilation) -> Estimated:
 
 
 def _fastest(found: Sequence[Estimated]) -> Compilation:
-    """The first, or a later one that is clearly faster, or one put together from both; `considered` says what each
+    """The first, or a later one that is clearly better, or one put together from both; `considered` says what each
     would take."""
     best, least = found[0]
     for state, time in found[1:]:
-        if time is not None and (least is None or time.microseconds < CLEARLY * least.microseconds):
+        if time is not None and (least is None or _is_better(time, least)):
             best, least = state, time
     if len(found) > 1 and (mixed := _mixed(found[0], found[1], best)) is not None:
         found = found if any(mixed is one for one in found) else [*found, mixed]
@@ -78,6 +79,14 @@ def _fastest(found: Sequence[Estimated]) -> Compilation:
     ]
     reasons = [line for state, _ in found for line in state.considered]
     return replace(best, considered=(*reasons, *lines, *str(least or "").splitlines()[1:]))
+
+
+def _is_better(time: Estimate, least: Estimate) -> bool:
+    """Whether a schedule is clearly faster by estimate, or not slower while it fetches far less: how much of that shows
+    depends on more than the estimate knows."""
+    if time.microseconds < CLEARLY * least.microseconds:
+        return True
+    return NOTABLY * time.microseconds <= least.microseconds and time.fetching < FAR_LESS * least.fetching
 
 
 def _mixed(plain: Estimated, split: Estimated, best: Compilation) -> Estimated | None:

@@ -75,6 +75,11 @@ class Estimate:
     def microseconds(self) -> float:
         return sum(kernel.microseconds for kernel in self.kernels)
 
+    @property
+    def fetching(self) -> float:
+        """The microseconds in which the second cache and the memory are busy, be it behind something else."""
+        return sum(kernel.launches * (kernel.l2 + kernel.memory) for kernel in self.kernels)
+
     def __str__(self) -> str:
         sizes = ", ".join(f"{name}={value}" for name, value in self.parameters)
         head = f"estimated {self.microseconds:.3g} us" + (f" with {sizes}" if sizes else "")

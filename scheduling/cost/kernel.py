@@ -10,8 +10,9 @@ from polytile.gpu import Gpu, Speed
 from polytile.ir.memory import Space, Storage
 from polytile.scheduling.cost.addresses import SECTOR, WARP
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
+from polytile.scheduling.cost.mapped import Role
 from polytile.scheduling.cost.references import Reference, magnitude
-from polytile.scheduling.cost.work import Work, is_double, meet
+from polytile.scheduling.cost.work import Work, is_double, meet, serial_depth
 
 _BYTES_PER_CYCLE = 64  # of the first cache, to the registers
 _UNROLLED = 4  # loads of a serial loop that are on their way together
@@ -145,15 +146,14 @@ class Kernel:
         in as the first cache holds what serial loops use again."""
         room = self.speed.l1_bytes / resident
         groups = [g for g in work.groups if g.array.name not in self.homes]
-        tile = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
-        held = tile
-        for loop in work.serial_loops:
-            tile = [work.shares[loop].inside if i == loop else n for i, n in enumerate(tile)]
-            held = tile
-            if sum(work.footprint(g, tile) for g in groups) > room:
+        held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
+        for loop, inside in work.levels:
+            held[loop] = inside
+            if sum(work.footprint(g, held) for g in groups) > room:
                 break
         each = sum(work.footprint(g, held) for g in groups)
-        around = prod(work.shares[i].serial for i in work.serial_loops if held[i] != work.shares[i].inside)
+        shares = ((work.shares[i], held[i]) for i in work.serial_loops)
+        around = prod(share.serial if n == 1.0 else share.inside / n for share, n in shares)
         return each * around * work.blocks
 
     def _arithmetic(self, work: Work) -> float:
@@ -187,7 +187,8 @@ class Kernel:
         inner = work.serial_loops[0]
         moving = [r for r in loads if work.moves(r, inner)]
         together = 1 if any(self._carried(work, r) for r in moving) else _UNROLLED
-        miss = min(1.0, together * max((_misses(work, r, inner) for r in moving), default=0.0))
+        lines = (_misses(work, r, inner) / _again(work, r, inner) for r in moving)
+        miss = min(1.0, together * max(lines, default=0.0))
         wait = (miss * far + self.speed.l1_us * bool(moving)) / together
         step = _STEP_US * max(1.0, work.operations / 2)
         return far + work.serial * max(step, wait)
@@ -196,6 +197,16 @@ class Kernel:
         """Whether a load may have to wait for what the same loop stores."""
         written = (r for r in self._in_memory(work) if r.access.writes and r.array.name == reference.array.name)
         return any(self._held(work, r) == 1.0 for r in written)
+
+
+def _again(work: Work, reference: Reference, loop: int) -> float:
+    """How often a thread reads the same elements in a tile of a loop: for each iteration of the loops in between."""
+    parts = [p for p in work.mapped.loops[loop].parts if p.role is Role.SERIAL]
+    if len(parts) < 2:
+        return 1.0
+    outer, inner = parts[0].depth, parts[-1].depth
+    between = (i for i in work.serial_loops if i != loop and outer < serial_depth(work.mapped.loops[i]) < inner)
+    return prod(work.shares[i].serial for i in between if not work.moves(reference, i))
 
 
 def _misses(work: Work, reference: Reference, loop: int) -> float:

@@ -127,6 +127,18 @@ class Work:
         return tuple(sorted(numbers, key=lambda i: (-serial_depth(self.mapped.loops[i]), -i)))
 
     @cached_property
+    def levels(self) -> tuple[tuple[int, float], ...]:
+        """Those loops again, innermost first, with how far a block has run through each at the end of it: a loop over
+        the iterations of a tile comes before that over the tiles."""
+        found: list[tuple[int, int, float]] = []
+        for i in self.serial_loops:
+            inside = self.shares[i].inside
+            parts = [p for p in self.mapped.loops[i].parts if p.role is Role.SERIAL]
+            found.append((serial_depth(self.mapped.loops[i]), i, min([inside, *(p.tile for p in parts if p.tile > 1)])))
+            found += [(p.depth, i, inside) for p in parts[:-1][:1] if p.tile > 1]
+        return tuple((i, inside) for _, i, inside in sorted(found, key=lambda level: (-level[0], -level[1])))
+
+    @cached_property
     def references(self) -> tuple[Reference, ...]:
         return references(self.scop, self.statement)
 

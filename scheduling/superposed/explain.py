@@ -10,6 +10,7 @@ from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSeq
 from polytile.scheduling.superposed.nest import CONSTANT, Tree, outline, statements_of
 from polytile.scheduling.superposed.plans import Plan, Planner
 from polytile.scheduling.superposed.threads import nests_of
+from polytile.scheduling.superposed.tiles import Tiling
 
 AXES = "xyz"
 
@@ -22,6 +23,7 @@ def explanation(scop: Scop, block: Tree, thread: Tree, host: Host, planner: Plan
             lines.append(_order(scop, statement))
     for group in _groups(host):
         lines += _requests(scop, planner.plans[id(group)])
+        lines += (_tiles(scop, tiling) for tiling in planner.plans[id(group)].tilings.values())
     return tuple(lines)
 
 
@@ -62,6 +64,16 @@ def _requests(scop: Scop, plan: Plan) -> Iterator[str]:
             shape = " x ".join(str(size) for _, size in moving)
             found = ", ".join(_request(r) for r in predict(scop, name, lanes))
             yield f"{name}, threads {along} = {shape}: sectors per request: {found}"
+
+
+def _tiles(scop: Scop, tiling: Tiling) -> str:
+    """`S1, each thread: i, j in tiles of 32; lines per iteration of a warp 2.1 -> 0.13`."""
+    statement = tiling.statement
+    names = scop.statement(statement).iterators
+    loops = zip((names[loop.row(statement).iterator] for loop in tiling.loops), tiling.sizes, strict=True)
+    shape = ", ".join(name if size == 1 else f"{name} in tiles of {size}" for name, size in loops)
+    before, after = tiling.lines
+    return f"{statement}, each thread: {shape}; lines per iteration of a warp {before:.3g} -> {after:.3g}"
 
 
 def _request(request: Request) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.superposed.block_level import ENOUGH, MOST_DIMENSIONS, block_loops
@@ -103,9 +103,9 @@ class _Groups:
         shared = (loop for loop in leading if can_be_shared(loop, reductions=self.reductions))
         blocks = tuple(loop for loop in shared if Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
-        few = prod(_extent(self.steps.scop, block) for block in blocks) <= FEW if blocks else False
+        few = prod(map(self.steps.extent, blocks)) <= FEW if blocks else False
         if len(blocks) < (MOST_DIMENSIONS if few else ENOUGH):
-            chunks = _chunks(self.steps.scop, names, blocks, inside, few=few)
+            chunks = _chunks(self.steps, names, blocks, inside, few=few)
             blocks = (chunks, *blocks) if chunks else blocks
         return Group(blocks, inside, names)
 
@@ -153,7 +153,7 @@ def _meets_sum(scop: Scop, before: str, after: str) -> bool:
 
 
 def _chunks(
-    scop: Scop, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside, *, few: bool
+    steps: Steps, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside, *, few: bool
 ) -> Loop | None:
     """The reduction loops that threads share out and do not coalesce along, or have nothing or little else to share
     out, as one more loop for blocks. Statements without one run in its first block.
@@ -166,27 +166,16 @@ def _chunks(
         x = nest.loops[nest.along_x] if nest.loops else None
         alone = not any(loop.parallel for loop in nest.loops)
         for loop in nest.loops:
-            if loop.parallel or (loop is x and not alone and not (few and _extent(scop, loop) > LONG)):
+            if loop.parallel or (loop is x and not alone and not (few and steps.extent(loop) > LONG)):
                 continue
             for name in statements_of(nest.body):
-                if loop.kind(name) is Kind.REDUCTION and not _read_by_others(scop, name, names):
+                if loop.kind(name) is Kind.REDUCTION and not _read_by_others(steps.scop, name, names):
                     rows[name] = loop.row(name)
     taken = {row for block in blocks for row in block.rows}
     if all(row.iterator == CONSTANT or row in taken for row in rows.values()):
         return None
     kinds = tuple(Kind.FORALL if r.iterator == CONSTANT else Kind.REDUCTION for r in rows.values())
     return Loop(tuple(rows.values()), kinds, Sequence(tuple(Leaf(name) for name in names)))
-
-
-def _extent(scop: Scop, loop: Loop) -> float:
-    """How many iterations a loop has at most, as far as that is a number: infinity otherwise."""
-    most = 1.0
-    for row in (r for r in loop.rows if r.iterator != CONSTANT):
-        values = scop.statement(row.statement).domain.intersect_params(scop.context)
-        low, high = values.dim_min_val(row.iterator), values.dim_max_val(row.iterator)
-        known = low.is_int() and high.is_int()
-        most = max(most, high.to_python() - low.to_python() + 1 if known else inf)
-    return most
 
 
 def _read_by_others(scop: Scop, statement: str, names: tuple[str, ...]) -> bool:

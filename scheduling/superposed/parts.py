@@ -6,7 +6,7 @@ i and l, and for their combination C[i] the rows i and 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -88,6 +88,7 @@ class Parts:
 
     scop: Scop
     private: Mapping[str, Privatised]
+    tiled: Collection[str] = ()  # those of which one thread runs all chunks, one after the other
 
     def runs(self, name: str) -> Part:
         """The statement that runs the instances of `name`."""
@@ -97,9 +98,14 @@ class Parts:
     def _other(self, name: str, made: Privatised, statement: str | None) -> list[Part]:
         return [] if statement is None else [Part(self.scop, statement, made)]
 
+    def chunk(self, name: str) -> tuple[list[Part], list[Part]]:
+        """What starts a chunk that one thread runs, and what adds it to the result."""
+        made = self.private[name]
+        return self._other(name, made, made.initial), self._other(name, made, made.finish)
+
     def starts(self, name: str) -> list[Part]:
         made = self.private.get(name)
-        return [] if made is None else self._other(name, made, made.initial)
+        return [] if made is None or name in self.tiled else self._other(name, made, made.initial)
 
     def combines(self, name: str) -> list[Part]:
         made = self.private.get(name)
@@ -108,7 +114,7 @@ class Parts:
     def finishes(self, name: str) -> list[Part]:
         """What adds up the chunks of blocks, in order."""
         made = self.private.get(name)
-        if made is None or made.finish is None:
+        if made is None or made.finish is None or name in self.tiled:
             return []
         gathering = made.gathering
         names = (gathering.initial, made.finish, gathering.total) if gathering else (made.finish,)
@@ -118,6 +124,13 @@ class Parts:
         """What adds to the results of a statement whose chunks are added up."""
         return self.finishes(name)[-1:]
 
+    def running(self, name: str) -> list[Part]:
+        """What threads run between the start of their partial results and what combines these."""
+        return self.inside(name) if name in self.tiled else [self.runs(name)]
+
     def inside(self, name: str) -> list[Part]:
         """Everything but the sum over blocks."""
+        if name in self.tiled:
+            start, finish = self.chunk(name)
+            return [*start, self.runs(name), *finish]
         return [*self.starts(name), self.runs(name), *self.combines(name)]

@@ -11,7 +11,9 @@ from polytile.scheduling.sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, 
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.superposed.steps import Steps
 from polytile.scheduling.superposed.threads import Nest, nests_of
+from polytile.scheduling.superposed.tiles import Tiling, thread_tilings
 
 ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
 VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
@@ -38,13 +40,15 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, how
-    many iterations of each block loop one block runs, and how many `neighbours` along x each thread."""
+    many iterations of each block loop one block runs, and how many `neighbours` along x each thread; `tilings` of sums
+    that a thread makes, by their statements."""
 
     group: Group
     dims: Mapping[int, int]  # by the identity of a loop
     threads: tuple[int, ...]
     tiles: tuple[int, ...]
     neighbours: int = 1
+    tilings: Mapping[str, Tiling] = field(default_factory=dict)
 
     def loop_at(self, nest: Nest, dim: int) -> Loop | None:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
@@ -103,7 +107,7 @@ class Plan:
                 ]
                 if chunks or lanes:
                     found[name] = (*chunks, *lanes)
-        return found
+        return found | {name: tiling.splits for name, tiling in self.tilings.items()}
 
     def blocked(self, name: str) -> dict[int, tuple[int, ...]]:
         """The parallel iterators of a statement that blocks and threads share out, with the tile of a block, and with
@@ -128,10 +132,14 @@ class Plan:
 class Planner:
     """Plans kernel after kernel, in the order of their launches; `plans` is by the identity of a group."""
 
-    scop: Scop
+    steps: Steps
     sizes: SizeChooser
     plans: dict[int, Plan] = field(default_factory=dict)
     kernels: int = 0
+
+    @property
+    def scop(self) -> Scop:
+        return self.steps.scop
 
     def visit(self, host: Host) -> None:
         match host:
@@ -167,8 +175,11 @@ class Planner:
         if rows and chosen.block == SHARING_ROWS:
             tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = Plan(group, dims, chosen.block, tiles)
+        if not plan.splits():
+            tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
+            return replace(plan, tilings=tilings)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
-        if not plan.splits() or not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
+        if not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
             return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
         if not all(is_sum_of_few(self.scop, name) for name in plan.splits()):
             return plan

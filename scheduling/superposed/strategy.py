@@ -39,9 +39,10 @@ def superposed(
 
 def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
     trees = loop_trees(scop, dependences, relax=relax)
-    host = superpose_levels(Steps(scop), trees.block, trees.thread, reductions=relax)
+    steps = Steps(scop, sizes.options.parameters)
+    host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
     host = read_once(scop, dependences, host) if relax else host
-    planner = Planner(scop, sizes)
+    planner = Planner(steps, sizes)
     planner.visit(host)
     if not planner.plans:
         return None

@@ -22,7 +22,7 @@ import islpy as isl
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.privatise import privatised
+from polytile.scheduling.privatise import NONE, privatised
 from polytile.scheduling.superposed.bands import in_order, leaf, marked, under_band
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.nest import Leaf, Loop, Sequence, Tree, statements_of
@@ -31,6 +31,7 @@ from polytile.scheduling.superposed.plans import COLUMNS, Plan, Planner, Share
 from polytile.scheduling.superposed.tail_kernel import ADDERS, tail_kernel
 from polytile.scheduling.superposed.tails import Tailed, tailed, with_tails
 from polytile.scheduling.superposed.threads import Inside, Nest, Phases, Repeated
+from polytile.scheduling.superposed.tiles import Tiling
 
 Shares = Mapping[str, list[Share]]  # of each statement of a nest, by thread dimension
 
@@ -50,14 +51,19 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     """The mapped tree of the kernels that `host` describes and `planner` has planned; None where a reduction cannot be
     privatised."""
     private: dict[str, Privatised] = {}
+    tilings: dict[str, Tiling] = {}
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
-            result = privatised(scop, dependences, name, splits, plan.blocked(name), ADDERS)
-            if result is None:
+            tiled = name in plan.tilings
+            blocked, adders = ({}, NONE) if tiled else (plan.blocked(name), ADDERS)
+            result = privatised(scop, dependences, name, splits, blocked, adders)
+            if result is None and not tiled:
                 return None
-            scop, dependences = result
-            private[name] = scop.privatised[-1]
-    builder = _Builder(Parts(scop, private), planner.plans)
+            if result is not None:
+                scop, dependences = result
+                private[name] = scop.privatised[-1]
+                tilings |= {name: plan.tilings[name]} if tiled else {}
+    builder = _Builder(Parts(scop, private, tilings), planner.plans, tilings)
     return Superposed(scop, dependences, builder.host(host))
 
 
@@ -67,6 +73,7 @@ class _Builder:
 
     parts: Parts
     plans: Mapping[int, Plan]
+    tilings: Mapping[str, Tiling]
 
     def host(self, host: Host | Tailed) -> isl.Schedule:
         match host:
@@ -117,7 +124,7 @@ class _Builder:
         """What threads run: partial results start, the loops, and behind them the combinations."""
         names = statements_of(nest.body)
         shares = {name: plan.shares(nest, name) for name in names}
-        runs = [(name, self.parts.runs(name)) for name in names]
+        runs = [(name, part) for name in names for part in self.parts.running(name)]
         starts = [(name, part) for name in names for part in self.parts.starts(name)]
         combines = [(name, part) for name in names for part in self.parts.combines(name)]
         schedule = self._alone(nest.body, shares)
@@ -204,7 +211,18 @@ class _Builder:
             case Loop():
                 own = {self.parts.runs(r.statement): r for r in tree.rows}
                 times = {p.statement: [p.serial(r)] for p, r in own.items()}
-                return under_band(self._alone(tree.body, shares), times)
+                schedule = under_band(self._alone(tree.body, shares), times)
+                tiling = self.tilings.get(tree.rows[0].statement)
+                return self._tiled(tiling, schedule) if tiling and tiling.loops[0] is tree else schedule
+
+    def _tiled(self, tiling: Tiling, schedule: isl.Schedule) -> isl.Schedule:
+        """A sum, tile after tile, each in a partial result of its own."""
+        before, behind = ([leaf(self.parts.scop, p.statement) for p in ps] for ps in self.parts.chunk(tiling.statement))
+        schedule = in_order([*before, schedule, *behind])
+        for row, size in reversed(tiling.tiled):
+            times = {p.statement: [p.block(row, size)] for p in self.parts.inside(tiling.statement)}
+            schedule = under_band(schedule, times)
+        return schedule
 
 
 def _statements(inside: Inside) -> tuple[str, ...]:

@@ -320,9 +320,10 @@ class Mutant:
 
 
 HOST, BLOCK, SHARED, HALO = "stencil_on_host", "stencil_in_one_block", "reverse_in_shared", "halo_in_shared"
-HANDED = "handed_in_shared"
+HANDED, TILED = "handed_in_shared", "tiled_sums"
 TIME = '    mark: "sync"\n    child:\n      schedule'
 BETWEEN = '        mark: "sync"\n        child:\n          sequence'
+UPDATES = '              - filter: "[n, m] -> { S0_update[a, b, i, j] }"'
 FORWARD = "S0[t, i] -> [t]; S1[t, i] -> [t]"
 MUTANTS = (
     # the schedule
@@ -343,6 +344,11 @@ MUTANTS = (
     Mutant("a barrier between statements is dropped", BLOCK, text=((BETWEEN, "          sequence"),)),
     Mutant("the barrier of a time loop is dropped", BLOCK, text=((TIME, "      schedule"),)),
     Mutant("the last instance of a statement is lost", HOST, text=(("0 < i < n - 1 }", "0 < i < n - 2 }"),)),
+    Mutant("a tile of a sum ends before its chunk", TILED, text=(("floor((j)/32)", "floor((j)/16)"),)),
+    Mutant("a chunk of a sum is added before it is there", TILED, text=(
+        ('              - filter: "[n, m] -> { S0_finish[a, b, j_chunk] }"\n', ""),
+        (UPDATES, UPDATES.replace("S0_update[a, b, i, j] }\"", "S0_finish[a, b, j_chunk] }\"\n") + UPDATES),
+    )),
     Mutant("a halo is one element short", HALO, text=(("0 <= j < 10;", "0 <= j < 9;"),)),
     # analysis and storage
     Mutant("the analysis misses an array", "product", "dependences", no_dependences("C")),

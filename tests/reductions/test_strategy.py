@@ -117,6 +117,21 @@ def test_results_of_two_iterators(compiler: None, arguments: str, body: str, ker
         found.validate(on="emulator", parameters=given, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "kernels"),
+    [({}, 1), ({"n": 3}, 2), ({"n": 3, "m": 9000}, 2), ({"n": 3, "m": 8000}, 1), ({"n": 65}, 1), ({"m": 9000}, 1)],
+    ids=str,
+)
+def test_sizes_that_are_expected(compiler: None, sizes: dict[str, int], kernels: int) -> None:
+    """Several blocks share each of few results where these are known to be few by `--param`: right for all sizes."""
+    (case,) = (c for c in CASES if c.axis == 1 and c.element == "double")
+    (found,) = polytile.compile(case.text, name="test.c", schedule="superposed", parameters=sizes).scops
+    assert found.program is not None
+    assert len(found.program.kernels) == kernels
+    for n, m in ((3, 9000), (0, 5), (1, 1), (70, 33), (5, 8193)):
+        found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=("address", "undefined", "race"))
+
+
 @pytest.mark.parametrize("case", [c for c in CASES + FEW if c.element == "double"], ids=lambda c: c.name)
 def test_two_runs_give_the_same_bits(programs: Programs, case: Case) -> None:
     random = np.random.default_rng(3)

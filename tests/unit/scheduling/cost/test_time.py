@@ -99,6 +99,40 @@ def test_a_warp_for_each_row_beats_a_thread_for_each_row(scop: Callable[..., Sco
     assert {a.array: a.ideal for a in alone.kernels[0].accesses} == {"A": False, "x": True, "y": True}
 
 
+SUM = "[m, n] -> [{ S0[a, b, i, j] -> "
+SUMS = """
+domain: "[m, n] -> { S0[a, b, i, j] : 0 <= a < m and 0 <= b < m and 0 <= i < n and 0 <= j < n }"
+child:
+  mark: "kernel"
+  child:
+    mark: "block"
+    child:
+      schedule: "SUM[floor(a/8)] }, { S0[a, b, i, j] -> [floor(b/32)] }]"
+      child:
+        mark: "thread[8,32]"
+        child:
+          schedule: "SUM[a mod 8] }, { S0[a, b, i, j] -> [b mod 32] }]"
+          child:
+            schedule: "SUM[OUTER] }]"
+            child:
+              schedule: "SUM[i] }]"
+              child:
+                schedule: "SUM[j] }]"
+"""
+
+
+def test_tiles_that_stay_in_the_first_cache(scop: Callable[..., Scop]) -> None:
+    """Of a sum over i and j, rows of x are fetched once in a tile of j, and not once for each i; then they are near."""
+    arguments = "int n, int m, double C[m][m], double x[n][m], double y[n][m]"
+    body = "for (int a = 0; a < m; a++) for (int b = 0; b < m; b++) for (int i = 0; i < n; i++) "
+    program = scop(arguments, body + "for (int j = 0; j < n; j++) C[a][b] += x[j][b] - y[i][b];")
+    trees = (SUMS.replace("SUM", SUM).replace("OUTER", outer) for outer in ("0", "floor(j/32)"))
+    schedules = (MappedSchedule(isl.Schedule(tree), "by hand") for tree in trees)
+    before, after = (timed(program, s, {}, H200, {"n": 1000, "m": 2000}).kernels[0] for s in schedules)
+    assert after.l2 < before.l2 / 10 and after.latency < before.latency / 2
+    assert (after.requests, after.memory) == pytest.approx((before.requests, before.memory), rel=0.1)
+
+
 def test_values_in_registers_make_no_requests(compiled: Callable[..., Any]) -> None:
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) "
     arguments = "int n, double A[n][n], double B[n][n], double C[n][n]"
