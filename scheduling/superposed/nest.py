@@ -36,6 +36,11 @@ class Row:
     sign: int = 1
     shift: int = 0
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the time is the iterator."""
+        return self.iterator != CONSTANT and (self.sign, self.shift) == (1, 0)
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:

@@ -122,8 +122,7 @@ class Plan:
             found[x.row(name).iterator] = own
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             row = block.row(name)
-            plain = row.iterator != CONSTANT and (row.sign, row.shift) == (1, 0)
-            if plain and row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
+            if row.is_plain and row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
                 found[row.iterator] = (tile, *found.get(row.iterator, ()))
         return found
 

@@ -62,7 +62,7 @@ def nests_of(inside: Inside) -> Iterator[Nest]:
 def can_be_shared(loop: Loop, *, reductions: bool) -> bool:
     """Whether blocks or threads can share a loop out: it is parallel, or carries reductions that can be split."""
     pairs = zip(loop.rows, loop.kinds, strict=True)
-    plain = all(r.sign == 1 and r.shift == 0 for r, k in pairs if k is Kind.REDUCTION)
+    plain = all(r.is_plain for r, k in pairs if k is Kind.REDUCTION)
     return loop.parallel or (reductions and plain and Kind.SEQUENTIAL not in loop.kinds)
 
 

@@ -40,9 +40,9 @@ class Tiling:
 
     @property
     def tiled(self) -> list[tuple[Row, int]]:
-        """The rows of the loops that have tiles, outermost first, with their sizes."""
+        """The tiles' rows, outermost first, with their sizes; they run forwards where the loop does not."""
         loops = zip(self.loops, self.sizes, strict=True)
-        return [(loop.row(self.statement), size) for loop, size in loops if size > 1]
+        return [(Row(self.statement, loop.rows[0].iterator), size) for loop, size in loops if size > 1]
 
     @property
     def splits(self) -> tuple[Split, ...]:

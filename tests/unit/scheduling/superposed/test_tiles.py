@@ -31,7 +31,17 @@ TWO_SUMS = (
     "for (int i = 0; i < k; i++) for (int j = 0; j < l; j++) C[a][b] *= x[j][b] - i; "
     "for (int i = 1; i <= k; i++) for (int j = 2; j < l; j++) D[b][a] += C[a][b] * x[j][b] * (a - i); }",
 )
-PROGRAMS = {"two loops": TWO_LOOPS, "three loops": THREE_LOOPS, "a triangle": TRIANGLE, "two sums": TWO_SUMS}
+BACKWARDS = (
+    TWO_LOOPS[0],
+    SUM.replace("j = 0; j < l; j++", "j = l - 1; j >= 0; j--") + "C[a][b] += (y[i][b] - a) * z[i][j] * x[j][b];",
+)
+PROGRAMS = {
+    "two loops": TWO_LOOPS,
+    "three loops": THREE_LOOPS,
+    "a triangle": TRIANGLE,
+    "two sums": TWO_SUMS,
+    "backwards": BACKWARDS,
+}
 SIZES = [(0, 3, 4, 5), (3, 35, 0, 70), (2, 33, 3, 0), (1, 1, 1, 1), (9, 37, 6, 63), (3, 32, 5, 64), (2, 40, 33, 65)]
 
 
