@@ -135,7 +135,8 @@ class Work:
             inside = self.shares[i].inside
             parts = [p for p in self.mapped.loops[i].parts if p.role is Role.SERIAL]
             found.append((serial_depth(self.mapped.loops[i]), i, min([inside, *(p.tile for p in parts if p.tile > 1)])))
-            found += [(p.depth, i, inside) for p in parts[:-1][:1] if p.tile > 1]
+            if len(parts) > 1 and parts[0].tile > 1:
+                found.append((parts[0].depth, i, inside))
         return tuple((i, inside) for _, i, inside in sorted(found, key=lambda level: (-level[0], -level[1])))
 
     @cached_property
