@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.cost import Lane, Request, derivatives, distinct_lines, predict, priority
@@ -15,15 +15,19 @@ from polytile.scheduling.superposed.tiles import Tiling
 AXES = "xyz"
 
 
-def explanation(scop: Scop, block: Tree, thread: Tree, host: Host, planner: Planner) -> tuple[str, ...]:
-    """A line for each level, for the lines and loop order of each statement, and for the requests of each access."""
+def explanation(
+    scop: Scop, block: Tree, thread: Tree, host: Host, planner: Planner, split: Collection[str]
+) -> tuple[str, ...]:
+    """A line for each level, for the lines and loop order of each statement, for the requests of each access, and for
+    the tiles of sums that could be `split`."""
     lines = [f"block level: {outline(scop, block)}", f"thread level: {outline(scop, thread)}"]
     for statement in (scop.statement(name) for name in statements_of(thread)):
         if statement.iterators:
             lines.append(_order(scop, statement))
     for group in _groups(host):
         lines += _requests(scop, planner.plans[id(group)])
-        lines += (_tiles(scop, tiling) for tiling in planner.plans[id(group)].tilings.values())
+        tilings = planner.plans[id(group)].tilings
+        lines += (_tiles(scop, tiling) for name, tiling in tilings.items() if name in split)
     return tuple(lines)
 
 

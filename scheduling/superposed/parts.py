@@ -98,10 +98,11 @@ class Parts:
     def _other(self, name: str, made: Privatised, statement: str | None) -> list[Part]:
         return [] if statement is None else [Part(self.scop, statement, made)]
 
-    def chunk(self, name: str) -> tuple[list[Part], list[Part]]:
+    def chunk(self, name: str) -> tuple[Part, Part]:
         """What starts a chunk that one thread runs, and what adds it to the result."""
         made = self.private[name]
-        return self._other(name, made, made.initial), self._other(name, made, made.finish)
+        assert made.finish is not None
+        return Part(self.scop, made.initial, made), Part(self.scop, made.finish, made)
 
     def starts(self, name: str) -> list[Part]:
         made = self.private.get(name)
@@ -132,5 +133,5 @@ class Parts:
         """Everything but the sum over blocks."""
         if name in self.tiled:
             start, finish = self.chunk(name)
-            return [*start, self.runs(name), *finish]
+            return [start, self.runs(name), finish]
         return [*self.starts(name), self.runs(name), *self.combines(name)]

@@ -50,4 +50,6 @@ def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: b
     if found is None:
         return None
     strategy = "superposed" if relax else "superposed (reductions in order)"
-    return replace(found, strategy=strategy, reasons=explanation(scop, trees.block, trees.thread, host, planner))
+    split = {made.statement for made in found.scop.privatised}
+    reasons = explanation(scop, trees.block, trees.thread, host, planner, split)
+    return replace(found, strategy=strategy, reasons=reasons)

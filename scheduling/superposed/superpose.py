@@ -217,8 +217,8 @@ class _Builder:
 
     def _tiled(self, tiling: Tiling, schedule: isl.Schedule) -> isl.Schedule:
         """A sum, tile after tile, each in a partial result of its own."""
-        before, behind = ([leaf(self.parts.scop, p.statement) for p in ps] for ps in self.parts.chunk(tiling.statement))
-        schedule = in_order([*before, schedule, *behind])
+        before, behind = (leaf(self.parts.scop, part.statement) for part in self.parts.chunk(tiling.statement))
+        schedule = in_order([before, schedule, behind])
         for row, size in reversed(tiling.tiled):
             times = {p.statement: [p.block(row, size)] for p in self.parts.inside(tiling.statement)}
             schedule = under_band(schedule, times)
