@@ -11,7 +11,7 @@ meanwhile, as nothing orders it with this loop; the guard keeps that true when t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -19,14 +19,23 @@ from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Lit
 from polytile.ir.scop import AccessKind, Scop, Statement
 
 
-def accumulate(
-    loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str
-) -> tuple[Stmt, ...] | None:
-    """The loop around one bound instance of `statement`, rewritten; None where it does not apply.
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """What an iteration of a loop does to the element `target`, which only iterators of the statement that are not
+    among those `varying` tell from others; names that are `moving` change from iteration to iteration."""
 
-    `loop.body` is the statement's body with its iterators bound to `values`; `name` is free for the register.
-    """
-    assign = _only_assignment(loop.body)
+    assign: Assign
+    target: Access
+    varying: frozenset[str]
+    moving: frozenset[str]
+
+
+def accumulation(
+    loop: For, body: tuple[Stmt, ...], statement: Statement, values: Sequence[Expr], scop: Scop
+) -> Accumulation | None:
+    """What an instance of a statement, bound to `values` in this `body`, updates; None where that is not one element
+    that the loop keeps, and that this statement's other accesses do not meet."""
+    assign = _only_assignment(body)
     if assign is None or not isinstance(assign.target, Access):
         return None
     target = assign.target
@@ -39,9 +48,18 @@ def accumulate(
     updates = assign.op != "" or any(n == target for n in walk(assign.value))
     if not updates or target.field is not None or _mentions(target, moving):
         return None
-    if not _alone(scop, statement, assign, target, varying):
-        return None
-    return _rewritten(loop, assign, target, name, moving)
+    return Accumulation(assign, target, varying, moving) if _alone(scop, statement, assign, target, varying) else None
+
+
+def accumulate(
+    loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str
+) -> tuple[Stmt, ...] | None:
+    """The loop around one bound instance of `statement`, rewritten; None where it does not apply.
+
+    `loop.body` is the statement's body with its iterators bound to `values`; `name` is free for the register.
+    """
+    found = accumulation(loop, loop.body, statement, values, scop)
+    return _rewritten(loop, found.assign, found.target, name, found.moving) if found else None
 
 
 def _only_assignment(body: tuple[Stmt, ...]) -> Assign | None:
@@ -94,7 +112,7 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
     register = Name(name, target.type)
     declared = [s for s in _flat(loop.body) if isinstance(s, Declare)]
     fixed = _fixed(declared, moving)
-    update = Assign(register, assign.op, _replaced(assign.value, target, register), assign.location)
+    update = Assign(register, assign.op, replaced(assign.value, target, register), assign.location)
     inner = (*(d for d in declared if d not in fixed), update)
     body = replace(loop, body=inner)
     store = Assign(target, "", register, assign.location)
@@ -103,7 +121,7 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
 
 def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:
     """What only happens where a loop runs at least once."""
-    runs = _replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
+    runs = replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     return Scope(body) if _always(runs) else If(runs, body)
 
 
@@ -122,5 +140,5 @@ def _fixed(declared: list[Declare], moving: frozenset[str]) -> list[Declare]:
     return [d for d in declared if d.value is None or not _mentions(d.value, moving)]
 
 
-def _replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
     return rewrite(expr, lambda node: new if node == old else node)  # type: ignore[no-any-return]

@@ -22,7 +22,7 @@ for what is left, which waits for each iteration, and do not unroll where lanes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import ceil
@@ -72,6 +72,7 @@ IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
 FEW, LEFT = 16, 8  # of one where few are expected, and of one of what whole batches leave
 WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait for one another
+TILE, TILE_WIDE = 4, 2  # iterations of a batch where each load serves several elements that a thread keeps
 FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
@@ -85,7 +86,8 @@ def batched(
     many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`,
     `lane` is a thread's in its warp."""
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
-    setting, registers = Setting(changing, kept, lane, threads), 0
+    setting = Setting(changing, kept, lane, threads)
+    registers = launch_bounds.TILE if any(isinstance(n, For) and n.unroll == TILE for n in walk(*body)) else 0
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
         made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
@@ -113,6 +115,8 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
+    if loop.unroll == TILE:
+        return [Scope((Declare(last.name, last.type, end), *_of_tile(loop, last, setting, names)))]
     together = meets(*loop.body)
     wide = None if together or loop.unroll == FEW else _wide(loop, setting)
     found = distinct(loads_of(loop, setting, alike=wide is None))
@@ -202,7 +206,6 @@ def _apart(
     """Whole batches, then small ones of what is left. There a load that is too many is the last iteration's once more:
     a condition on each would take one of a thread's seven predicates, and so make it wait between them. One batch of
     each size would be long code, waited for when a small kernel starts."""
-    iterator, integer = Name(loop.iterator, loop.type), loop.type
 
     def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
         if wide is None:
@@ -210,10 +213,21 @@ def _apart(
         otherwise = tuple(_one_by_one(loop, loads, first, count, surely, last, names))
         return tuple(_wide_batch(wide, otherwise, first, count, surely, last, names))
 
+    small = loop.unroll == FEW or (wide is not None and many <= FEW_WIDE)
+    return _in_batches(loop, batch, many, last, names, small=small)
+
+
+def _in_batches(
+    loop: For, batch: Callable[[Name, int, int], tuple[Stmt, ...]], many: int, last: Name, names: Names, *, small: bool = False
+) -> Iterator[Stmt]:
+    """Whole batches, which `batch` makes, and small ones; only small ones where all of it may be less than one."""
+    iterator, integer = Name(loop.iterator, loop.type), loop.type
     rest, start, few = iterator, loop.lower, min(many, FEW)
-    if loop.unroll != FEW and not (wide and many <= FEW_WIDE):
+    if not small:
         reaches = _reaches(iterator, many, last)
         yield replace(loop, condition=reaches, step=many, body=batch(iterator, many, many), unroll=1)
+        if many == 1:
+            return
         count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
         whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
         rest, few = Name(names.shared(f"{loop.iterator}_rest"), integer), min(many // 2, LEFT)
@@ -269,6 +283,39 @@ def _wide_batch(
     body = (Declare(aligned.name, aligned.type, alike), *rest)
     condition = wide.free.hold(wide.loop.iterator, parts[0].place, parts[-1].place)
     yield Scope(body) if condition is None else If(condition, body, otherwise)
+
+
+def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stmt, ...]:
+    """A loop that updates the elements of a thread's tile: in batches where all of these are there.
+
+    before: for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
+    after:  if (i + 1 < m) for (k = 0; k <= k_last - 1; k += 2) { s += A_at0 * B_at0; s1 += A1_at0 * B_at0; ... } ...
+            else for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
+    """
+    free = unguarded(loop)
+    plain = replace(loop, body=free.body)
+    loads = tuple(f for f in distinct(loads_of(plain, setting)) if _varies(f, loop) and not f.guard)
+    wide = _Wide(setting, plain, free, loads, tuple(vectors(loads)))
+    trips = _trips(loop.lower, last)
+    size = sum(load.access.type.size for load in loads)
+    many, many_wide = max(_iterations(size, min(TILE, trips), IN_FLIGHT), 1), min(TILE_WIDE, trips)
+
+    def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
+        return _batch(plain, loads, first, count, surely, last, names)
+
+    def wide_batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
+        parts = [iteration(plain, loads, first, i, names, last if i >= surely else None) for i in range(count)]
+        made = [loaded(part.declared, part.loads, wide.groups) for part in parts]
+        works = _works([part.body for part in parts], first, surely, last)
+        return (*(s for one in made for s in (*one.declared, *one.whole)), *works)
+
+    whole: tuple[Stmt, ...] = tuple(_in_batches(plain, batch, many, last, names))
+    if wide.groups:
+        second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
+        aligned = are_aligned(loads, wide.groups, loop.iterator, loop.lower, second)
+        whole = (If(aligned, tuple(_in_batches(plain, wide_batch, many_wide, last, names)), whole),)
+    condition = free.hold(loop.iterator, loop.lower, last)
+    return whole if condition is None else (If(condition, whole, (replace(loop, unroll=None),)),)
 
 
 def _varies(load: HeldLoad, loop: For) -> bool:

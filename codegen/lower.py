@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from polytile.codegen.accumulate import accumulate
+from polytile.codegen.accumulate_tile import accumulate_tile
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
-from polytile.codegen.batch import batched
+from polytile.codegen.batch import TILE, batched
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
@@ -232,15 +233,19 @@ class _KernelBuilder:
         inner = self._body(stmt.body)
         unroll = self._batch(stmt)
         loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, unroll=unroll)
-        only = stmt.body[0] if len(stmt.body) == 1 else None
-        if not isinstance(only, Instance) or only.statement in self.owner.annotation.syncs:
+        run = {n.statement for s in stmt.body for n in walk(s) if isinstance(n, Instance)}
+        if len(run) != 1 or run <= set(self.owner.annotation.syncs):
             return (loop,)
-        statement = self.owner.scop.statement(only.statement)
+        statement = self.owner.scop.statement(next(iter(run)))
         written = next((a.array for a in statement.accesses if a.writes), None)
         if written is None or written in self.owner.given.storage.get(self.shape.number, {}):
             return (loop,)
-        name = self.owner.names.shared(f"{written}_acc")
-        return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
+        only = stmt.body[0] if len(stmt.body) == 1 else None
+        if isinstance(only, Instance):
+            name = self.owner.names.shared(f"{written}_acc")
+            return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
+        tile = replace(loop, unroll=TILE)
+        return accumulate_tile(tile, stmt.body, self._instance, self.owner.scop, self.owner.names) or (loop,)
 
     def _batch(self, loop: For) -> int | None:
         """How many iterations a batch has at most, of a loop that accumulates partial results, or adds them up, and has

@@ -11,6 +11,7 @@ from polytile.scheduling.sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, 
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.superposed.register_tiles import register_tile
 from polytile.scheduling.superposed.steps import Steps
 from polytile.scheduling.superposed.threads import Nest, nests_of
 from polytile.scheduling.superposed.tiles import Tiling, thread_tilings
@@ -40,14 +41,14 @@ class Share:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, how
-    many iterations of each block loop one block runs, and how many `neighbours` along x each thread; `tilings` of sums
-    that a thread makes, by their statements."""
+    many iterations of each block loop one block runs, and how many neighbouring ones of each thread dimension a thread
+    has `inside` its other loops (empty: 1); `tilings` of sums that a thread makes, by their statements."""
 
     group: Group
     dims: Mapping[int, int]  # by the identity of a loop
     threads: tuple[int, ...]
     tiles: tuple[int, ...]
-    neighbours: int = 1
+    inside: tuple[int, ...] = ()
     tilings: Mapping[str, Tiling] = field(default_factory=dict)
 
     def loop_at(self, nest: Nest, dim: int) -> Loop | None:
@@ -59,14 +60,14 @@ class Plan:
         last = len(self.threads) - 1
         if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
             row = nest.loops[0].row(statement)
-            units = [self.neighbours * prod(self.threads[d + 1 :]) for d in range(last + 1)]
+            units = [self._inner(last) * prod(self.threads[d + 1 :]) for d in range(last + 1)]
             return [Share(row, unit, d == 0, d == 0, self._inner(d)) for d, unit in enumerate(units)]
         loops = [(self.loop_at(nest, d), self._inner(d)) for d in range(last + 1)]
         rows = [(loop.row(statement) if loop else Row(statement, CONSTANT), inner) for loop, inner in loops]
         return [Share(row, unit=inner, inner=inner) for row, inner in rows]
 
     def _inner(self, dim: int) -> int:
-        return self.neighbours if dim + 1 == len(self.threads) else 1
+        return self.inside[dim] if self.inside else 1
 
     def _is_whole(self, row: Row) -> bool:
         """Whether each block runs all iterations of a row."""
@@ -116,7 +117,8 @@ class Plan:
         shares = self.shares(nest, name)
         shared = {share.row.iterator for share in shares}
         x = self.loop_at(nest, len(self.threads) - 1)
-        own = (self.neighbours,) if self.neighbours > 1 else ()
+        neighbours = self._inner(len(self.threads) - 1) if self.threads else 1
+        own = (neighbours,) if neighbours > 1 else ()
         found: dict[int, tuple[int, ...]] = {}
         if x is not None and own and x.kind(name) is Kind.FORALL and x.row(name).iterator != CONSTANT:
             found[x.row(name).iterator] = own
@@ -175,8 +177,7 @@ class Planner:
             tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = Plan(group, dims, chosen.block, tiles)
         if not plan.splits():
-            tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
-            return replace(plan, tilings=tilings)
+            return self._in_registers(plan, nests)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
         if not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
             return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
@@ -184,7 +185,19 @@ class Planner:
             return plan
         count = neighbours(self.scop, along_x)
         fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
-        return replace(plan, neighbours=count) if fits else plan
+        return replace(plan, inside=(*(1,) * (rank - 1), count)) if fits else plan
+
+    def _in_registers(self, plan: Plan, nests: Sequence[Nest]) -> Plan:
+        """The plan of a kernel that splits no sum, with tiles of what its threads run."""
+        tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
+        if tilings or self.sizes.options.tile or not all(len(n.loops) == len(plan.threads) for n in nests):
+            return replace(plan, tilings=tilings)
+        inside = register_tile(self.scop, nests, [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))])
+        shared = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
+        if any(dim not in shared for dim, count in enumerate(inside) if count > 1):
+            return plan
+        tiles = zip(shared, plan.tiles, strict=True)
+        return replace(plan, inside=inside, tiles=tuple(t if d is None else t * inside[d] for d, t in tiles))
 
     def _columns(self, block: Loop, group: Group) -> int:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
