@@ -16,13 +16,12 @@ from itertools import combinations
 
 import islpy as isl
 
-from polytile.codegen.accumulate import Accumulation, accumulation, guarded, replaced
+from polytile.codegen.accumulate import Accumulation, accumulation, guarded
 from polytile.codegen.fold import folded
-from polytile.codegen.held import needed
 from polytile.codegen.isl_ast import Instance
 from polytile.codegen.iterations import expanded
 from polytile.codegen.names import Names
-from polytile.ir.arith import both, select, zero
+from polytile.ir.arith import zero
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt, rewrite, walk
 from polytile.ir.polynomial import linear
 from polytile.ir.scop import Scop, Statement
@@ -136,28 +135,34 @@ def _in_registers(
     elements: Sequence[_Element],
     names: Names,
 ) -> Stmt:
-    registers: dict[Instance, tuple[Access, Name]] = {}
-    before: list[Stmt] = []
-    behind: list[Stmt] = []
-    for number, one in enumerate(elements):
-        name, where = names.shared(f"{one.element.array}_acc{number or ''}"), one.found.assign.location
-        register = Name(name, one.element.type)
-        registers[one.instance] = (one.found.target, register)
-        exists = both(*needed(one.guard)) if one.guard else None
-        value = one.element if exists is None else select(exists, one.element, zero(register.type))
-        before.append(Declare(name, register.type, value, where))
-        store = Assign(one.element, "", register, where)
-        behind.append(store if exists is None else If(exists, (store,)))
+    """The loop between what loads the registers and what stores them, below the conditions of the instances."""
+    registers = {one.instance: Name(names.shared(_name(one, k)), one.element.type) for k, one in enumerate(elements)}
+    found = {one.instance: one for one in elements}
+    declared = (Declare(r.name, r.type, zero(r.type), found[i].found.assign.location) for i, r in registers.items())
 
-    def changed(stmts: Sequence[Stmt]) -> Iterator[Stmt]:
+    def around(stmts: Sequence[Stmt], make: Callable[[Instance], tuple[Stmt, ...]]) -> Iterator[Stmt]:
         for stmt in stmts:
             if isinstance(stmt, If):
-                yield replace(stmt, then=tuple(changed(stmt.then)))
+                yield replace(stmt, then=tuple(around(stmt.then, make)))
             elif isinstance(stmt, Instance):
-                target, register = registers[stmt]
-                yield from (_with_register(s, target, register) for s in bound(stmt))
+                yield from make(stmt)
 
-    return guarded(loop, (*before, replace(loop, body=tuple(changed(body))), *behind))
+    def load(instance: Instance) -> tuple[Stmt, ...]:
+        return (Assign(registers[instance], "", found[instance].element, found[instance].found.assign.location),)
+
+    def update(instance: Instance) -> tuple[Stmt, ...]:
+        target = found[instance].found.target
+        return tuple(_with_register(s, target, registers[instance]) for s in bound(instance))
+
+    def store(instance: Instance) -> tuple[Stmt, ...]:
+        return (Assign(found[instance].element, "", registers[instance], found[instance].found.assign.location),)
+
+    inner = replace(loop, body=tuple(around(body, update)))
+    return guarded(loop, (*declared, *around(body, load), inner, *around(body, store)))
+
+
+def _name(one: _Element, number: int) -> str:
+    return f"{one.element.array}_acc{number or ''}"
 
 
 def _with_register(stmt: Stmt, target: Access, register: Name) -> Stmt:

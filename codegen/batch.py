@@ -41,14 +41,14 @@ from polytile.codegen.held import (
     targets,
     with_held,
 )
-from polytile.codegen.iterations import Known, behind, element
+from polytile.codegen.iterations import Form, elements
 from polytile.codegen.meet import meeting, meets
 from polytile.codegen.names import Names
+from polytile.codegen.together import together
 from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stored, unguarded, vectors
 from polytile.ir.arith import zero
 from polytile.ir.expr import (
     BOOL,
-    Access,
     Assign,
     Binary,
     Call,
@@ -66,7 +66,7 @@ from polytile.ir.expr import (
 from polytile.ir.kernel import Barrier
 from polytile.ir.polynomial import linear
 
-_Form = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
+_Batch = Callable[[Name, int, int], tuple[Stmt, ...]]  # from a first iteration on, so many, of which some surely run
 
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
@@ -87,7 +87,9 @@ def batched(
     `lane` is a thread's in its warp."""
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
     setting = Setting(changing, kept, lane, threads)
-    registers = launch_bounds.TILE if any(isinstance(n, For) and n.unroll == TILE for n in walk(*body)) else 0
+    tiled = any(isinstance(n, For) and n.unroll == TILE for n in walk(*body))
+    registers = launch_bounds.TILE if tiled else 0
+    body = together(body, setting, names, TILE) if tiled else body
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
         made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
@@ -218,7 +220,7 @@ def _apart(
 
 
 def _in_batches(
-    loop: For, batch: Callable[[Name, int, int], tuple[Stmt, ...]], many: int, last: Name, names: Names, *, small: bool = False
+    loop: For, batch: _Batch, many: int, last: Name, names: Names, *, small: bool = False
 ) -> Iterator[Stmt]:
     """Whole batches, which `batch` makes, and small ones; only small ones where all of it may be less than one."""
     iterator, integer = Name(loop.iterator, loop.type), loop.type
@@ -325,33 +327,16 @@ def _varies(load: HeldLoad, loop: For) -> bool:
 def _apart_from_stores(loop: For, loads: Sequence[HeldLoad], changing: AbstractSet[str]) -> bool:
     """Whether each array that is loaded and stored to is used at other elements in each iteration."""
     loaded_arrays = {load.access.array for load in loads} & changing
-    used = set(_elements(loop.body, {}, loaded_arrays))
+    used = set(elements(loop.body, {}, loaded_arrays))
     forms = {array: [form for other, form in used if other == array] for array in loaded_arrays}
-    return all(_differ(elements, loop.iterator) for elements in forms.values())
+    return all(_differ(own, loop.iterator) for own in forms.values())
 
 
-def _differ(elements: Sequence[_Form | None], iterator: str) -> bool:
+def _differ(found: Sequence[Form | None], iterator: str) -> bool:
     """Whether elements of different iterations are different: the subscripts that vary are the same in all of them."""
-    known = [form for form in elements if form is not None]
+    known = [form for form in found if form is not None]
     varying = {tuple(f if any(n == iterator and c for n, c in f) else None for f in form) for form in known}
-    return len(known) == len(elements) and len(varying) == 1 and any(f is not None for form in varying for f in form)
-
-
-def _elements(body: tuple[Stmt, ...], known: Known, arrays: AbstractSet[str]) -> Iterator[tuple[str, _Form | None]]:
-    """Every access to the arrays, as its array and its subscripts; None for what is not linear."""
-    for stmt in body:
-        match stmt:
-            case Scope():
-                yield from _elements(stmt.body, known, arrays)
-            case If():
-                yield from _elements((Assign(Name("_"), "", stmt.condition),), known, arrays)
-                yield from _elements((*stmt.then, *stmt.otherwise), known, arrays)
-            case _:
-                for node in walk(stmt):
-                    if isinstance(node, Access) and node.array in arrays:
-                        form = element(node, known)
-                        yield node.array, None if form is None else tuple(frozenset(f.items()) for f in form)
-        known = behind(known, stmt)
+    return len(known) == len(found) and len(varying) == 1 and any(f is not None for form in varying for f in form)
 
 
 def _is_simple(loop: For) -> bool:

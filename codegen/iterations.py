@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from polytile.codegen.fold import folded
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Scope, Stmt, Ternary, children, rewrite
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    If,
+    Name,
+    Scope,
+    Stmt,
+    Ternary,
+    children,
+    rewrite,
+    walk,
+)
 from polytile.ir.polynomial import Linear, linear
 
 Known = Mapping[str, Expr]  # names declared in the loop's body, in terms of those outside and of the iterator
 Element = tuple[Linear, ...]  # the subscripts of an access
+Form = tuple[frozenset[tuple[str, int]], ...]  # the same, to be compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +75,27 @@ def element(access: Access, known: Known) -> Element | None:
     forms = [linear(expanded(s, known)) for s in access.subscripts]
     found = tuple(f for f in forms if f is not None)
     return found if len(found) == len(forms) and access.field is None else None
+
+
+def as_key(form: Element) -> Form:
+    return tuple(frozenset(f.items()) for f in form)
+
+
+def elements(body: tuple[Stmt, ...], known: Known, arrays: AbstractSet[str]) -> Iterator[tuple[str, Form | None]]:
+    """Every access to the arrays, as its array and its subscripts; None for what is not linear."""
+    for stmt in body:
+        match stmt:
+            case Scope():
+                yield from elements(stmt.body, known, arrays)
+            case If():
+                yield from elements((Assign(Name("_"), "", stmt.condition),), known, arrays)
+                yield from elements((*stmt.then, *stmt.otherwise), known, arrays)
+            case _:
+                for node in walk(stmt):
+                    if isinstance(node, Access) and node.array in arrays:
+                        form = element(node, known)
+                        yield node.array, None if form is None else as_key(form)
+        known = behind(known, stmt)
 
 
 def evaluated(value: Expr) -> Iterator[Expr]:

@@ -94,9 +94,8 @@ class SizeChooser:
     ) -> KernelSizes:
         """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
         each thread then runs loops of its own; `preferred` is the block for that many loops, if none is asked for."""
-        asked_tile = self.table.tiles.get(kernel, self.options.tile)
         asked_block = self.table.blocks.get(kernel, self.options.block)
-        tile = _spread(asked_tile, members)
+        tile = _spread(self.asked_tile(kernel), members)
         block = _spread_inner(asked_block, mapped)
         default = FEW_LONG_THREADS if serial and mapped == 1 else DEFAULT_BLOCK[mapped]
         if preferred and mapped == len(preferred):
@@ -109,6 +108,10 @@ class SizeChooser:
             tile += block[len(tile) :]
         self._check(kernel, block)
         return KernelSizes(tile, block)
+
+    def asked_tile(self, kernel: int) -> tuple[int, ...]:
+        """The tile sizes that were asked for; none: they are ours to choose."""
+        return self.table.tiles.get(kernel, self.options.tile)
 
     def _check(self, kernel: int, block: tuple[int, ...]) -> None:
         limits = tuple(reversed(self.gpu.block_limit))[-len(block) :]

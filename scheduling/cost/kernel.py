@@ -182,16 +182,18 @@ class Kernel:
         others; `near` of its lines come from the second cache."""
         far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
-        if not work.serial_loops:
+        # What a thread runs unrolled, in its other loops, does not wait for one another.
+        loops = [i for i in work.serial_loops if not work.mapped.loops[i].parts[-1].unrolled] or work.serial_loops
+        if not loops:
             return far if loads else self.speed.l1_us
-        inner = work.serial_loops[0]
+        inner = loops[0]
         moving = [r for r in loads if work.moves(r, inner)]
         together = 1 if any(self._carried(work, r) for r in moving) else _UNROLLED
         lines = (_misses(work, r, inner) / _again(work, r, inner) for r in moving)
         miss = min(1.0, together * max(lines, default=0.0))
         wait = (miss * far + self.speed.l1_us * bool(moving)) / together
         step = _STEP_US * max(1.0, work.operations / 2)
-        return far + work.serial * max(step, wait)
+        return far + prod(work.shares[i].serial for i in loops) * max(step, wait)
 
     def _carried(self, work: Work, reference: Reference) -> bool:
         """Whether a load may have to wait for what the same loop stores."""

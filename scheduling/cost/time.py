@@ -48,7 +48,9 @@ def timed(
     values = fix_parameters(scop.context, parameters or {})
     found: list[KernelTime] = []
     for number, mark in enumerate(kernels(schedule.tree)):
-        for weight, works in _moments([Work(scop, mapped, values) for mapped in statements(mark)]):
+        own = [Work(scop, mapped, values) for mapped in statements(mark)]
+        tiled = any(work.updates_a_tile(homes.get(number, {})) for work in own)
+        for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
             time = Kernel(number, works, homes.get(number, {}), gpu, handovers.get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))

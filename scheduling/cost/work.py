@@ -3,7 +3,7 @@ warps' requests; the bytes that blocks fetch and that the whole launch touches."
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -43,11 +43,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Work:
-    """One statement of a kernel with the numbers of its loops."""
+    """One statement of a kernel with the numbers of its loops; `tiled`: what it runs unrolled is a tile in registers,
+    whose neighbours are vectors outside of loops, too."""
 
     scop: Scop
     mapped: MappedStatement
     values: Mapping[str, int]
+    tiled: bool = False
 
     @cached_property
     def statement(self) -> Statement:
@@ -150,19 +152,32 @@ class Work:
 
     def vector(self, reference: Reference) -> int:
         """How many neighbouring elements a thread wants at once: those of the neighbours along x that it runs in an
-        unrolled loop, inside another one."""
+        unrolled loop, inside another one or of a tile."""
         place = self._thread_loop(len(self.mapped.sizes) - 1) if self.mapped.sizes else None
         if place is None or reference.field is not None or not reference.subscripts:
             return 1
         loop, _, part = place
         *outer, last = reference.subscripts
         around = (p for other in self.mapped.loops for p in other.parts if p.role is Role.SERIAL and p.depth)
-        inside = loop.parts[-1].unrolled and loop.parts[-1].rest and not all(p.unrolled for p in around)
+        inside = loop.parts[-1].unrolled and loop.parts[-1].rest
+        inside = inside and (self.tiled or not all(p.unrolled for p in around))
         plain = last is not None and not last.floors and last.along(loop.step) == 1
         if not inside or not plain or any(form is None or form.moved_by(loop.step) for form in outer):
             return 1
         fits = part.tile * reference.array.element.size in VECTOR_BYTES
-        return part.tile if fits and (not reference.access.writes or self._reads(reference)) else 1
+        whole = self.tiled or not reference.access.writes or self._reads(reference)
+        return part.tile if fits and whole else 1
+
+    def updates_a_tile(self, homes: Collection[str]) -> bool:
+        """Whether a thread updates several elements in an iteration of a serial loop that keeps them, of an array that
+        is not among those that live in the kernel."""
+        unrolled = {i for i in self.serial_loops if self.mapped.loops[i].parts[-1].unrolled}
+        inner = next((i for i in self.serial_loops if i not in unrolled), None)
+        written = (r for r in self.references if r.access.writes and r.array.name not in homes)
+        return any(
+            inner is not None and self._reads(r) and not self.moves(r, inner) and any(self.moves(r, i) for i in unrolled)
+            for r in written
+        )
 
     def _reads(self, written: Reference) -> bool:
         """Whether the statement reads the elements that an access writes."""

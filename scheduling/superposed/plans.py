@@ -177,7 +177,7 @@ class Planner:
             tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = Plan(group, dims, chosen.block, tiles)
         if not plan.splits():
-            return self._in_registers(plan, nests)
+            return self._in_registers(plan, nests, number)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
         if not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
             return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
@@ -187,12 +187,13 @@ class Planner:
         fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
         return replace(plan, inside=(*(1,) * (rank - 1), count)) if fits else plan
 
-    def _in_registers(self, plan: Plan, nests: Sequence[Nest]) -> Plan:
+    def _in_registers(self, plan: Plan, nests: Sequence[Nest], number: int) -> Plan:
         """The plan of a kernel that splits no sum, with tiles of what its threads run."""
         tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
-        if tilings or self.sizes.options.tile or not all(len(n.loops) == len(plan.threads) for n in nests):
+        if tilings or self.sizes.asked_tile(number) or not all(len(n.loops) == len(plan.threads) for n in nests):
             return replace(plan, tilings=tilings)
-        inside = register_tile(self.scop, nests, [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))])
+        loops = [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))]
+        inside = register_tile(self.scop, nests, loops)
         shared = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
         if any(dim not in shared for dim, count in enumerate(inside) if count > 1):
             return plan
