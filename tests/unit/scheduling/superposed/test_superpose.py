@@ -97,7 +97,9 @@ PROGRAMS = {
             "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) "
             "for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j];"
         ),
-        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) serial[k] S0)",
+        (
+            "kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) serial[k] serial[jmod2] serial[imod4] S0)"
+        ),
     ),
     "four loops": (
         "int n, double A[n][n][n][n]",

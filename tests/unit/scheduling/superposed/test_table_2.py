@@ -19,13 +19,16 @@ SUITES = Path(__file__).parents[4] / "polybench"
 
 TABLE_2 = {
     "polybench/2mm": (
-        "seq(kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1)), "
-        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S2, serial[k] S3)))"
+        "seq(kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) seq(serial[jmod2] serial[imod4] S0, "
+        "serial[k] serial[jmod2] serial[imod4] S1)), kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) "
+        "seq(serial[jmod2] serial[imod4] S2, serial[k] serial[jmod2] serial[imod4] S3)))"
     ),
     "polybench/3mm": (
-        "seq(kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1)), "
-        "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S2, serial[k] S3)), kernel(block[i/8,j/32] "
-        "thread[8,32](imod8,jmod32) seq(S4, serial[k] S5)))"
+        "seq(kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) seq(serial[jmod2] serial[imod4] S0, "
+        "serial[k] serial[jmod2] serial[imod4] S1)), kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) "
+        "seq(serial[jmod2] serial[imod4] S2, serial[k] serial[jmod2] serial[imod4] S3)), kernel(block[i/32,j/64] "
+        "thread[8,32](i/4-8*i/32,j/2-32*j/64) seq(serial[jmod2] serial[imod4] S4, serial[k] serial[jmod2] "
+        "serial[imod4] S5)))"
     ),
     "polybench/atax": (
         "seq(kernel(block[i/16] sync seq(thread[16,32](imod16,0) S1, thread[16,32](imod16,j_lane) seq(S2_init, "
@@ -45,14 +48,19 @@ TABLE_2 = {
         "seq(kernel(block[0,j/32] sync seq(thread[8,32](0,jmod32) S0, thread[8,32](i_lane,jmod32) seq(S1_init, "
         "serial[i/8] S1_update), thread[8,32](0,jmod32) S1_fold)), kernel(block[j/32] sync "
         "seq(thread[8,32](i_adder,jmod32) seq(S1_begin, serial[i_chunk/8] S1_finish), thread[8,32](0,jmod32) "
-        "seq(S1_total, S2))), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), kernel(block[i/8,j/32] "
-        "thread[8,32](imod8,jmod32) seq(S4, serial[k] S5, S6, S7)))"
+        "seq(S1_total, S2))), kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) S3), kernel(block[i/32,j/32] "
+        "thread[8,32](i/4-8*i/32,jmod32) seq(serial[imod4] S4, serial[k] serial[imod4] S5, serial[imod4] S6, "
+        "serial[imod4] S7)))"
     ),
     "polybench/doitgen": (
-        "seq(kernel(block[r/2,q/4] sync seq(thread[2,4,32](rmod2,qmod4,p) seq(S0, serial[s] S1), "
-        "thread[2,4,32](rmod2,qmod4,p) S2)), kernel(block[i0/128] thread[128](i0mod128) S3))"
+        "seq(kernel(block[r/2,q/16] sync seq(thread[2,4,32](rmod2,q/4-4*q/16,p) seq(serial[qmod4] S0, serial[s] "
+        "serial[qmod4] S1), thread[2,4,32](rmod2,q/4-4*q/16,p) serial[qmod4] S2)), kernel(block[i0/128] "
+        "thread[128](i0mod128) S3))"
     ),
-    "polybench/gemm": "kernel(block[i/8,j/32] thread[8,32](imod8,jmod32) seq(S0, serial[k] S1))",
+    "polybench/gemm": (
+        "kernel(block[i/32,j/64] thread[8,32](i/4-8*i/32,j/2-32*j/64) seq(serial[jmod2] serial[imod4] S0, serial[k] "
+        "serial[jmod2] serial[imod4] S1))"
+    ),
     "polybench/gemver": (
         "seq(kernel(block[i/128,j/64] sync seq(thread[8,32](imod8,j/2-32*j/64) seq(serial[imod2] S1_init, serial[i/8] "
         "seq(serial[jmod2] S0, serial[imod2] S1_update)), thread[8,32](0,i/2-32*i/64) serial[imod2] S1_fold)), "
