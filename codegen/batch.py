@@ -46,7 +46,7 @@ from polytile.codegen.meet import meeting, meets
 from polytile.codegen.names import Names
 from polytile.codegen.together import together
 from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stored, unguarded, vectors
-from polytile.ir.arith import zero
+from polytile.ir.arith import both, zero
 from polytile.ir.expr import (
     BOOL,
     Assign,
@@ -288,36 +288,43 @@ def _wide_batch(
 
 
 def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stmt, ...]:
-    """A loop that updates the elements of a thread's tile: in batches where all of these are there.
+    """A loop that updates the elements of a thread's tile: in batches where all of these are there, with vectors where
+    they are aligned, and in batches in which what is not there counts as 0, and is not stored behind the loop.
 
     before: for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
-    after:  if (i + 1 < m) for (k = 0; k <= k_last - 1; k += 2) { s += A_at0 * B_at0; s1 += A1_at0 * B_at0; ... } ...
-            else for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
+    after:  if (i + 1 < m) for (k = 0; k <= k_last - 1; k += 2) { A1_at0 = A[i + 1][k], ...; s1 += A1_at0 * B_at0; ... }
+            else for (k = 0; ...) { A1_at0 = i + 1 < m ? A[i + 1][k] : 0, ...; s1 += A1_at0 * B_at0; ... }
     """
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    loads = tuple(f for f in distinct(loads_of(plain, setting)) if _varies(f, loop) and not f.guard)
-    wide = _Wide(setting, plain, free, loads, tuple(vectors(loads)))
     trips = _trips(loop.lower, last)
-    size = sum(load.access.type.size for load in loads)
-    many, many_wide = max(_iterations(size, min(TILE, trips), IN_FLIGHT), 1), min(TILE_WIDE, trips)
 
-    def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
-        return _batch(plain, loads, first, count, surely, last, names)
+    def batches(one: For, loads: Sequence[HeldLoad], groups: Sequence[Group], most: int) -> tuple[Stmt, ...]:
+        def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
+            parts = [iteration(one, loads, first, i, names, last if i >= surely else None) for i in range(count)]
+            made = [loaded(part.declared, part.loads, groups) for part in parts]
+            works = _works([_anyway(part.body) for part in parts], first, surely, last)
+            return (*(s for part in made for s in (*part.declared, *part.whole)), *works)
 
-    def wide_batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
-        parts = [iteration(plain, loads, first, i, names, last if i >= surely else None) for i in range(count)]
-        made = [loaded(part.declared, part.loads, wide.groups) for part in parts]
-        works = _works([part.body for part in parts], first, surely, last)
-        return (*(s for one in made for s in (*one.declared, *one.whole)), *works)
+        size = sum(load.access.type.size for load in loads)
+        return tuple(_in_batches(one, batch, max(_iterations(size, min(most, trips), IN_FLIGHT), 1), last, names))
 
-    whole: tuple[Stmt, ...] = tuple(_in_batches(plain, batch, many, last, names))
-    if wide.groups:
-        second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
-        aligned = are_aligned(loads, wide.groups, loop.iterator, loop.lower, second)
-        whole = (If(aligned, tuple(_in_batches(plain, wide_batch, many_wide, last, names)), whole),)
-    condition = free.hold(loop.iterator, loop.lower, last)
-    return whole if condition is None else (If(condition, whole, (replace(loop, unroll=None),)),)
+    found = [load for load in distinct(loads_of(plain, setting)) if _varies(load, loop) and not load.guard]
+    groups = vectors(found)
+    guarded = [load for load in distinct(loads_of(loop, setting)) if _varies(load, loop)]
+    whole = batches(plain, found, groups, TILE_WIDE if groups else TILE)
+    second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
+    aligned = [are_aligned(found, groups, loop.iterator, loop.lower, second)] if groups else []
+    there = free.hold(loop.iterator, loop.lower, last)
+    conditions = [*([] if there is None else [there]), *aligned]
+    return (If(both(*conditions), whole, batches(loop, guarded, (), TILE)),) if conditions else whole
+
+
+def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """What only changes floating-point names, without the conditions on it: nothing else depends on their values."""
+    if not all(n.target.type.kind == "float" for n in walk(*body) if isinstance(n, Assign)):
+        return body
+    return unguarded(For("_", Literal("0"), Literal("0"), 1, body)).body
 
 
 def _varies(load: HeldLoad, loop: For) -> bool:
