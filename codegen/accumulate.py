@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import islpy as isl
 
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.uses import only_store, straight
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ def accumulation(
 ) -> Accumulation | None:
     """What an instance of a statement, bound to `values` in this `body`, updates; None where that is not one element
     that the loop keeps, and that this statement's other accesses do not meet."""
-    assign = _only_assignment(body)
+    assign = only_store(body)
     if assign is None or not isinstance(assign.target, Access):
         return None
     target = assign.target
@@ -44,11 +46,14 @@ def accumulation(
         for iterator, value in zip(statement.iterators, values, strict=True)
         if any(isinstance(n, Name) and n.name == loop.iterator for n in walk(value))
     )
-    moving = varying | {loop.iterator}
+    parts = straight(body)
+    named = {s.target.name for s in parts if isinstance(s, Assign) and isinstance(s.target, Name)}
+    moving = varying | {loop.iterator} | named
     updates = assign.op != "" or any(n == target for n in walk(assign.value))
     if not updates or target.field is not None or _mentions(target, moving):
         return None
-    return Accumulation(assign, target, varying, moving) if _alone(scop, statement, assign, target, varying) else None
+    read = [s.value for s in parts if isinstance(s, Assign | Declare) and s.value is not None]
+    return Accumulation(assign, target, varying, moving) if _alone(scop, statement, read, target, varying) else None
 
 
 def accumulate(
@@ -62,21 +67,13 @@ def accumulate(
     return _rewritten(loop, found.assign, found.target, name, found.moving) if found else None
 
 
-def _only_assignment(body: tuple[Stmt, ...]) -> Assign | None:
-    """The assignment of a body that is one, behind declarations and in any number of scopes."""
-    rest = [s for s in _flat(body) if not isinstance(s, Declare)]
-    return rest[0] if len(rest) == 1 and isinstance(rest[0], Assign) else None
-
-
-def _flat(body: tuple[Stmt, ...]) -> list[Stmt]:
-    return [inner for s in body for inner in (_flat(s.body) if isinstance(s, Scope) else [s])]
-
-
 def _mentions(node: Expr, names: frozenset[str]) -> bool:
     return any(isinstance(n, Name) and n.name in names for n in walk(node))
 
 
-def _alone(scop: Scop, statement: Statement, assign: Assign, target: Access, varying: frozenset[str]) -> bool:
+def _alone(
+    scop: Scop, statement: Statement, parts: Sequence[Expr], target: Access, varying: frozenset[str]
+) -> bool:
     """Whether no other access of the statement meets the target's element while only `varying` iterators change."""
     write = next((a.relation for a in statement.accesses if a.kind is AccessKind.WRITE), None)
     writes = [a for a in statement.accesses if a.writes]
@@ -87,7 +84,7 @@ def _alone(scop: Scop, statement: Statement, assign: Assign, target: Access, var
     same_array = (a.relation for a in statement.relations(AccessKind.READ) if a.array == target.array)
     reads = [relation.intersect_domain(domain) for relation in same_array]
     others = _distinct([read for read in reads if not read.is_equal(write)])
-    spelt = {n for n in walk(assign.value) if isinstance(n, Access) and n.array == target.array and n != target}
+    spelt = {n for n in walk(*parts) if isinstance(n, Access) and n.array == target.array and n != target}
     if len(spelt) != len(others):  # the element itself, spelt in another way
         return False
     for read in others:
@@ -110,18 +107,17 @@ def _distinct(relations: list[isl.Map]) -> list[isl.Map]:
 
 def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: frozenset[str]) -> tuple[Stmt, ...]:
     register = Name(name, target.type)
-    declared = [s for s in _flat(loop.body) if isinstance(s, Declare)]
-    fixed = _fixed(declared, moving)
-    update = Assign(register, assign.op, replaced(assign.value, target, register), assign.location)
-    inner = (*(d for d in declared if d not in fixed), update)
-    body = replace(loop, body=inner)
+    parts = straight(loop.body)
+    fixed = _fixed(parts, moving)
+    inner = tuple(replaced(s, target, register) for s in parts if s not in fixed)
     store = Assign(target, "", register, assign.location)
+    body = replace(loop, body=inner)
     return (guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
 
 
 def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:
     """What only happens where a loop runs at least once."""
-    runs = replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
+    runs: Expr = replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     return Scope(body) if _always(runs) else If(runs, body)
 
 
@@ -135,10 +131,12 @@ def _always(condition: Expr) -> bool:
     return False
 
 
-def _fixed(declared: list[Declare], moving: frozenset[str]) -> list[Declare]:
+def _fixed(parts: Sequence[Stmt], moving: frozenset[str]) -> list[Stmt]:
     """The declarations that do not change from iteration to iteration."""
+    declared = (s for s in parts if isinstance(s, Declare) and s.name not in moving)
     return [d for d in declared if d.value is None or not _mentions(d.value, moving)]
 
 
-def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
-    return rewrite(expr, lambda node: new if node == old else node)  # type: ignore[no-any-return]
+def replaced(node: Any, old: Expr, new: Expr) -> Any:
+    """A statement or expression with `new` in place of `old`."""
+    return rewrite(node, lambda part: new if part == old else part)

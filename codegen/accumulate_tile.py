@@ -16,13 +16,13 @@ from itertools import combinations
 
 import islpy as isl
 
-from polytile.codegen.accumulate import Accumulation, accumulation, guarded
+from polytile.codegen.accumulate import Accumulation, accumulation, guarded, replaced
 from polytile.codegen.fold import folded
 from polytile.codegen.isl_ast import Instance
 from polytile.codegen.iterations import expanded
 from polytile.codegen.names import Names
 from polytile.ir.arith import zero
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt, walk
 from polytile.ir.polynomial import linear
 from polytile.ir.scop import Scop, Statement
 
@@ -152,7 +152,7 @@ def _in_registers(
 
     def update(instance: Instance) -> tuple[Stmt, ...]:
         target = found[instance].found.target
-        return tuple(_with_register(s, target, registers[instance]) for s in bound(instance))
+        return tuple(replaced(s, target, registers[instance]) for s in bound(instance))
 
     def store(instance: Instance) -> tuple[Stmt, ...]:
         return (Assign(found[instance].element, "", registers[instance], found[instance].found.assign.location),)
@@ -163,8 +163,3 @@ def _in_registers(
 
 def _name(one: _Element, number: int) -> str:
     return f"{one.element.array}_acc{number or ''}"
-
-
-def _with_register(stmt: Stmt, target: Access, register: Name) -> Stmt:
-    result: Stmt = rewrite(stmt, lambda node: register if node == target else node)
-    return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, Name, Node, Stmt, children, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, Name, Node, Scope, Stmt, children, walk
 
 
 def targets(node: Node) -> tuple[Access | Name, ...]:
@@ -18,6 +18,20 @@ def targets(node: Node) -> tuple[Access | Name, ...]:
         case Load(targets=targets):
             return targets
     return ()
+
+
+def straight(body: Iterable[Stmt]) -> tuple[Stmt, ...]:
+    """The statements of a body without its scopes."""
+    return tuple(inner for s in body for inner in (straight(s.body) if isinstance(s, Scope) else (s,)))
+
+
+def only_store(body: Iterable[Stmt]) -> Assign | None:
+    """The assignment to an element, of a body that is declarations, assignments to names, and one of those."""
+    declared = [s.name for s in straight(body) if isinstance(s, Declare)]
+    parts = [s for s in straight(body) if not isinstance(s, Declare)]
+    stores = [s for s in parts if isinstance(s, Assign) and isinstance(s.target, Access)]
+    plain = all(isinstance(s, Assign) for s in parts) and len(set(declared)) == len(declared)
+    return stores[0] if plain and len(stores) == 1 else None
 
 
 def elements(node: Node) -> int:

@@ -49,7 +49,7 @@ def timed(
     found: list[KernelTime] = []
     for number, mark in enumerate(kernels(schedule.tree)):
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
-        tiled = any(work.updates_a_tile(homes.get(number, {})) for work in own)
+        tiled = any(not work.empty and work.updates_a_tile(homes.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
             time = Kernel(number, works, homes.get(number, {}), gpu, handovers.get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))

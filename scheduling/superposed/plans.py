@@ -11,7 +11,7 @@ from polytile.scheduling.sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, 
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
-from polytile.scheduling.superposed.register_tiles import register_tile
+from polytile.scheduling.superposed.register_tiles import register_tile, smaller_tiles
 from polytile.scheduling.superposed.steps import Steps
 from polytile.scheduling.superposed.threads import Nest, nests_of
 from polytile.scheduling.superposed.tiles import Tiling, thread_tilings
@@ -194,11 +194,21 @@ class Planner:
             return replace(plan, tilings=tilings)
         loops = [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))]
         inside = register_tile(self.scop, nests, loops)
-        shared = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
-        if any(dim not in shared for dim, count in enumerate(inside) if count > 1):
+        dims = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
+        if any(dim not in dims for dim, count in enumerate(inside) if count > 1):
             return plan
-        tiles = zip(shared, plan.tiles, strict=True)
-        return replace(plan, inside=inside, tiles=tuple(t if d is None else t * inside[d] for d, t in tiles))
+        for smaller in smaller_tiles(inside):
+            sizes = (t if d is None else t * smaller[d] for d, t in zip(dims, plan.tiles, strict=True))
+            tiled = replace(plan, inside=smaller, tiles=tuple(sizes))
+            if self._fills(tiled):
+                return tiled
+        return plan
+
+    def _fills(self, plan: Plan) -> bool:
+        """Whether a kernel's blocks fill the GPU, as far as sizes are known."""
+        extents = (self.steps.extent(block) for block in plan.group.blocks)
+        blocks = prod(max(1.0, extent / tile) for extent, tile in zip(extents, plan.tiles, strict=True))
+        return blocks >= self.sizes.gpu.sms
 
     def _columns(self, block: Loop, group: Group) -> int:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""

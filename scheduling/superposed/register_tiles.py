@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
+from polytile.ir.expr import Access
 from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.uses import only_store
 from polytile.scheduling.cost.references import references
 from polytile.scheduling.superposed.neighbours import neighbours
 from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Tree
@@ -41,6 +43,16 @@ def register_tile(scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loo
     return plain
 
 
+def smaller_tiles(tile: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """The tile and those for fewer iterations: without columns, with half of the rows."""
+    *rows, columns = tile
+    if columns > 1:
+        yield tile
+    while any(count > 1 for count in rows):
+        yield (*rows, 1)
+        rows = [(count + 1) // 2 for count in rows]
+
+
 def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:
     """The statements below serial loops."""
     match tree:
@@ -60,7 +72,8 @@ def _keeps_its_element(scop: Scop, one: _Sum) -> bool:
     element: the loops then run as often for all rows of a tile."""
     name, serial = one
     statement = scop.statement(name)
-    if CONSTANT in serial or any(a.kind is AccessKind.MAY_WRITE for a in statement.accesses):
+    store = only_store(statement.body)
+    if CONSTANT in serial or store is None or (isinstance(store.target, Access) and store.target.field is not None):
         return False
     rank = len(statement.iterators)
     written = {(r.array.name, r.subscripts) for r in references(scop, statement) if r.access.writes}
