@@ -79,7 +79,7 @@ def _apart(scop: Scop, elements: Sequence[_Element]) -> bool:
     """Whether no instance touches what another one updates, in any iterations of the loop."""
     statement = scop.statement(elements[0].instance.statement)
     found = {_steps(statement, one, other) for one, other in combinations(elements, 2)}
-    return all(steps is not None and _never_meet(scop, statement, steps) for steps in found)
+    return all(steps is not None and never_meet(scop, statement, steps) for steps in found)
 
 
 def _steps(statement: Statement, one: _Element, other: _Element) -> Steps | None:
@@ -99,7 +99,7 @@ def _steps(statement: Statement, one: _Element, other: _Element) -> Steps | None
     return tuple(found)
 
 
-def _never_meet(scop: Scop, statement: Statement, steps: Steps) -> bool:
+def never_meet(scop: Scop, statement: Statement, steps: Steps) -> bool:
     """Whether instances that are so far apart, one way or the other, touch nothing that one of them writes."""
     domain = statement.domain.intersect_params(scop.context)
     writes = [a for a in statement.accesses if a.writes]

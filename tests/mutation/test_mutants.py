@@ -15,6 +15,7 @@ import islpy as isl
 import pytest
 
 from polytile.compilation import Compilation
+from polytile.ir.device import Store
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
@@ -110,6 +111,22 @@ def write_elsewhere(array: str, dim: int, by: int) -> Change:
         return node
 
     return nodes(change)
+
+
+def row_again(node: Any) -> Any:
+    """The second row of a tile is the first one once more."""
+    if isinstance(node, Declare) and node.name == "A1_at0" and isinstance(node.value, Access):
+        row, *rest = node.value.subscripts
+        return replace(node, value=replace(node.value, subscripts=(plus(row, -1), *rest)))
+    return node
+
+
+def stored_elsewhere(node: Any) -> Any:
+    """A vector goes to the place of its neighbour."""
+    if isinstance(node, Store):
+        *rows, last = node.target.subscripts
+        return replace(node, target=replace(node.target, subscripts=(*rows, plus(last, len(node.values)))))
+    return node
 
 
 def shorter_loop(iterator: str) -> Change:
@@ -385,6 +402,8 @@ MUTANTS = (
     Mutant("an update subtracts", "product", "ast", nodes(subtracted)),
     Mutant("an accumulator starts with nothing", "product", "ast", nodes(unloaded)),
     Mutant("an accumulator is not stored", "product", "ast", without(stores("C"))),
+    Mutant("a row of a tile is loaded twice", "product", "ast", nodes(row_again)),
+    Mutant("a vector is stored to its neighbour's place", "product", "ast", nodes(stored_elsewhere)),
     # the host program
     Mutant("a block is missing in the grid", HOST, "ast", host(fewer_blocks)),
     Mutant("two launches are swapped", HOST, "ast", host(swapped_launches)),
