@@ -72,7 +72,7 @@ IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
 FEW, LEFT = 16, 8  # of one where few are expected, and of one of what whole batches leave
 WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait for one another
-TILE, TILE_WIDE = 4, 2  # iterations where each load serves several elements that a thread keeps: rows, and columns
+TILE, TILE_WIDE = 4, 2  # iterations where each load serves several elements that a thread keeps: up to 4, and more
 FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
@@ -312,7 +312,8 @@ def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stm
     found = [load for load in distinct(loads_of(plain, setting)) if _varies(load, loop) and not load.guard]
     groups = vectors(found)
     guarded = [load for load in distinct(loads_of(loop, setting)) if _varies(load, loop)]
-    most = TILE_WIDE if groups else TILE
+    updated = {n.target for n in walk(*loop.body) if isinstance(n, Assign)}
+    most = TILE if len(updated) <= TILE else TILE_WIDE
     whole = batches(plain, found, groups, most)
     second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
     aligned = [are_aligned(found, groups, loop.iterator, loop.lower, second)] if groups else []

@@ -14,8 +14,10 @@ For whoever orders loops (docs/cost-model.md explains the model):
     derivatives(...)  the same arguments -> tuple[float, ...]: the partial derivatives themselves.
     distinct_lines(scop, statements, loops=None, line=128) -> DistinctLines
         `.evaluate(tiles)`, `.text(names)`; memory_cost(lines, tiles) is the cost per iteration with its derivatives.
-    predict(scop, statement, lanes: Sequence[Lane(iterator, extent=32, sign=1)], parameters=None) -> tuple[Request, ...]
-        Sectors per request of each access, with the dimensions of the thread block from x on.
+    predict(scop, statement, lanes: Sequence[Lane(iterator, extent=32, sign=1, unit=1, inner=1)], parameters=None)
+        -> tuple[Request, ...]
+        Sectors per request of each access, with the dimensions of the thread block from x on; neighbouring threads are
+        `unit` iterations apart, each of which runs `inner` neighbours.
 """
 
 from polytile.scheduling.cost.lines import DistinctLines, distinct_lines

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.scop import AccessRelation, Scop
 from polytile.scheduling.cost.addresses import LINE, SECTOR, WARP, Along, Element, touch, warp_points, without_constants
 from polytile.scheduling.cost.layout import element_size, field_bytes, pitches
@@ -21,11 +22,14 @@ from polytile.scheduling.cost.references import Reference, references
 @dataclass(frozen=True, slots=True)
 class Lane:
     """A dimension of the thread block, as one statement sees it: which iterator runs along it, forwards or backwards,
-    and over how many threads."""
+    over how many threads, and how many of its iterations are between one thread and the next; `inner` of these are
+    neighbours that the thread runs one after another."""
 
     iterator: int
     extent: int = WARP
     sign: int = 1
+    unit: int = 1
+    inner: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +53,27 @@ def predict(
     scop: Scop, statement: str, lanes: Sequence[Lane], parameters: Mapping[str, int] | None = None
 ) -> tuple[Request, ...]:
     """The requests of each access of a statement, in the order of its accesses, with `lanes` from threadIdx.x on.
-    Parameters with a value make the lengths of rows known."""
+    Neighbours along x are one vector where they are so in memory. Parameters with a value make the lengths of rows
+    known."""
     found = scop.statement(statement)
     along = [lane_step(lane, len(found.iterators)) for lane in lanes]
-    return tuple(request(reference, along, parameters or {}) for reference in references(scop, found))
+    return tuple(request(r, along, parameters or {}, _vector(r, lanes)) for r in references(scop, found))
+
+
+def _vector(reference: Reference, lanes: Sequence[Lane]) -> int:
+    """How many neighbouring elements a lane wants at once."""
+    *outer, last = reference.subscripts or (None,)
+    if not lanes or last is None or last.floors or reference.field is not None:
+        return 1
+    x = lanes[0]
+    if last.coefficients[x.iterator] != x.sign:
+        return 1
+    apart = any(form is None or form.involves()[x.iterator] for form in outer)
+    return 1 if apart or x.inner * reference.array.element.size not in VECTOR_BYTES else x.inner
 
 
 def lane_step(lane: Lane, rank: int) -> Along:
-    step = tuple(lane.sign * (i == lane.iterator) for i in range(rank))
+    step = tuple(lane.sign * lane.unit * (i == lane.iterator) for i in range(rank))
     return Along(step, lane.extent, lane.extent)
 
 

@@ -55,19 +55,19 @@ def _groups(host: Host) -> Iterator[Group]:
 
 
 def _requests(scop: Scop, plan: Plan) -> Iterator[str]:
-    """`S1, threads r, q, p = 2 x 4 x 32: A read 1, C4 read 8, sum written 8 sectors per request`."""
+    """`S1, threads r, q, p = 2 x 4 x 32, q by 4: sectors per request: A read 1, C4 read 8, sum written 8`."""
     for nest in nests_of(plan.group.inside):
         for name in statements_of(nest.body):
             statement, shares = scop.statement(name), plan.shares(nest, name)
-            taken = [(s.row, size) for s, size in zip(shares, plan.threads, strict=True) if s.unit == 1]
-            moving = [(row, size) for row, size in taken if row.iterator != CONSTANT]
+            moving = [(s, size) for s, size in zip(shares, plan.threads, strict=True) if s.row.iterator != CONSTANT]
             if not moving or shares[-1].row.iterator == CONSTANT:
                 continue
-            lanes = [Lane(r.iterator, size, r.sign) for r, size in reversed(moving)]
-            along = ", ".join(statement.iterators[r.iterator] for r, _ in moving)
+            lanes = [Lane(s.row.iterator, size, s.row.sign, s.unit, s.inner) for s, size in reversed(moving)]
+            along = ", ".join(statement.iterators[s.row.iterator] for s, _ in moving)
             shape = " x ".join(str(size) for _, size in moving)
+            several = "".join(f", {statement.iterators[s.row.iterator]} by {s.inner}" for s, _ in moving if s.inner > 1)
             found = ", ".join(_request(r) for r in predict(scop, name, lanes))
-            yield f"{name}, threads {along} = {shape}: sectors per request: {found}"
+            yield f"{name}, threads {along} = {shape}{several}: sectors per request: {found}"
 
 
 def _tiles(scop: Scop, tiling: Tiling) -> str:

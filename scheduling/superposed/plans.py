@@ -11,7 +11,7 @@ from polytile.scheduling.sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, 
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence, Serial
 from polytile.scheduling.superposed.neighbours import is_sum_of_few, neighbours, shares_loads, shares_rows, whole_warps
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
-from polytile.scheduling.superposed.register_tiles import register_tile, smaller_tiles
+from polytile.scheduling.superposed.register_tiles import register_tiles
 from polytile.scheduling.superposed.steps import Steps
 from polytile.scheduling.superposed.threads import Nest, nests_of
 from polytile.scheduling.superposed.tiles import Tiling, thread_tilings
@@ -193,14 +193,12 @@ class Planner:
         if tilings or self.sizes.asked_tile(number) or not all(len(n.loops) == len(plan.threads) for n in nests):
             return replace(plan, tilings=tilings)
         loops = [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))]
-        inside = register_tile(self.scop, nests, loops)
         dims = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
-        if any(dim not in dims for dim, count in enumerate(inside) if count > 1):
-            return plan
-        for smaller in smaller_tiles(inside):
-            sizes = (t if d is None else t * smaller[d] for d, t in zip(dims, plan.tiles, strict=True))
-            tiled = replace(plan, inside=smaller, tiles=tuple(sizes))
-            if self._fills(tiled):
+        for inside in register_tiles(self.scop, nests, loops):
+            sizes = (t if d is None else t * inside[d] for d, t in zip(dims, plan.tiles, strict=True))
+            tiled = replace(plan, inside=inside, tiles=tuple(sizes))
+            on_blocks = all(dim in dims for dim, count in enumerate(inside) if count > 1)
+            if on_blocks and self._fills(tiled):
                 return tiled
         return plan
 

@@ -22,35 +22,33 @@ from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Tree
 from polytile.scheduling.superposed.threads import Nest
 
 ROWS = 4  # with 8, registers are left for half of the warps, and it takes twice as long
+WIDE = 8  # bytes of an element that a warp loads in two cycles: of others, rows alone save less than their threads cost
 _Sum = tuple[str, tuple[int, ...]]  # a statement, and the iterators of the serial loops around it, innermost last
 
 
-def register_tile(scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loop | None]]) -> tuple[int, ...]:
+def register_tiles(
+    scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loop | None]]
+) -> Iterator[tuple[int, ...]]:
     """How many neighbouring iterations along each thread dimension one thread runs inside its serial loops, outermost
-    first: all 1 where these would share few loads. `dims` has the loop of each nest along each dimension."""
-    plain = (1,) * len(dims)
+    first: tiles that pay where they leave enough blocks, the largest first. `dims` has the loop of each nest along each
+    dimension."""
     if not all(loop.parallel for loops in dims for loop in loops if loop is not None):
-        return plain
+        return
     found = [(nest, one) for nest, body in enumerate(n.body for n in nests) for one in _serial(body, ())]
     if not found or not all(_keeps_its_element(scop, one) for _, one in found):
-        return plain
-    for dim in reversed(range(len(dims) - 1)):
-        if all(_is_shared(scop, one, dims[dim][nest]) for nest, one in found):
-            # Kernels of several phases hand elements on, one by one.
-            x = [(nests[0], loop) for loop in dims[-1] if loop is not None and len(nests) == 1]
-            columns = neighbours(scop, x) if x else 1
-            return (*plain[:dim], ROWS, *plain[dim + 1 : -1], columns)
-    return plain
-
-
-def smaller_tiles(tile: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """The tile and those for fewer iterations: without columns, with half of the rows."""
-    *rows, columns = tile
+        return
+    shared = (d for d in reversed(range(len(dims) - 1)) if all(_is_shared(scop, one, dims[d][n]) for n, one in found))
+    dim = next(shared, None)
+    if dim is None:
+        return
+    # Kernels of several phases hand elements on, one by one.
+    x = [(nests[0], loop) for loop in dims[-1] if loop is not None and len(nests) == 1]
+    columns = neighbours(scop, x) if x else 1
+    before, behind = (1,) * dim, (1,) * (len(dims) - dim - 2)
     if columns > 1:
-        yield tile
-    while any(count > 1 for count in rows):
-        yield (*rows, 1)
-        rows = [(count + 1) // 2 for count in rows]
+        yield (*before, ROWS, *behind, columns)
+    if max(r.array.element.size for _, (name, _) in found for r in references(scop, scop.statement(name))) >= WIDE:
+        yield from ((*before, rows, *behind, 1) for rows in (ROWS, ROWS // 2))
 
 
 def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:

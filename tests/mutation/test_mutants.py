@@ -337,7 +337,7 @@ class Mutant:
 
 
 HOST, BLOCK, SHARED, HALO = "stencil_on_host", "stencil_in_one_block", "reverse_in_shared", "halo_in_shared"
-HANDED, TILED = "handed_in_shared", "tiled_sums"
+HANDED, TILED, TILE = "handed_in_shared", "tiled_sums", "product_in_registers"
 TIME = '    mark: "sync"\n    child:\n      schedule'
 BETWEEN = '        mark: "sync"\n        child:\n          sequence'
 UPDATES = '              - filter: "[n, m] -> { S0_update[a, b, i, j] }"'
@@ -402,8 +402,8 @@ MUTANTS = (
     Mutant("an update subtracts", "product", "ast", nodes(subtracted)),
     Mutant("an accumulator starts with nothing", "product", "ast", nodes(unloaded)),
     Mutant("an accumulator is not stored", "product", "ast", without(stores("C"))),
-    Mutant("a row of a tile is loaded twice", "product", "ast", nodes(row_again)),
-    Mutant("a vector is stored to its neighbour's place", "product", "ast", nodes(stored_elsewhere)),
+    Mutant("a row of a tile is loaded twice", TILE, "ast", nodes(row_again)),
+    Mutant("a vector is stored to its neighbour's place", TILE, "ast", nodes(stored_elsewhere)),
     # the host program
     Mutant("a block is missing in the grid", HOST, "ast", host(fewer_blocks)),
     Mutant("two launches are swapped", HOST, "ast", host(swapped_launches)),

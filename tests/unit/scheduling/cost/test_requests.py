@@ -157,6 +157,18 @@ def test_fields_of_structs() -> None:
     assert not any(r.ideal for r in fields)
 
 
+def test_neighbours_are_vectors(scop: Callable[..., Scop]) -> None:
+    """Where they are next to each other in memory, that many fit, and the array moves with them."""
+    tile = Lane(INNER, unit=2, inner=2)
+    assert reads(scop, "A[i][j]", tile).sectors == 16 and reads(scop, "A[i][j]", tile).ideal
+    apart = reads(scop, "A[i][j]", Lane(INNER, unit=2))
+    assert apart.sectors == 16 and not apart.ideal
+    assert reads(scop, "A[j][i]", tile).sectors == 32 and reads(scop, "v[i]", tile).sectors == 1
+    assert reads(scop, "A[i][j]", Lane(INNER, unit=8, inner=8)).sectors == 32  # 64 bytes are no vector
+    assert reads(scop, "A[i][j]", Lane(INNER, unit=4, inner=4), element="float").sectors == 16
+    assert reads(scop, "A[i][j]", Lane(INNER, 8), Lane(OUTER, 4, unit=4)).sectors == 8
+
+
 def test_unknown_subscripts_are_bounded() -> None:
     """An access that may go anywhere takes a sector for each lane."""
     text = (
