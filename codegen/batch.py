@@ -49,6 +49,7 @@ from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stor
 from polytile.ir.arith import both, zero
 from polytile.ir.expr import (
     BOOL,
+    Access,
     Assign,
     Binary,
     Call,
@@ -118,7 +119,8 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
     if loop.unroll == TILE:
-        return [Scope((Declare(last.name, last.type, end), *_of_tile(loop, last, setting, names)))]
+        tile = _of_tile(loop, last, _trips(loop.lower, end), setting, names)
+        return [Scope((Declare(last.name, last.type, end), *tile))]
     together = meets(*loop.body)
     wide = None if together or loop.unroll == FEW else _wide(loop, setting)
     found = distinct(loads_of(loop, setting, alike=wide is None))
@@ -287,7 +289,7 @@ def _wide_batch(
     yield Scope(body) if condition is None else If(condition, body, otherwise)
 
 
-def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stmt, ...]:
+def _of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
     """A loop that updates the elements of a thread's tile: in batches where all of these are there, with vectors where
     they are aligned, and in batches in which what is not there counts as 0, and is not stored behind the loop.
 
@@ -297,7 +299,6 @@ def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stm
     """
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    trips = _trips(loop.lower, last)
 
     def batches(one: For, loads: Sequence[HeldLoad], groups: Sequence[Group], most: int) -> tuple[Stmt, ...]:
         def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
@@ -323,8 +324,10 @@ def _of_tile(loop: For, last: Name, setting: Setting, names: Names) -> tuple[Stm
 
 
 def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """What only changes floating-point names, without the conditions on it: nothing else depends on their values."""
-    if not all(n.target.type.kind == "float" for n in walk(*body) if isinstance(n, Assign)):
+    """What only changes floating-point names, by names, without the conditions on it: nothing else depends on their
+    values."""
+    changing = (n.target.type for n in walk(*body) if isinstance(n, Assign))
+    if any(ctype.kind != "float" for ctype in changing) or any(isinstance(n, Access) for n in walk(*body)):
         return body
     return unguarded(For("_", Literal("0"), Literal("0"), 1, body)).body
 

@@ -43,7 +43,12 @@ OWN_ARRAY = (  # reads other elements of what it updates
     "int n, int m, int l, double C[n + l][m], double A[n][l]",
     ELEMENTS + "for (int k = 0; k < l; k++) C[i][j] += A[i][k] * C[n + k][j];",
 )
+SOMETIMES = (  # a load below a condition on values
+    PRODUCT[0],
+    ELEMENTS + "for (int k = 0; k < l; k++) C[i][j] += B[k][j] > 1 ? A[i][k] : B[k][j];",
+)
 PROGRAMS = {
+    "sometimes": (SOMETIMES, "[i/32,j/64]"),
     "product": (PRODUCT, "[i/32,j/64]"),
     "shortest paths": (SHORTEST, "[i/32,j/64]"),
     "triangle": (TRIANGLE, "[i/32,j/64]"),
