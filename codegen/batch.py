@@ -327,7 +327,8 @@ def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """What only changes floating-point names, by names, without the conditions on it: nothing else depends on their
     values."""
     changing = (n.target.type for n in walk(*body) if isinstance(n, Assign))
-    if any(ctype.kind != "float" for ctype in changing) or any(isinstance(n, Access) for n in walk(*body)):
+    loads = any(isinstance(n, Access) and n.subscripts for n in walk(*body))
+    if loads or any(ctype.kind != "float" for ctype in changing):
         return body
     return unguarded(For("_", Literal("0"), Literal("0"), 1, body)).body
 
