@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.codegen.annotate import Annotation, KernelShape
+from polytile.codegen.complete import require_faithful
 from polytile.codegen.isl_ast import GridRange, Instance, Marked, statements, substitute
 from polytile.ir.expr import CType, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
@@ -63,13 +64,16 @@ def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[
 
 
 def generate(tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType) -> tuple[Stmt, ...]:
-    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth."""
+    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth. Raises
+    UnfaithfulLoopsError where it does not run the tree's instances."""
     ids = isl.IdList.alloc(CONTEXT, 0)
     for i in range(max_depth(tree)):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
     with ast_options():
         build = isl.AstBuild.from_context(context).set_iterators(ids)
-        return statements(build.node_from_schedule(tree), integer)
+        found = statements(build.node_from_schedule(tree), integer)
+    require_faithful(tree, context, iterator, found)
+    return found
 
 
 def max_depth(tree: isl.Schedule) -> int:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from polytile.codegen.alternate import alternate
 from polytile.codegen.batch import FEW, MOST
+from polytile.codegen.complete import UnfaithfulLoopsError
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
 from polytile.codegen.leaving import leaving
@@ -56,8 +57,8 @@ def _sums_of_few(scop: Scop) -> dict[str, int]:
 
 
 def generate_program(state: Compilation) -> Compilation:
-    """Kernels and the host program. Where the loops of a schedule take too long to find, those of a simpler strategy's,
-    or the SCoP stays on the host; raises UserError for a schedule that was given."""
+    """Kernels and the host program. Where the loops of a schedule take too long to find, or do not run all of it, those
+    of a simpler strategy's, or the SCoP stays on the host; raises UserError for a schedule that was given."""
     if state.schedule is None or state.proof is None:
         return state
     try:
@@ -65,6 +66,8 @@ def generate_program(state: Compilation) -> Compilation:
             return _generated(state)
     except OverBudgetError:
         reason = f"finding the loops of the {state.schedule.strategy} schedule takes too long"
+    except UnfaithfulLoopsError as error:
+        reason = f"the loops that isl makes of the {state.schedule.strategy} schedule are wrong: {error.message}"
     except InternalError as error:  # loops that isl joins below conditions under which threads cannot meet
         if state.otherwise is None:
             raise
