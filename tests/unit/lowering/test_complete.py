@@ -46,7 +46,25 @@ def test_what_is_generated() -> None:
     generate(TREE, CONTEXT, "c", INT)
     check(loops(S, If(ODD, (T,))))
     check(loops(If(ODD, (S, T), (S,))))
-    check((*loops(S), *loops(If(ODD, (T,)))))  # the order within a time is the sequences' matter
+    check((*loops(S), *loops(If(ODD, (T,)))))  # the order within a time is not looked at
+
+
+def test_statements_that_isl_moves() -> None:
+    """In a loop of a stride of 6, T at j runs where the iterator is j - 3."""
+    tree = isl.Schedule(
+        """{ domain: "[n] -> { S[i] : 0 <= i < n and i mod 6 = 0; T[j] : 0 <= j < n and j mod 6 = 3 }",
+             child: { schedule: "[n] -> [{ S[i] -> [i]; T[j] -> [j] }]" } }"""
+    )
+    first, last = Instance("S", (C0,)), Instance("T", (op(C0, "+", 3),))
+
+    def stepped(*body: Stmt) -> tuple[Stmt, ...]:
+        return (For("c0", Literal("0"), op(C0, "<", N), 6, body),)
+
+    require_faithful(tree, CONTEXT, "c", stepped(first, If(op(op(C0, "+", 3), "<", N), (last,))))
+    with pytest.raises(UnfaithfulLoopsError, match="leave out instances of T"):
+        require_faithful(tree, CONTEXT, "c", stepped(first))
+    with pytest.raises(UnfaithfulLoopsError, match="T that are not there"):
+        require_faithful(tree, CONTEXT, "c", stepped(first, last))
 
 
 WRONG = {
@@ -54,9 +72,9 @@ WRONG = {
     "a branch is missing": (loops(If(ODD, (S, T))), "leave out instances of S"),
     "a statement is missing": (loops(S), "leave out instances of T"),
     "a statement runs twice": (loops(S, S, If(ODD, (T,))), "instances of S twice"),
-    "a guard is missing": (loops(S, T), "instances of T that are not theirs"),
-    "one iteration too many": (loops(S, If(ODD, (T,)), last=op(N, "+", 1)), "instances of [ST] that are not theirs"),
-    "another time": (loops(Instance("S", (op(op(N, "-", 1), "-", PLACE),)), If(ODD, (T,))), "S that are not theirs"),
+    "a guard is missing": (loops(S, T), "instances of T that are not there"),
+    "one iteration too many": (loops(S, If(ODD, (T,)), last=op(N, "+", 1)), "instances of [ST] that are not there"),
+    "another statement's": (loops(S, If(ODD, (T,), (T,))), "instances of T that are not there"),
     "a stride": ((replace(loops(S, If(ODD, (T,)))[0], step=2),), "leave out instances of S"),  # type: ignore[call-arg]
 }
 
