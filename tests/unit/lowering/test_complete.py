@@ -106,7 +106,7 @@ void f(int m, double A[m + 1], double B[m + 1][m + 1])
 
 
 def test_strides_that_isl_gets_wrong() -> None:
-    """Of 3i and 2i + 2q + 1 in tiles of 7 isl 0.27 leaves out instances where only one of them runs (found by fuzz)."""
+    """Of 3i and 2i + 2q + 1 in tiles of 7 isl leaves out instances where only one of them runs (islpy 2026.2.2)."""
     (found,) = polytile.compile(STRIDES, schedule="classic", tile=(32, 1, 7), strict=True).scops
     if found.program is None:
         remarks = [remark.message for remark in found.compilation.remarks]
