@@ -40,7 +40,7 @@ from polytile.ir.expr import (
 )
 
 _ZERO = Literal("0")
-_ONCE = "once"  # the iterator of a loop of one iteration, which is not there
+_ONCE = "<once>"  # the iterator of a loop of one iteration, which is not there: no name of a program
 
 
 def together(body: tuple[Stmt, ...], setting: Setting, names: Names, tile: int) -> tuple[Stmt, ...]:

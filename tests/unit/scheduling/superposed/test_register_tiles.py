@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,21 @@ def test_values(name: str, element: str, compiled: Callable[..., Any], emulator:
         own = {p.name for p in found.scop.parameters}
         given = {key: value for key, value in sizes.items() if key in own}
         found.validate(on="emulator", parameters=given, seed=1, sanitize=("address", "undefined", "race"))
+
+
+@pytest.mark.parametrize("size", ["once", "k_last", "C_acc", "C_at0", "tile"])
+def test_names_that_are_ours(size: str, compiled: Callable[..., Any], emulator: None) -> None:
+    """A size in the conditions of the borders may have any name."""
+    arguments = f"int {size}, int m, int l, float C[{size} + 2][m], float A[{size} + 2][l], float B[l][m]"
+    body = (
+        f"for (int i = 0; i < {size}; i++) for (int j = 0; j < m - {size}; j++) "
+        "{ C[i][j] *= 0.5f; for (int k = 0; k < l; k++) C[i][j] += A[i][k] * B[k][j]; }"
+    )
+    found = compiled(arguments, body, **SUPERPOSED)
+    assert not re.search(r"\b0 >= ", found.cuda)
+    for n, m in ((4, 140), (33, 264), (8, 9), (36, 136)):
+        sizes = {size: n, "m": m, "l": 3}
+        found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
 
 def test_the_checker_agrees(compiled: Callable[..., Any]) -> None:
