@@ -22,7 +22,7 @@ for what is left, which waits for each iteration, and do not unroll where lanes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import ceil
@@ -41,15 +41,16 @@ from polytile.codegen.held import (
     targets,
     with_held,
 )
+from polytile.codegen.in_batches import FEW, in_batches, iterations, reaches
 from polytile.codegen.iterations import Form, elements
 from polytile.codegen.meet import meeting, meets
 from polytile.codegen.names import Names
+from polytile.codegen.tile_batch import TILE, of_tile
 from polytile.codegen.together import together
 from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stored, unguarded, vectors
-from polytile.ir.arith import both, zero
+from polytile.ir.arith import zero
 from polytile.ir.expr import (
     BOOL,
-    Access,
     Assign,
     Binary,
     Call,
@@ -67,13 +68,9 @@ from polytile.ir.expr import (
 from polytile.ir.kernel import Barrier
 from polytile.ir.polynomial import linear
 
-_Batch = Callable[[Name, int, int], tuple[Stmt, ...]]  # from a first iteration on, so many, of which some surely run
-
 IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
 MOST = 32  # iterations of a batch
-FEW, LEFT = 16, 8  # of one where few are expected, and of one of what whole batches leave
 WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait for one another
-TILE, TILE_WIDE = 4, 2  # iterations where each load serves several elements that a thread keeps: up to 4, and more
 FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
 MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
 MOST_JOINED = 8  # where they meet once for all of them
@@ -89,7 +86,7 @@ def batched(
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
     setting = Setting(changing, kept, lane, threads)
     tiled = any(isinstance(n, For) and n.unroll == TILE for n in walk(*body))
-    registers = launch_bounds.TILE if tiled else 0
+    registers = launch_bounds.MOST if tiled else 0
     body = together(body, setting, names, TILE) if tiled else body
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
@@ -119,22 +116,22 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
     if loop.unroll == TILE:
-        tile = _of_tile(loop, last, _trips(loop.lower, end), setting, names)
+        tile = of_tile(loop, last, _trips(loop.lower, end), setting, names)
         return [Scope((Declare(last.name, last.type, end), *tile))]
     together = meets(*loop.body)
     wide = None if together or loop.unroll == FEW else _wide(loop, setting)
     found = distinct(loads_of(loop, setting, alike=wide is None))
-    loads = [load for load in found if _varies(load, loop)]
+    loads = [load for load in found if load.varies(loop.iterator)]
     trips = _trips(loop.lower, end)
     if wide:
         many = wide.iterations(trips)
     else:
         most = MOST_JOINED if meeting(loop.body, setting.lane) else MOST_MEETING if together else MOST
-        many = _iterations(sum(load.access.type.size for load in loads), min(most, trips), IN_FLIGHT)
+        many = iterations(sum(load.access.type.size for load in loads), min(most, trips), IN_FLIGHT)
     if many < 2 or not _apart_from_stores(loop, found, setting.changing):
         return []
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
-    once = [load for load in found if not _varies(load, loop) and (load.guard or wide)]
+    once = [load for load in found if not load.varies(loop.iterator) and (load.guard or wide)]
     fixed, held = held_in(once, "", Binary("<=", loop.lower, last), names)
     loop = replace(loop, body=with_held(loop.body, {}, (), held))
     wide = wide and _wide(loop, setting)
@@ -163,14 +160,14 @@ class _Wide:
         most = min(MOST_WIDE, trips)
         room = 4 * (launch_bounds.MOST - launch_bounds.BESIDE_HALF) // sum(size for size, _ in sizes)
         filling = min(most, room // TOGETHER * TOGETHER) if self.setting.threads >= ALONE else 0
-        return max(_iterations(ceil(size), most, WIDE_IN_FLIGHT), filling)
+        return max(iterations(ceil(size), most, WIDE_IN_FLIGHT), filling)
 
 
 def _wide(loop: For, setting: Setting) -> _Wide | None:
     """The loop with vectors, if it has some."""
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
-    loads = tuple(f for f in distinct(loads_of(plain, setting)) if _varies(f, loop) and not f.guard)
+    loads = tuple(f for f in distinct(loads_of(plain, setting)) if f.varies(loop.iterator) and not f.guard)
     groups = tuple(vectors(loads))
     return _Wide(setting, plain, free, loads, groups) if groups else None
 
@@ -189,7 +186,7 @@ def _together(
             parts.append(Name(names.shared(f"{met.part.array}_at{i}"), met.part.type))
             start.append(Declare(parts[i].name, parts[i].type, zero(parts[i].type)))
             loop = replace(loop, body=(*met.before, Assign(parts[i], "", met.part)))
-        runs = _reaches(iterator, i + 1, last)
+        runs = reaches(iterator, i + 1, last)
         one = iteration(loop, loads, iterator, i, names, None, None if i == 0 else runs)
         start += one.declared
         work.append(Scope(one.body) if i == 0 else If(runs, one.body))
@@ -197,11 +194,6 @@ def _together(
         declared_once, rest, own = met.joined(iterator, last, parts)
         work += [declared_once, replace(rest, then=tuple(moved_to(s, loop.iterator, own) for s in rest.then))]
     yield replace(loop, condition=Binary("<=", iterator, last), step=many, body=(*start, *work), unroll=1)
-
-
-def _reaches(first: Expr, count: int, last: Name) -> Expr:
-    """Whether `count` iterations from the first on are none behind the last."""
-    return Binary("<=", first, folded(Binary("-", last, Literal(str(count - 1)), last.type)))
 
 
 def _apart(
@@ -218,25 +210,7 @@ def _apart(
         return tuple(_wide_batch(wide, otherwise, first, count, surely, last, names))
 
     small = loop.unroll == FEW or (wide is not None and many <= FEW_WIDE)
-    return _in_batches(loop, batch, many, last, names, small=small)
-
-
-def _in_batches(
-    loop: For, batch: _Batch, many: int, last: Name, names: Names, *, small: bool = False
-) -> Iterator[Stmt]:
-    """Whole batches, which `batch` makes, and small ones; only small ones where all of it may be less than one."""
-    iterator, integer = Name(loop.iterator, loop.type), loop.type
-    rest, start, few = iterator, loop.lower, min(many, FEW)
-    if not small:
-        reaches = _reaches(iterator, many, last)
-        yield replace(loop, condition=reaches, step=many, body=batch(iterator, many, many), unroll=1)
-        if many == 1:
-            return
-        count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
-        whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
-        rest, few = Name(names.shared(f"{loop.iterator}_rest"), integer), min(many // 2, LEFT)
-        start = folded(Binary("+", loop.lower, whole, integer))
-    yield For(rest.name, start, _reaches(rest, 1, last), few, batch(rest, few, 1), integer, loop.location, unroll=1)
+    return in_batches(loop, batch, many, last, names, small=small)
 
 
 def _batch(
@@ -261,7 +235,7 @@ def _works(
 ) -> Iterator[Stmt]:
     """What the iterations of a batch from this number on run, each if it is none behind the last."""
     for i, body in enumerate(bodies):
-        yield Scope(body) if i < surely else If(_reaches(first, number + i + 1, last), body)
+        yield Scope(body) if i < surely else If(reaches(first, number + i + 1, last), body)
 
 
 def _wide_batch(
@@ -287,54 +261,6 @@ def _wide_batch(
     body = (Declare(aligned.name, aligned.type, alike), *rest)
     condition = wide.free.hold(wide.loop.iterator, parts[0].place, parts[-1].place)
     yield Scope(body) if condition is None else If(condition, body, otherwise)
-
-
-def _of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
-    """A loop that updates the elements of a thread's tile: in batches where all of these are there, with vectors where
-    they are aligned, and in batches in which what is not there counts as 0, and is not stored behind the loop.
-
-    before: for (k = 0; k < n; ++k) { s += A[i][k] * B[k][j]; if (i + 1 < m) s1 += A[i + 1][k] * B[k][j]; }
-    after:  if (i + 1 < m) for (k = 0; k <= k_last - 1; k += 2) { A1_at0 = A[i + 1][k], ...; s1 += A1_at0 * B_at0; ... }
-            else for (k = 0; ...) { A1_at0 = i + 1 < m ? A[i + 1][k] : 0, ...; s1 += A1_at0 * B_at0; ... }
-    """
-    free = unguarded(loop)
-    plain = replace(loop, body=free.body)
-
-    def batches(one: For, loads: Sequence[HeldLoad], groups: Sequence[Group], most: int) -> tuple[Stmt, ...]:
-        def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
-            parts = [iteration(one, loads, first, i, names, last if i >= surely else None) for i in range(count)]
-            made = [loaded(part.declared, part.loads, groups) for part in parts]
-            works = _works([_anyway(part.body) for part in parts], first, surely, last)
-            return (*(s for part in made for s in (*part.declared, *part.whole)), *works)
-
-        size = sum(load.access.type.size for load in loads)
-        return tuple(_in_batches(one, batch, max(_iterations(size, min(most, trips), IN_FLIGHT), 1), last, names))
-
-    found = [load for load in distinct(loads_of(plain, setting)) if _varies(load, loop) and not load.guard]
-    groups = vectors(found)
-    guarded = [load for load in distinct(loads_of(loop, setting)) if _varies(load, loop)]
-    updated = {n.target for n in walk(*loop.body) if isinstance(n, Assign)}
-    most = TILE if len(updated) <= TILE else TILE_WIDE
-    whole = batches(plain, found, groups, most)
-    second = folded(Binary("+", loop.lower, Literal("1"), loop.type))
-    aligned = [are_aligned(found, groups, loop.iterator, loop.lower, second)] if groups else []
-    there = free.hold(loop.iterator, loop.lower, last)
-    conditions = [*([] if there is None else [there]), *aligned]
-    return (If(both(*conditions), whole, batches(loop, guarded, (), most)),) if conditions else whole
-
-
-def _anyway(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """What only changes floating-point names, by names, without the conditions on it: nothing else depends on their
-    values."""
-    changing = (n.target.type for n in walk(*body) if isinstance(n, Assign))
-    loads = any(isinstance(n, Access) and n.subscripts for n in walk(*body))
-    if loads or any(ctype.kind != "float" for ctype in changing):
-        return body
-    return unguarded(For("_", Literal("0"), Literal("0"), 1, body)).body
-
-
-def _varies(load: HeldLoad, loop: For) -> bool:
-    return any(f.get(loop.iterator) for f in load.form)
 
 
 def _apart_from_stores(loop: For, loads: Sequence[HeldLoad], changing: AbstractSet[str]) -> bool:
@@ -367,11 +293,3 @@ def _trips(start: Expr, end: Expr) -> int:
     forms = (linear(Binary("-", one, start, end.type)) for one in ends)
     counts = (form.get("", 0) + 1 for form in forms if form is not None and not any(form[n] for n in form if n))
     return max(min(counts, default=MOST), 1)
-
-
-def _iterations(size: int, most: int, in_flight: int) -> int:
-    """How many iterations a batch has, a power of two: the bytes that one loads, that often, are in flight at once."""
-    room = min(most, in_flight // size) if size else 0
-    return 1 << room.bit_length() - 1 if room else 0
-
-

@@ -61,6 +61,10 @@ class HeldLoad:
         """Whether the element is there wherever these conditions hold."""
         return set(self.guard) <= set(guard)
 
+    def varies(self, iterator: str) -> bool:
+        """Whether iterations read different elements."""
+        return any(form.get(iterator) for form in self.form)
+
     def moved(self, iterator: str, value: Expr) -> HeldLoad:
         """The element of the iteration `value`."""
         guard = tuple(with_value(condition, iterator, value) for condition in self.guard)
@@ -135,17 +139,18 @@ def iteration(
     loop: For,
     loads: Sequence[HeldLoad],
     first: Name,
-    number: int,
+    number: int | Name,
     names: Names,
     last: Name | None,
     runs: Expr | None = None,
 ) -> Iteration:
     """An iteration of the batch that begins with `first`. Loads of one behind the `last` are the last one's, and 0 is
     loaded where an iteration does not run."""
-    later = folded(Binary("+", first, Literal(str(number)), loop.type))
+    later = folded(Binary("+", first, number if isinstance(number, Name) else Literal(str(number)), loop.type))
     place = later if last is None else least(later, last)
     moved = tuple(load.moved(loop.iterator, place) for load in loads)
-    declared, _ = held_in(moved, f"_at{number}", runs, names)
+    suffix = f"_at{number}" if isinstance(number, int) else "_at" if last is None else "_rest"
+    declared, _ = held_in(moved, suffix, runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
     body = with_held(loop.body, {}, (), held)
     return Iteration(place, tuple(declared), moved, tuple(moved_to(s, loop.iterator, later) for s in body))

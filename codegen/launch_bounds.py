@@ -16,7 +16,6 @@ from polytile.ir.device import Load, WarpReduce
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
 
 MOST, MEETING = 128, 64  # of a thread
-TILE = 80  # where each load serves several elements that a thread keeps
 STORING = 80  # where iterations store as well: more threads hide that
 BESIDE = 32  # what is loaded, where lanes meet once
 BESIDE_VECTORS = 64  # with fewer, ptxas loads one after another

@@ -10,7 +10,7 @@ from polytile.codegen.accumulate import accumulate
 from polytile.codegen.accumulate_tile import accumulate_tile
 from polytile.codegen.annotate import Annotation, KernelShape
 from polytile.codegen.ast_build import generate, generate_host
-from polytile.codegen.batch import TILE, batched
+from polytile.codegen.batch import batched
 from polytile.codegen.bind import bind
 from polytile.codegen.buffers import buffers
 from polytile.codegen.carry import carry
@@ -21,6 +21,7 @@ from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
 from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
+from polytile.codegen.tile_batch import TILE
 from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
 from polytile.ir.device import WARP

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polytile.codegen.alternate import alternate
-from polytile.codegen.batch import FEW, MOST
+from polytile.codegen.batch import MOST
 from polytile.codegen.complete import UnfaithfulLoopsError
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
+from polytile.codegen.in_batches import FEW
 from polytile.codegen.leaving import leaving
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential

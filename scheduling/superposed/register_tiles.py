@@ -21,8 +21,7 @@ from polytile.scheduling.superposed.neighbours import neighbours
 from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Tree
 from polytile.scheduling.superposed.threads import Nest
 
-ROWS = 4  # with 8, registers are left for half of the warps, and it takes twice as long
-WIDE = 8  # bytes of an element that a warp loads in two cycles: of others, rows alone save less than their threads cost
+ROWS = 4  # with 8, half of the blocks: up to 1.6 times the time for 1000 to 1400 rows, and hardly less for 2600
 _Sum = tuple[str, tuple[int, ...]]  # a statement, and the iterators of the serial loops around it, innermost last
 
 
@@ -47,8 +46,7 @@ def register_tiles(
     before, behind = (1,) * dim, (1,) * (len(dims) - dim - 2)
     if columns > 1:
         yield (*before, ROWS, *behind, columns)
-    if max(r.array.element.size for _, (name, _) in found for r in references(scop, scop.statement(name))) >= WIDE:
-        yield from ((*before, rows, *behind, 1) for rows in (ROWS, ROWS // 2))
+    yield from ((*before, rows, *behind, 1) for rows in (ROWS, ROWS // 2))
 
 
 def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:

@@ -35,11 +35,34 @@ def loops_of(text: str) -> list[str]:
 
 @pytest.mark.parametrize(("element", "columns"), [("double", 2), ("float", 4), ("int", 4)])
 def test_each_load_serves_several(element: str, columns: int, compiled: Callable[..., Any]) -> None:
-    """Four rows of a vector: in two iterations eight elements of A, two vectors of B, and nothing is stored."""
+    """Four rows of a vector: for each of eight iterations four elements of A and a vector of B are loaded before the
+    first product, and nothing is stored."""
     found = compiled(*(part.replace("double", element) for part in PRODUCT), schedule="superposed")
     whole = loops_of(found.cuda)[0]
-    assert whole.count("= A[") == 8 and whole.count(f"*(const {element}{columns} *)&B[") == 2
-    assert len(re.findall(r"C_acc\d* \+= ", whole)) == 8 * columns and "C[" not in whole and "if" not in whole
+    first, loads, work = whole.split("for (int u = 0; u < 8; ++u)")
+    assert first.count("_at[8];") == 4 + columns and "k += 8" in first
+    assert loads.count("= A[") == 4 and loads.count(f"*(const {element}{columns} *)&B[") == 1
+    assert len(re.findall(r"C_acc\d* \+= ", work)) == 4 * columns and "C[" not in whole and "if" not in whole
+    assert whole.count("#pragma unroll\n") == 2
+
+
+def test_what_whole_batches_leave(compiled: Callable[..., Any]) -> None:
+    """Half as many at once: the last iteration's elements in place of what is behind it, and no product of them."""
+    rest = loops_of(compiled(*PRODUCT, schedule="superposed").cuda)[1]
+    _, loads, work = rest.split("for (int u = 0; u < 4; ++u)")
+    assert "double A_rest[4];" in rest and "k_rest += 4" in rest
+    assert loads.count("polytile_min(k_rest + u, k_last)") == 5 and "if (k_rest + u <= k_last) {" in work
+
+
+@pytest.mark.parametrize(("extent", "loops"), [(1, 0), (2, 2), (3, 2), (7, 2), (40, 2)])
+def test_few_iterations(extent: int, loops: int, compiled: Callable[..., Any], emulator: None) -> None:
+    """No more of them than there are, and no loops for one."""
+    arguments, body = (part.replace("int l, ", "").replace("[l]", f"[{extent}]") for part in PRODUCT)
+    found = compiled(arguments, body.replace("k < l", f"k < {extent}"), schedule="superposed")
+    batch = 1 << min(extent, 8).bit_length() - 1
+    assert found.cuda.count(f"u < {batch};") == 2 * loops
+    for n, m in ((5, 67), (36, 128)):
+        found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=("address", "undefined", "race"))
 
 
 def test_borders(compiled: Callable[..., Any]) -> None:
@@ -58,7 +81,7 @@ def test_locals_of_a_statement(compiled: Callable[..., Any]) -> None:
 
 
 def test_registers(compiled: Callable[..., Any]) -> None:
-    assert "__launch_bounds__(256, 3)" in compiled(*PRODUCT, schedule="superposed").cuda
+    assert "__launch_bounds__(256, 2)" in compiled(*PRODUCT, schedule="superposed").cuda
 
 
 def test_instances_that_meet(compiled: Callable[..., Any]) -> None:
