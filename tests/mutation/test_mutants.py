@@ -115,7 +115,7 @@ def write_elsewhere(array: str, dim: int, by: int) -> Change:
 
 def row_again(node: Any) -> Any:
     """The second row of a tile is the first one once more."""
-    if isinstance(node, Declare) and node.name == "A1_at0" and isinstance(node.value, Access):
+    if isinstance(node, Assign) and isinstance(node.value, Access) and getattr(node.target, "array", "") == "A1_at":
         row, *rest = node.value.subscripts
         return replace(node, value=replace(node.value, subscripts=(plus(row, -1), *rest)))
     return node
