@@ -121,8 +121,7 @@ def _iteration(condition: Binary, start: Expr, distance: int) -> Expr:
 
 
 def _register(load: _Load, number: int, distance: int, names: Names) -> Name:
-    stem = f"{load.access.array}{number or ''}_{f'in{distance}' if distance else 'now'}"
-    return Name(names.shared(stem), load.access.type)
+    return Name(names.numbered(load.access.array, number, f"_in{distance}" if distance else "_now"), load.access.type)
 
 
 def _declared(name: Name, load: _Load, loop: For, iteration: Expr) -> Declare:

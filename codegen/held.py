@@ -163,8 +163,8 @@ def held_in(
     declared: list[Declare] = []
     held: list[tuple[HeldLoad, Name]] = []
     for load in loads:
-        number = sum(other.access.array == load.access.array for other, _ in held) or ""
-        name = Name(names.shared(f"{load.access.array}{number}{suffix or '_fixed'}"), load.access.type)
+        number = sum(other.access.array == load.access.array for other, _ in held)
+        name = Name(names.numbered(load.access.array, number, suffix or "_fixed"), load.access.type)
         held.append((load, name))
         declared.append(_declared(name, load, runs))
     return declared, held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from polytile.codegen.spelling import is_free
@@ -55,7 +56,7 @@ class Names:
     """Hands out identifiers that nothing else in a Scop uses."""
 
     taken: set[str] = field(default_factory=set)
-    _shared: dict[str, str] = field(default_factory=dict)
+    _shared: dict[Hashable, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, scop: Scop) -> Names:
@@ -80,9 +81,17 @@ class Names:
 
     def shared(self, wanted: str) -> str:
         """As `fresh`, but the same identifier each time: coordinates of several kernels."""
-        if wanted not in self._shared:
-            self._shared[wanted] = self.fresh(wanted)
-        return self._shared[wanted]
+        return self._once(wanted, wanted)
+
+    def numbered(self, array: str, number: int, suffix: str) -> str:
+        """The same identifier each time for what holds one of an array's elements: A_at, A1_at, ...; the first of an
+        array A1 has another one."""
+        return self._once((array, number, suffix), f"{array}{number or ''}{suffix}")
+
+    def _once(self, key: Hashable, wanted: str) -> str:
+        if key not in self._shared:
+            self._shared[key] = self.fresh(wanted)
+        return self._shared[key]
 
     def prefix(self, wanted: str) -> str:
         """A prefix such that prefix0, prefix1, ... are all free."""

@@ -131,7 +131,7 @@ def _held(body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names
         value = _value(weakest, one[:first])
         if value is None or not all(weakest.facts <= use.facts for use in one[first:]) or _names(value) & inside:
             return None
-        name = Name(names.shared(f"{array}{number or ''}_held"), one[first].access.type)
+        name = Name(names.numbered(array, number, "_held"), one[first].access.type)
         declared = Declare(name.name, name.type, value, one[first].stmt.location)
         here = isinstance(value, Literal) and len(one) == first + 1
         start += [] if here else [declared]
@@ -201,8 +201,8 @@ def _operands(
             access = replace(node, subscripts=tuple(expanded(s, use.known) for s in node.subscripts))
             value = select(both(*needed(use.conditions)), access, zero(access.type))
             if not _names(value) & inside:
-                number = sum(operand.array == node.array for operand in found) or ""
-                name = names.shared(f"{node.array}{number}_held")
+                number = sum(operand.array == node.array for operand in found)
+                name = names.numbered(node.array, number, "_held")
                 declared = Declare(name, access.type, value, use.stmt.location)
                 found.append(_Operand(declared, node.array, _key(form), use.conditions))
                 yield found[-1]
