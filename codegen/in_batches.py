@@ -44,5 +44,5 @@ def reaches(first: Expr, count: int, last: Name) -> Expr:
 
 def iterations(size: int, most: int, in_flight: int) -> int:
     """How many iterations a batch has, a power of two: the bytes that one loads, that often, are in flight at once."""
-    room = min(most, in_flight // size) if size else 0
+    room = min(most, max(in_flight, 0) // size) if size else 0
     return 1 << room.bit_length() - 1 if room else 0

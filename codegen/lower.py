@@ -17,6 +17,7 @@ from polytile.codegen.carry import carry
 from polytile.codegen.contracted import Contracted
 from polytile.codegen.hand_over import handed_over
 from polytile.codegen.isl_ast import GridRange, Instance, Marked
+from polytile.codegen.launch_bounds import REGISTERS
 from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
 from polytile.codegen.stream import streamed
@@ -51,7 +52,7 @@ from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
 
 GRID_LIMIT = 65535  # of dimensions y and z
-REGISTERS, MOST_BLOCKS = 65536, 32  # of a multiprocessor
+MOST_BLOCKS = 32  # of a multiprocessor
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 they need at once.
 
 A thread of a tile shares its multiprocessor with few others, as it has many registers, so that it is its own loads that
-have to be in flight together: for a tile of 4 x 4, eight iterations bring it 256 bytes.
+have to be in flight together: as many as these registers hold. For a tile of 4 x 2 doubles, eight iterations bring it
+384 bytes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from polytile.codegen import launch_bounds
 from polytile.codegen.fold import folded
 from polytile.codegen.held import HeldLoad, Setting, distinct, iteration, loads_of
 from polytile.codegen.in_batches import in_batches, iterations
@@ -34,7 +36,7 @@ from polytile.ir.expr import (
 )
 
 TILE = 8  # iterations of a batch; also how loops over tiles are marked, as to be unrolled so often
-IN_FLIGHT = 384  # bytes that the loads of a batch bring each thread
+BESIDE = 16  # registers that a batch does not load, and the tile does not keep
 
 
 def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
@@ -56,7 +58,8 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
             return _unrolled(one, loads, groups, first, count, surely, last, names)
 
         size = sum(load.access.type.size for load in loads)
-        return tuple(in_batches(one, batch, max(iterations(size, min(TILE, trips), IN_FLIGHT), 1), last, names))
+        many = max(iterations(size, min(TILE, trips), _room(loop, setting.threads)), 1)
+        return tuple(in_batches(one, batch, many, last, names))
 
     found = [load for load in distinct(loads_of(plain, setting)) if load.varies(loop.iterator) and not load.guard]
     groups = vectors(found)
@@ -67,6 +70,13 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
     there = free.hold(loop.iterator, loop.lower, last)
     conditions = [*([] if there is None else [there]), *aligned]
     return (If(both(*conditions), whole, batches(loop, guarded, ())),) if conditions else whole
+
+
+def _room(loop: For, threads: int) -> int:
+    """How many bytes of a thread's registers are left for what it loads."""
+    kept = {n.target for n in walk(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
+    registers = min(launch_bounds.MOST, launch_bounds.REGISTERS // threads)
+    return 4 * (registers - BESIDE) - sum(name.type.size for name in kept)
 
 
 def _unrolled(

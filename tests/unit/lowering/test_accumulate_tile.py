@@ -46,6 +46,16 @@ def test_each_load_serves_several(element: str, columns: int, compiled: Callable
     assert whole.count("#pragma unroll\n") == 2
 
 
+@pytest.mark.parametrize(("block", "double", "single"), [((32, 32), 2, 4), ((16, 32), 8, 8), ((2, 32), 8, 8)])
+def test_batches_fit_into_registers(
+    block: tuple[int, ...], double: int, single: int, compiled: Callable[..., Any]
+) -> None:
+    """A thread of a block of 1024 has 64 of them."""
+    for element, many in (("double", double), ("float", single)):
+        found = compiled(*(part.replace("double", element) for part in PRODUCT), schedule="superposed", block=block)
+        assert f"k += {many})" in found.cuda and "_acc7" in found.cuda
+
+
 def test_what_whole_batches_leave(compiled: Callable[..., Any]) -> None:
     """Half as many at once: the last iteration's elements in place of what is behind it, and no product of them."""
     rest = loops_of(compiled(*PRODUCT, schedule="superposed").cuda)[1]
