@@ -145,12 +145,16 @@ def _executed(run: _Run, like: isl.Set) -> isl.Set:
 
 
 def _at_its_time(leaves: Sequence[_Leaf], loops: Sequence[str], iterator: str) -> isl.Set:
-    """The instances, each where the loops' iterators are its time."""
+    """The instances, each where the loops' iterators are its time. Some of a statement may be below fewer bands than
+    others: those are in no loop of a band that they do not have."""
     found = isl.Set.empty(leaves[0].instances.get_space())
-    for leaf in leaves:
+    depths = {name: int(name.removeprefix(iterator)) for name in loops}
+    for leaf in (one for one in leaves if all(depth < len(one.times) for depth in depths.values())):
         own = leaf.instances
-        for name in loops:
-            time = _piece(leaf.times[int(name.removeprefix(iterator))], own)
+        for name, depth in depths.items():
+            if own.is_empty():
+                break
+            time = _piece(leaf.times[depth], own)
             own = own.intersect(time.as_map().intersect_range(isl.Set(f"[{name}] -> {{ [{name}] }}")).domain())
         found = found.union(own)
     return found

@@ -67,6 +67,30 @@ def test_statements_that_isl_moves() -> None:
         require_faithful(tree, CONTEXT, "c", stepped(first, last))
 
 
+def test_a_statement_below_fewer_bands_elsewhere() -> None:
+    tree = isl.Schedule(
+        """{ domain: "[n] -> { S[i, j] : 0 <= i < n and 0 <= j <= i }",
+             child: { schedule: "[n] -> [{ S[i, j] -> [i] }]",
+             child: { sequence: [ { filter: "{ S[i, j] : j = 0 }" },
+                                  { filter: "{ S[i, j] : j > 0 }",
+                                    child: { schedule: "[n] -> [{ S[i, j] -> [j] }]" } } ] } } }"""
+    )
+    generate(tree, CONTEXT, "c", INT)
+    first, later = Instance("S", (C0, Literal("0"))), Instance("S", (C0, C1))
+
+    def rows(start: int, *before: Stmt) -> tuple[Stmt, ...]:
+        row = For("c1", Literal(str(start)), op(C1, "<=", C0), 1, (later,))
+        return (For("c0", Literal("0"), op(C0, "<", N), 1, (*before, row)),)
+
+    require_faithful(tree, CONTEXT, "c", rows(1, first))
+    with pytest.raises(UnfaithfulLoopsError, match="leave out instances of S"):
+        require_faithful(tree, CONTEXT, "c", rows(1))
+    with pytest.raises(UnfaithfulLoopsError, match="leave out instances of S"):
+        require_faithful(tree, CONTEXT, "c", rows(2, first))
+    with pytest.raises(UnfaithfulLoopsError, match="instances of S"):
+        require_faithful(tree, CONTEXT, "c", rows(-1, first))
+
+
 WRONG = {
     "the last iteration is missing": (loops(S, If(ODD, (T,)), last=op(N, "-", 1)), "leave out instances of [ST]"),
     "a branch is missing": (loops(If(ODD, (S, T))), "leave out instances of S"),
