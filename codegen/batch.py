@@ -78,13 +78,13 @@ ALONE, TOGETHER = 512, 4  # threads that have a multiprocessor's registers for t
 
 
 def batched(
-    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, threads: int, lane: str | None = None
+    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, threads: int, share: int, lane: str | None = None
 ) -> tuple[tuple[Stmt, ...], int]:
     """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
     many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`,
-    `lane` is a thread's in its warp."""
+    which `share` so many registers of a multiprocessor; `lane` is a thread's in its warp."""
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
-    setting = Setting(changing, kept, lane, threads)
+    setting = Setting(changing, kept, lane, threads, share // threads)
     tiled = any(isinstance(n, For) and n.unroll == TILE for n in walk(*body))
     registers = launch_bounds.MOST if tiled else 0
     body = together(body, setting, names, TILE) if tiled else body

@@ -39,12 +39,14 @@ Guard = tuple[Expr, ...]  # conditions below one another
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
-    of a thread's lane; how many threads a block has; whether half of the threads there can be share the registers."""
+    of a thread's lane; how many threads a block has, and how many registers are there for each; whether half of the
+    threads there can be share the registers."""
 
     changing: frozenset[str]
     kept: frozenset[str]
     lane: str | None
     threads: int
+    registers: int
     half: bool = False
 
 

@@ -15,7 +15,6 @@ from polytile.codegen.meet import meets
 from polytile.ir.device import Load, WarpReduce
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
 
-REGISTERS = 65536  # of a multiprocessor
 MOST, MEETING = 128, 64  # of a thread
 STORING = 80  # where iterations store as well: more threads hide that
 BESIDE = 32  # what is loaded, where lanes meet once

@@ -58,7 +58,7 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
             return _unrolled(one, loads, groups, first, count, surely, last, names)
 
         size = sum(load.access.type.size for load in loads)
-        many = max(iterations(size, min(TILE, trips), _room(loop, setting.threads)), 1)
+        many = max(iterations(size, min(TILE, trips), _room(loop, setting.registers)), 1)
         return tuple(in_batches(one, batch, many, last, names))
 
     found = [load for load in distinct(loads_of(plain, setting)) if load.varies(loop.iterator) and not load.guard]
@@ -72,11 +72,10 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
     return (If(both(*conditions), whole, batches(loop, guarded, ())),) if conditions else whole
 
 
-def _room(loop: For, threads: int) -> int:
+def _room(loop: For, registers: int) -> int:
     """How many bytes of a thread's registers are left for what it loads."""
     kept = {n.target for n in walk(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
-    registers = min(launch_bounds.MOST, launch_bounds.REGISTERS // threads)
-    return 4 * (registers - BESIDE) - sum(name.type.size for name in kept)
+    return 4 * (min(launch_bounds.MOST, registers) - BESIDE) - sum(name.type.size for name in kept)
 
 
 def _unrolled(

@@ -95,6 +95,7 @@ def _generated(state: Compilation) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     given = LoweringInput(
+        gpu=state.gpu,
         transfers=state.transfers,
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,

@@ -107,7 +107,7 @@ def test_instances_that_meet(compiled: Callable[..., Any]) -> None:
 
 
 # Vectors where no loop is ---------------------------------------------------------------------------------------------
-SETTING = Setting(frozenset({"C"}), frozenset({"kept"}), None, 256)
+SETTING = Setting(frozenset({"C"}), frozenset({"kept"}), None, 256, 256)
 ROW, J, N = Name("i", INT), Name("j", INT), Name("n", INT)
 
 
