@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.diagnostics import UsageError
-from polytile.gpu import Gpu
 from polytile.ir.device import (
     BARRIER_TYPE,
     WARP,
@@ -25,6 +24,7 @@ from polytile.ir.device import (
 )
 from polytile.ir.expr import Node
 from polytile.ir.kernel import Barrier, Kernel
+from polytile.machine import Machine
 
 REDUCTION_NAMES = {
     "+": "sum",
@@ -88,7 +88,7 @@ def functions(kernels: Iterable[Kernel]) -> list[str]:
     return [name for name in _ORDER if name in used]
 
 
-def require_machine(kernel: Kernel, machine: Gpu) -> None:
+def require_machine(kernel: Kernel, machine: Machine) -> None:
     """Raise UsageError when `kernel` uses what comes with a later architecture than `machine`'s."""
     have = int(machine.arch.removeprefix("sm_"))
     for feature in sorted(features(kernel)):

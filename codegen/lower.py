@@ -24,7 +24,6 @@ from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
 from polytile.codegen.tile_batch import TILE
 from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
-from polytile.gpu import Gpu
 from polytile.ir.device import WARP
 from polytile.ir.expr import (
     INT,
@@ -50,6 +49,7 @@ from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Lau
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
+from polytile.machine import Machine
 
 GRID_LIMIT = 65535  # of dimensions y and z
 
@@ -61,10 +61,10 @@ class LoweringInput:
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
     not live in device memory (by kernel number, then array), `handovers` the copies of some that do. `sums` are the
     statements that accumulate partial results or add them up, with how many iterations may load at once; `last_reads`
-    the arrays that each kernel, by number, is the last one to read; `gpu` has the registers that its threads share.
+    the arrays that each kernel, by number, is the last one to read; `machine` has the registers that its threads share.
     """
 
-    gpu: Gpu
+    machine: Machine
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
@@ -174,8 +174,8 @@ class _KernelBuilder:
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         count = prod(self.shape.block)
         lane = lane if self.shape.block[0] == WARP else None
-        gpu = self.owner.given.gpu
-        lowered, registers = batched(lowered, homes, self.owner.names, count, gpu.registers_per_sm, lane)
+        machine = self.owner.given.machine
+        lowered, registers = batched(lowered, homes, self.owner.names, count, machine.registers_per_sm, lane)
         lowered = drop_unused(lowered)
         if registers:
             lowered = update_early(lowered, homes, self.owner.names)
@@ -191,7 +191,7 @@ class _KernelBuilder:
             storage=storage,
             body=lowered,
             summary=self._summary(),
-            min_blocks=min(gpu.registers_per_sm // (registers * count), gpu.blocks_per_sm) if registers else 0,
+            min_blocks=min(machine.registers_per_sm // (registers * count), machine.blocks_per_sm) if registers else 0,
             index_type=self.owner.integer.name,
         )
 

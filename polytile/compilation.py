@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import Diagnostic
-from polytile.gpu import Gpu
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.lanes.spread import Spread
@@ -33,7 +33,7 @@ class Compilation:
 
     scop: Scop
     options: Options
-    gpu: Gpu
+    machine: Machine
     source: Scop
     dependences: Dependences | None = None
     analysed: tuple[Scop, Dependences] | None = None
@@ -66,7 +66,7 @@ class Compilation:
     def shared_memory(self) -> int:
         """The bytes of shared memory that a block may use."""
         asked = self.options.max_shared_memory
-        return self.gpu.static_shared_per_block if asked is None else asked
+        return self.machine.static_shared_per_block if asked is None else asked
 
     def explain(self) -> str:
         """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
@@ -77,7 +77,7 @@ class Compilation:
         if self.considered:
             lines += ["  considered:", *(f"    {line}" for line in self.considered)]
         if self.program:
-            lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.gpu))]
+            lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
         return "\n".join(lines)
@@ -87,7 +87,7 @@ class Compilation:
         return replace(self, remarks=(*self.remarks, remark))
 
 
-def _resources(program: HostProgram, machine: Gpu) -> list[str]:
+def _resources(program: HostProgram, machine: Machine) -> list[str]:
     """A line for each kernel; only explanations pay for the import."""
     from polytile.codegen.resources.estimate import estimate
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from polytile.diagnostics import UsageError
-from polytile.gpu import gpu
+from polytile.machine import machine_of
 
 SCHEDULES = ("auto", "classic", "superposed")
 MAX_TILE = 1 << 20
@@ -49,7 +49,7 @@ class Options:
             raise UsageError("--max-operations is at least 1")
         if len(self.block) > 3:
             raise UsageError("--block takes at most three sizes", hint="a block has dimensions z, y and x")
-        machine = gpu(self.arch)
+        machine = machine_of(self.arch)
         if prod(self.block) > machine.threads_per_block:
             raise UsageError(
                 f"--block: {'x'.join(map(str, self.block))} = {prod(self.block)} threads is larger than a GPU's block",

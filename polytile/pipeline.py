@@ -19,11 +19,11 @@ from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, UserError
-from polytile.gpu import gpu
 from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
+from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.last_reads import last_reads
@@ -95,7 +95,7 @@ def _generated(state: Compilation) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     given = LoweringInput(
-        gpu=state.gpu,
+        machine=state.machine,
         transfers=state.transfers,
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
@@ -106,7 +106,7 @@ def _generated(state: Compilation) -> Compilation:
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
     program = start_early(leaving(alternate(program)))
     for kernel in program.kernels:
-        require_machine(kernel, state.gpu)
+        require_machine(kernel, state.machine)
         if state.otherwise is not None:
             check_uniform(kernel)
             check_segments(kernel)
@@ -150,7 +150,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
     (sizes that the GPU does not allow).
     """
-    state = Compilation(scop, options, gpu(options.arch), scop)
+    state = Compilation(scop, options, machine_of(options.arch), scop)
     for name, stage in STAGES:
         state = stage(state)
         if observe is not None:

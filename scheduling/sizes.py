@@ -8,7 +8,7 @@ from math import prod
 import islpy as isl
 
 from polytile.diagnostics import UsageError
-from polytile.gpu import Gpu
+from polytile.machine import Machine
 from polytile.options import MAX_TILE, Options
 
 # Enough threads to hide latency, whole warps along x; outermost first.
@@ -87,7 +87,7 @@ class SizeChooser:
 
     options: Options
     table: SizeTable
-    gpu: Gpu
+    machine: Machine
 
     def choose(
         self, kernel: int, mapped: int, members: int, *, serial: bool = False, preferred: tuple[int, ...] = ()
@@ -114,12 +114,13 @@ class SizeChooser:
         return self.table.tiles.get(kernel, self.options.tile)
 
     def _check(self, kernel: int, block: tuple[int, ...]) -> None:
-        limits = tuple(reversed(self.gpu.block_limit))[-len(block) :]
-        if prod(block) > self.gpu.threads_per_block or any(b > limit for b, limit in zip(block, limits, strict=True)):
+        limits = tuple(reversed(self.machine.block_limit))[-len(block) :]
+        beyond = any(size > limit for size, limit in zip(block, limits, strict=True))
+        if beyond or prod(block) > self.machine.threads_per_block:
             shape = "x".join(map(str, block))
             raise UsageError(
                 f"kernel {kernel}: a block of {shape} = {prod(block)} threads is larger than the GPU allows",
-                hint=f"at most {self.gpu.threads_per_block} threads, and at most 64 along z",
+                hint=f"at most {self.machine.threads_per_block} threads, and at most {self.machine.block_limit[2]} along z",
             )
 
 

@@ -13,8 +13,8 @@ from polytile.codegen.resources.code import code_of
 from polytile.codegen.resources.figures import KernelResources, resident_blocks, resources
 from polytile.codegen.resources.live import pressure
 from polytile.codegen.shared import shared_bytes
-from polytile.gpu import Gpu
 from polytile.ir.kernel import Kernel, ceil_div
+from polytile.machine import Machine
 from polytile.progress import deep_recursion
 
 MOST_REGISTERS = 255
@@ -23,7 +23,7 @@ INSTRUCTION = 16  # bytes
 FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
 
 
-def estimate(kernel: Kernel, machine: Gpu) -> KernelResources:
+def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
     """The estimated resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
     with deep_recursion():
         code = code_of(unroll(kernel))
@@ -37,14 +37,14 @@ def estimate(kernel: Kernel, machine: Gpu) -> KernelResources:
     return resources(kernel, machine, "estimate", min(registers, limit), size, spilled)
 
 
-def _free_registers(kernel: Kernel, machine: Gpu) -> int:
+def _free_registers(kernel: Kernel, machine: Machine) -> int:
     """The registers of a thread with which as many warps fit as could at all."""
     threads = prod(kernel.block)
     warps = resident_blocks(machine, threads, 1, shared_bytes(kernel)) * ceil_div(threads, machine.warp)
     return machine.registers_per_sm // (max(1, warps) * machine.warp) // 8 * 8
 
 
-def _limit(kernel: Kernel, machine: Gpu) -> int:
+def _limit(kernel: Kernel, machine: Machine) -> int:
     """What a thread may use at most."""
     asked = machine.registers_per_sm // (max(1, kernel.min_blocks) * prod(kernel.block)) // 8 * 8
     return min(MOST_REGISTERS, kernel.max_registers or MOST_REGISTERS, asked)

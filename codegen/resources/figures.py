@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from math import prod
 
 from polytile.codegen.shared import dynamic_shared_bytes, shared_bytes
-from polytile.gpu import Gpu
 from polytile.ir.kernel import Kernel, ceil_div
+from polytile.machine import Machine
 
 REGISTERS_OF_WARP = 256  # a warp's registers come in portions of this many
 PARTITIONS = 4  # of a multiprocessor, with a quarter of its registers each
@@ -44,7 +44,7 @@ class KernelResources:
         )
 
 
-def resident_blocks(machine: Gpu, threads: int, registers: int, shared: int) -> int:
+def resident_blocks(machine: Machine, threads: int, registers: int, shared: int) -> int:
     """How many blocks of this kind a multiprocessor of `machine` holds; 0 when not even one fits."""
     warps = ceil_div(threads, machine.warp)
     of_warp = ceil_div(max(1, registers) * machine.warp, REGISTERS_OF_WARP) * REGISTERS_OF_WARP
@@ -53,14 +53,14 @@ def resident_blocks(machine: Gpu, threads: int, registers: int, shared: int) -> 
     return min(machine.blocks_per_sm, machine.threads_per_sm // (warps * machine.warp), by_registers, by_shared)
 
 
-def _shared_of(machine: Gpu, shared: int) -> int:
+def _shared_of(machine: Machine, shared: int) -> int:
     """What a block takes: some is the system's."""
     portion = machine.shared_portion
     return max(1, ceil_div(shared + machine.shared_reserved, portion) * portion)
 
 
 def resources(
-    kernel: Kernel, machine: Gpu, source: str, registers: int, instruction_bytes: int, spill_bytes: int = 0
+    kernel: Kernel, machine: Machine, source: str, registers: int, instruction_bytes: int, spill_bytes: int = 0
 ) -> KernelResources:
     """All figures of a kernel from those that a compiler decides."""
     threads, shared, dynamic = prod(kernel.block), shared_bytes(kernel), dynamic_shared_bytes(kernel)

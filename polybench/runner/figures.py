@@ -10,8 +10,8 @@ from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.codegen.shared import shared_bytes
-from polytile.gpu import gpu
 from polytile.ir.host import HostProgram
+from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.emulator.process import run_to_end
 from polytile.runtime.interpret import evaluate, execute
@@ -88,7 +88,7 @@ def ptxas(program: Program, folder: Path) -> Row:
     if compiler is None or not program.programs:
         return {}
     _, unit, _ = program.write(folder)
-    found = compiled_resources(unit, [k for p in program.programs for k in p.kernels], gpu(ARCH))
+    found = compiled_resources(unit, [k for p in program.programs for k in p.kernels], machine_of(ARCH))
     row: Row = {
         "registers": max((r.registers for r in found), default=0),
         "spill_bytes": sum(r.spill_bytes for r in found),

@@ -20,7 +20,7 @@ from polytile.api import Program
 from polytile.codegen.resources.estimate import estimate
 from polytile.codegen.resources.figures import KernelResources
 from polytile.diagnostics import PolytileError
-from polytile.gpu import gpu
+from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.ptxas import compiled_resources
 
@@ -79,7 +79,7 @@ def pairs_of(entry: Entry, chosen: argparse.Namespace) -> list[Pair]:
 def compare(name: str, program: Program) -> list[Pair]:
     """Both figures of the kernels of a compiled program."""
     kernels = [k for p in program.programs for k in p.kernels]
-    machine = gpu(ARCH)
+    machine = machine_of(ARCH)
     with tempfile.TemporaryDirectory(prefix="polytile-") as folder:
         _, unit, _ = program.write(Path(folder))
         compiled = compiled_resources(unit, kernels, machine)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import prod
 
-from polytile.gpu import Gpu, gpu
 from polytile.ir.checks.accesses import check_alignment, check_registers, check_spaces
 from polytile.ir.checks.names import check_names
 from polytile.ir.checks.order import check_copies, check_launches, check_split_barriers
@@ -12,13 +11,14 @@ from polytile.ir.checks.refuse import ensure
 from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size
+from polytile.machine import Machine, machine_of
 
-_WIDEST = gpu("sm_90")
+_WIDEST = machine_of("sm_90")
 _REGISTERS = range(16, 256)  # that a thread may be bounded to
 _CLUSTER = 8  # blocks that every machine with clusters takes
 
 
-def check_kernel(kernel: Kernel, *, machine: Gpu = _WIDEST, registers_only: bool = False) -> None:
+def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: bool = False) -> None:
     """Raise InternalError, with the kernel's name and the node, for a kernel that was built wrongly.
 
     With `registers_only` all private arrays have to be addressed by constants.
@@ -36,7 +36,7 @@ def check_kernel(kernel: Kernel, *, machine: Gpu = _WIDEST, registers_only: bool
         check_registers(kernel)
 
 
-def _check_shape(kernel: Kernel, machine: Gpu) -> None:
+def _check_shape(kernel: Kernel, machine: Machine) -> None:
     threads, cap = prod(kernel.block), kernel.max_registers
     fits = all(size <= most for size, most in zip(kernel.block, machine.block_limit, strict=True))
     ensure(fits and threads <= machine.threads_per_block, kernel, None, f"a block of {kernel.block} threads")

@@ -14,9 +14,9 @@ import numpy as np
 from polytile.codegen.cuda import print_kernels
 from polytile.codegen.shared import dynamic_shared_bytes
 from polytile.diagnostics import DeviceError, UserError
-from polytile.gpu import gpu
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.runtime.graphs import Replays
 from polytile.runtime.inputs import POISON_FLOAT
@@ -24,7 +24,7 @@ from polytile.runtime.interpret import evaluate, execute
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
 
 INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
-GRID_LIMIT = gpu("sm_90").grid_limit
+GRID_LIMIT = machine_of("sm_90").grid_limit
 
 
 @cache

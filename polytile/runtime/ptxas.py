@@ -9,8 +9,8 @@ from pathlib import Path
 
 from polytile.codegen.resources.figures import KernelResources, resources
 from polytile.diagnostics import DeviceError
-from polytile.gpu import Gpu
 from polytile.ir.kernel import Kernel
+from polytile.machine import Machine
 from polytile.runtime.compilers import COMPILE_TIMEOUT, QUOTED_LINES, nvcc
 from polytile.runtime.elf import section
 from polytile.runtime.emulator.process import run_to_end
@@ -40,7 +40,7 @@ def _said(text: str) -> Said:
     return Said(int(registers[1]) if registers else 0, int(spills[1]) + int(spills[2]) if spills else 0)
 
 
-def compiled_resources(unit: Path, kernels: Iterable[Kernel], machine: Gpu) -> list[KernelResources]:
+def compiled_resources(unit: Path, kernels: Iterable[Kernel], machine: Machine) -> list[KernelResources]:
     """The resources of the kernels in the file `unit`, in their order; leaves a .cubin beside it.
 
     Raises DeviceError without nvcc, or when it fails.

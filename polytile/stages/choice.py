@@ -57,7 +57,7 @@ def _estimated(state: Compilation) -> Estimated:
         return state, None
     ready = choose_storage(combine_lanes(state))
     scop, _, schedule = ready.run
-    time = timed(scop, schedule, ready.homes, ready.gpu, ready.options.parameters, ready.handovers)
+    time = timed(scop, schedule, ready.homes, ready.machine, ready.options.parameters, ready.handovers)
     return replace(state, looked_at=ready), time
 
 
@@ -144,7 +144,7 @@ def _superposed(state: Compilation) -> Iterator[Compilation]:
     """The superposed strategy's mapped schedules, each with the Scop whose reductions it privatised."""
     assert state.dependences is not None
     options = state.options
-    sizes = SizeChooser(options, parse_sizes(options.sizes), state.gpu)
+    sizes = SizeChooser(options, parse_sizes(options.sizes), state.machine)
     for found in superposed(state.scop, state.dependences, sizes, options.max_operations, strict=options.strict):
         scop, dependences = found.scop, found.dependences
         needed = dependences.all.intersect_params(scop.context)
@@ -185,7 +185,7 @@ def _scheduled(state: Compilation) -> Compilation:
     for array in (d.array for d in state.dependences.by_array if not d.exact):
         state = state.with_remark(f"{array}: every conflict counts as a dependence, as exact analysis takes too long")
     assert state.dependences is not None
-    sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.gpu)
+    sizes = SizeChooser(state.options, parse_sizes(state.options.sizes), state.machine)
     if state.options.load_schedule is not None:
         state, text = _with_partials(state, state.options.load_schedule)
         tree = read_schedule(state.scop, text)

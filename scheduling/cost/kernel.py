@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, prod
 
-from polytile.gpu import Gpu, Speed
 from polytile.ir.memory import Space, Storage
+from polytile.machine import Machine, Speed
 from polytile.scheduling.cost.addresses import SECTOR, WARP
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped import Role
@@ -28,22 +28,22 @@ class Kernel:
     number: int
     works: list[Work]
     homes: Mapping[str, Storage]
-    gpu: Gpu
+    machine: Machine
     handovers: Mapping[str, Storage]
 
     @property
     def speed(self) -> Speed:
-        return self.gpu.speed
+        return self.machine.speed
 
     def time(self) -> KernelTime:
         blocks = max(work.blocks for work in self.works)
         threads = max(prod(work.mapped.sizes) for work in self.works)
         launches = max(work.launches for work in self.works)
         accesses = tuple(a for work in self.works for a in self._accesses(work))
-        used = min(self.gpu.sms, blocks)
+        used = min(self.machine.sms, blocks)
         cycles = sum(a.cycles for a in accesses)
-        resident = max(1.0, min(self.gpu.blocks_per_sm, _PLACED * self.gpu.threads_per_sm // threads))
-        turns = ceil(blocks / (self.gpu.sms * resident))
+        resident = max(1.0, min(self.machine.blocks_per_sm, _PLACED * self.machine.threads_per_sm // threads))
+        turns = ceil(blocks / (self.machine.sms * resident))
         touched = self._touched()
         near = min(1.0, self.speed.l2_bytes / max(1.0, touched))
         return KernelTime(
@@ -54,7 +54,7 @@ class Kernel:
             requests=1e6 * cycles / used / self.speed.clock,
             l2=1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2,
             memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
-            arithmetic=1e6 * sum(self._arithmetic(work) for work in self.works) * self.gpu.sms / used,
+            arithmetic=1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used,
             latency=turns * self._latency(near, launches),
             launch=self.speed.launch_us,
             accesses=accesses,

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polytile.gpu import Gpu
 from polytile.ir.memory import Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.machine import Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.kernel import Kernel
 from polytile.scheduling.cost.mapped import MappedStatement, Role, kernels, statements
@@ -36,7 +36,7 @@ def timed(
     scop: Scop,
     schedule: MappedSchedule,
     homes: Homes,
-    gpu: Gpu,
+    machine: Machine,
     parameters: Mapping[str, int] | None = None,
     handovers: Homes = NO_HOMES,
 ) -> Estimate:
@@ -51,7 +51,7 @@ def timed(
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
         tiled = any(not work.empty and work.updates_a_tile(homes.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            time = Kernel(number, works, homes.get(number, {}), gpu, handovers.get(number, {})).time()
+            time = Kernel(number, works, homes.get(number, {}), machine, handovers.get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))
 

@@ -206,7 +206,7 @@ class Planner:
         """Whether a kernel's blocks fill the GPU, as far as sizes are known."""
         extents = (self.steps.extent(block) for block in plan.group.blocks)
         blocks = prod(max(1.0, extent / tile) for extent, tile in zip(extents, plan.tiles, strict=True))
-        return blocks >= self.sizes.gpu.sms
+        return blocks >= self.sizes.machine.sms
 
     def _columns(self, block: Loop, group: Group) -> int:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""

@@ -20,7 +20,7 @@ from polytile.check.checker import problems
 from polytile.compilation import Compilation
 from polytile.diagnostics import DeviceError, FindingsError, InternalError, PolytileError, UserError, ValidationError
 from polytile.frontend.program import read_program
-from polytile.gpu import gpu
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import STAGES
 from polytile.runtime.emulator.instrument import CHECKS
@@ -44,7 +44,7 @@ def compile_with(text: str, schedule: str | None, after: str, change: Change) ->
     """The state at the end of the pipeline, and why the proof refused it (empty: it did not)."""
     scop = read_program("mutant.c", text).scops[0]
     options = Options("classic", load_schedule=schedule, strict=True)
-    state, refused = Compilation(scop, options, gpu(options.arch), scop), ""
+    state, refused = Compilation(scop, options, machine_of(options.arch), scop), ""
     for name, stage in STAGES:
         try:
             state = stage(state)

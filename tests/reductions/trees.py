@@ -8,9 +8,9 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
-from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Privatised, Scop, Split
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import generate_program, prove_legality
 from polytile.scheduling.dependences import analyse
@@ -70,7 +70,7 @@ def _names(made: Privatised) -> dict[str, str]:
 def compiled(source: Scop, program: Scop, schedule: MappedSchedule, *, spread: bool = True) -> Compilation:
     """The rest of the pipeline, proofs included; without `spread` one thread combines all lanes."""
     options = Options()
-    state = find_dependences(Compilation(program, options, gpu(options.arch), source, schedule=schedule))
+    state = find_dependences(Compilation(program, options, machine_of(options.arch), source, schedule=schedule))
     state = combine_lanes(state) if spread else state
     return generate_program(prove_legality(choose_storage(state)))
 

@@ -15,8 +15,8 @@ from polytile.check.checker import problems
 from polytile.cli import main
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
-from polytile.gpu import gpu
 from polytile.ir.scop import Scop, Split
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import prove_legality
 from polytile.scheduling.dependences import analyse
@@ -51,7 +51,7 @@ THEN = (find_dependences, find_schedule, choose_storage, prove_legality)
 def compiled(*splits: tuple[str, tuple[Split, ...]], adders: Adders = NONE) -> Certificate:
     """The certificate of the program above with these statements split, and chunks added up by `adders`."""
     source = read_program("rows.c", ROWS).scops[0]
-    state = Compilation(source, Options(), gpu(Options().arch), source)
+    state = Compilation(source, Options(), machine_of(Options().arch), source)
     for stage in STAGES:
         state = stage(state)
     program: Scop | None = state.scop
@@ -59,7 +59,7 @@ def compiled(*splits: tuple[str, tuple[Split, ...]], adders: Adders = NONE) -> C
         assert program is not None
         program = privatise(program, analyse(program), statement, parts, {0: (8,)}, adders)
     assert program is not None
-    state = Compilation(program, Options(), gpu(Options().arch), source)
+    state = Compilation(program, Options(), machine_of(Options().arch), source)
     for stage in THEN:
         state = stage(state)
     found: Certificate = json.loads(certificate("rows.c", ROWS, [], [state]))["scops"][0]

@@ -9,7 +9,6 @@ import pytest
 
 from polytile.codegen.cuda import print_kernel
 from polytile.diagnostics import InternalError
-from polytile.gpu import gpu
 from polytile.ir.arith import add, binary, compare, lift, mul
 from polytile.ir.check_kernel import check_kernel
 from polytile.ir.device import (
@@ -32,6 +31,7 @@ from polytile.ir.device import (
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite
 from polytile.ir.kernel import Barrier, Coordinate, Kernel
 from polytile.ir.memory import Space, Storage
+from polytile.machine import machine_of
 
 from .build import ROUND, SUM, N, T, bar, everything, kernel, loop, names, portable, ref, row
 
@@ -359,7 +359,7 @@ def test_shared_memory() -> None:
     with pytest.raises(InternalError, match="232464 bytes of shared memory"):
         check_kernel(sized(227 * 128 + 1))
     with pytest.raises(InternalError, match="bytes of shared memory"):
-        check_kernel(sized(100 * 128), machine=gpu("sm_86"))
+        check_kernel(sized(100 * 128), machine=machine_of("sm_86"))
 
 
 # Whole kernels -------------------------------------------------------------------------------------

@@ -14,18 +14,18 @@ from polytile.codegen.resources.estimate import estimate
 from polytile.codegen.resources.figures import KernelResources, resident_blocks, resources
 from polytile.codegen.resources.live import Loop, Value, pressure
 from polytile.diagnostics import DeviceError
-from polytile.gpu import gpu
 from polytile.ir.arith import add, compare, lift, mul
 from polytile.ir.device import PrivateArray
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
+from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.ptxas import Said, compiled_resources, parse
 
 from .build import everything
 
-H200 = gpu("sm_90")
+H200 = machine_of("sm_90")
 J, K, N = (Name(name) for name in ("i", "k", "n"))
 SUITE = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 
@@ -53,7 +53,7 @@ SUITE = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
     ],
 )
 def test_resident_blocks(arch: str, threads: int, registers: int, shared: int, blocks: int) -> None:
-    assert resident_blocks(gpu(arch), threads, registers, shared) == blocks
+    assert resident_blocks(machine_of(arch), threads, registers, shared) == blocks
 
 
 def test_figures_of_a_kernel() -> None:

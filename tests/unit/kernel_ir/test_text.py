@@ -12,13 +12,13 @@ from polytile.codegen.cuda import print_kernel, print_kernels, print_unit
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
-from polytile.gpu import gpu
 from polytile.ir.arith import add, compare, lift
 from polytile.ir.device import Atomic, Load, MultiplyAccumulate, Pointer, PrivateArray, Shuffle, Store, WarpReduce
 from polytile.ir.dump_kernel import dump_kernel
 from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Literal, Node, Stmt, children, rewrite
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
+from polytile.machine import machine_of
 
 from .build import ROUND, SUM, M, T, copies, everything, kernel, loop, names, portable, program, ref, row, tensor
 
@@ -201,9 +201,9 @@ def test_hip_refuses_what_it_lacks() -> None:
 )
 def test_machines_that_lack_what_a_kernel_uses(built: Kernel, arch: str, least: str) -> None:
     with pytest.raises(UsageError) as error:
-        require_machine(built, gpu(arch))
+        require_machine(built, machine_of(arch))
     assert arch in error.value.message and least in (error.value.hint or "")
-    require_machine(built, gpu(least))
+    require_machine(built, machine_of(least))
 
 
 def test_floats_have_their_zero() -> None:

@@ -12,9 +12,9 @@ import pytest
 from polytile.api import CompiledScop
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
-from polytile.gpu import gpu
 from polytile.ir.expr import Literal
 from polytile.ir.scop import Reduction, Scop, Split
+from polytile.machine import machine_of
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.pipeline import generate_program, prove_legality, sequential_text
 from polytile.runtime.expectation import Expectation
@@ -165,7 +165,7 @@ def splits(reductions: tuple[int, ...]) -> dict[str, tuple[Split, ...]]:
 def prepared(case: Case) -> tuple[Scop, Scop]:
     """The source's Scop of a case, and the Scop as it comes to the scheduler."""
     source = read(case)
-    state = Compilation(source, Options(), gpu(Options().arch), source)
+    state = Compilation(source, Options(), machine_of(Options().arch), source)
     for stage in (join_locals, find_dependences, separate_purposes, expand_storage):
         state = stage(state)
     return source, state.scop
@@ -213,7 +213,7 @@ class Sequential:
 
 def compiled(source: Scop, program: Scop) -> CompiledScop:
     """The classic schedule of a Scop with partial results."""
-    state = Compilation(program, Options(), gpu(Options().arch), source)
+    state = Compilation(program, Options(), machine_of(Options().arch), source)
     for stage in (find_dependences, find_schedule, choose_storage, prove_legality, generate_program):
         state = stage(state)
     return CompiledScop(state)
@@ -221,7 +221,7 @@ def compiled(source: Scop, program: Scop) -> CompiledScop:
 
 def expectation(source: Scop, n: int, m: int) -> Expectation:
     known = {p.name for p in source.parameters}
-    found = CompiledScop(Compilation(source, Options(), gpu(Options().arch), source))
+    found = CompiledScop(Compilation(source, Options(), machine_of(Options().arch), source))
     return found.expect({k: v for k, v in {"n": n, "m": m}.items() if k in known}, seed=n)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
-from polytile.gpu import gpu
 from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import prove_legality
 from polytile.scheduling.dependences import analyse
@@ -317,7 +317,7 @@ def test_the_proof_of_a_compilation_includes_partial_results(scop: Callable[...,
     program = privatised(source, LANES)
 
     def proven(program: Scop) -> Compilation:
-        state = Compilation(program, Options(), gpu(Options().arch), source)
+        state = Compilation(program, Options(), machine_of(Options().arch), source)
         for stage in (find_dependences, find_schedule, choose_storage, prove_legality):
             state = stage(state)
         return state

@@ -10,19 +10,19 @@ import islpy as isl
 import pytest
 
 import polytile
-from polytile.gpu import gpu
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.machine import machine_of
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.time import timed
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench" / "polybench"
-H200 = gpu("sm_90")
+H200 = machine_of("sm_90")
 
 
 def estimate(compiled: Any, arch: str = "sm_90", **sizes: int) -> Estimate:
     state = compiled.compilation
-    return timed(state.scop, state.schedule, state.homes, gpu(arch), sizes)
+    return timed(state.scop, state.schedule, state.homes, machine_of(arch), sizes)
 
 
 def of_suite(name: str, **sizes: int) -> Estimate:

@@ -12,9 +12,9 @@ import pytest
 
 from polytile.compilation import Compilation
 from polytile.frontend.program import read_program
-from polytile.gpu import gpu
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop
+from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import STAGES
 from polytile.scheduling.dependences import Dependences
@@ -35,7 +35,7 @@ class Prepared:
 
 def prepare(scop: Scop) -> Prepared:
     """The stages before scheduling."""
-    state = Compilation(scop, Options(), gpu(Options().arch), scop)
+    state = Compilation(scop, Options(), machine_of(Options().arch), scop)
     for name, stage in STAGES:
         if name == "schedule":
             break

@@ -31,7 +31,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class Machine:
     """Limits of one architecture; sizes in bytes. Source: CUDA C++ Programming Guide, compute capabilities."""
 
     arch: str
@@ -66,8 +66,8 @@ _RTX_5090 = Speed(2.41e9, 1.6e12, 96 << 20, 3.2e12, 1.6e12, 105e12)
 _KNOWN = {
     g.arch: g
     for g in (
-        Gpu("sm_70", 80, 96 * 1024, shared_reserved=0, shared_portion=256, speed=_V100),
-        Gpu(
+        Machine("sm_70", 80, 96 * 1024, shared_reserved=0, shared_portion=256, speed=_V100),
+        Machine(
             "sm_75",
             40,
             64 * 1024,
@@ -77,17 +77,17 @@ _KNOWN = {
             blocks_per_sm=16,
             speed=_T4,
         ),
-        Gpu("sm_80", 108, 163 * 1024, speed=_A100),
-        Gpu("sm_86", 84, 99 * 1024, threads_per_sm=1536, blocks_per_sm=16, speed=_A40),
-        Gpu("sm_89", 128, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_4090),
-        Gpu("sm_90", 132, 227 * 1024),
-        Gpu("sm_100", 148, 227 * 1024, speed=_B200),
-        Gpu("sm_120", 170, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_5090),
+        Machine("sm_80", 108, 163 * 1024, speed=_A100),
+        Machine("sm_86", 84, 99 * 1024, threads_per_sm=1536, blocks_per_sm=16, speed=_A40),
+        Machine("sm_89", 128, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_4090),
+        Machine("sm_90", 132, 227 * 1024),
+        Machine("sm_100", 148, 227 * 1024, speed=_B200),
+        Machine("sm_120", 170, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_5090),
     )
 }
 
 
-def gpu(arch: str) -> Gpu:
+def machine_of(arch: str) -> Machine:
     """The description of `arch`; raises UsageError for one that polytile does not know."""
     try:
         return _KNOWN[arch.removesuffix("a")]
