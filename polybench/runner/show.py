@@ -29,7 +29,7 @@ def _facts(row: Row) -> Iterator[str]:
     if "registers" in row:
         yield f"{row['registers']} registers"
         yield f"{row['spill_bytes']} bytes spilled"
-    if "validated" in row:
+    if row.get("validated"):
         yield "validated"
     if "wall_s" in row:
         yield f"{row['wall_s']:.1f} s"

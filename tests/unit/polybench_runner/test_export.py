@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,9 @@ for last; do :; done
 printf '#!/bin/sh\\n%s\\n' "$FAKE_DRIVER" >"$last"
 chmod +x "$last"
 """
-MEASURED = '"median_ms": 2.0, "spread": 0.1, "runs": 7, "launches": 1, "first_s": 0.5, "validated": []'
+TIMES = '"median_ms": 2.0, "spread": 0.1, "runs": 7, "launches": 1, "first_s": 0.5'
+COMPARED = [{"array": "y", "max_error": 0, "tolerance": 0, "scale": 1}]
+MEASURED = f'{TIMES}, "validated": {json.dumps(COMPARED)}'
 
 
 @pytest.fixture
@@ -38,6 +41,12 @@ def run_script(folder: Path, driver: str) -> subprocess.CompletedProcess[str]:
     nvcc.chmod(0o755)
     environment = {**os.environ, "NVCC": str(nvcc), "FAKE_DRIVER": driver, "TIMEOUT": "1"}
     return subprocess.run([folder / "run.sh"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def exported_row(folder: Path) -> dict[str, Any]:
+    """The head of the one program that was exported."""
+    (row,) = (r for r in json.loads((folder / "manifest.json").read_text())["rows"] if "error" not in r)
+    return dict(row)
 
 
 needs_make = pytest.mark.skipif(
@@ -68,13 +77,35 @@ def test_results_come_back(exported: Path, tmp_path: Path, capsys: pytest.Captur
     assert (scale["on"], scale["dataset"], scale["median_ms"]) == ("gpu", "mini", 2.0)
     assert scale["cold_s"] >= scale["first_s"] + scale["compile_s"] and scale["nvcc_s"] > 0
     assert "not affine" in found["tiny/refused"]["error"]
-    assert "1 of 2 passed" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "1 of 2 passed" in shown and "validated" in shown
+
+
+@pytest.mark.parametrize("more", [{"validated": []}, {}], ids=["nothing compared", "not compared"])
+def test_a_result_without_a_validation_has_not_passed(
+    exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
+) -> None:
+    timed = {**exported_row(exported), "runs": 7, "spread": 0.1, "median_ms": 2.0, **more}
+    append(exported / "results.jsonl", [timed])
+    capsys.readouterr()
+    assert cli.main(["import", str(exported), "--json", str(tmp_path / "rows.jsonl")]) == 1
+    shown = capsys.readouterr().out
+    assert "0 of 2 passed" in shown and "not validated: no array was compared" in shown
+    (scale,) = (r for r in read(tmp_path / "rows.jsonl") if r["program"] == "tiny/scale")
+    assert scale["error"].startswith("not validated") and scale["median_ms"] == 2.0
+
+
+def test_a_result_without_a_validation_replaces_none(exported: Path, tmp_path: Path) -> None:
+    timed = {**exported_row(exported), "runs": 7, "spread": 0.1}
+    append(exported / "results.jsonl", [timed | {"median_ms": 3.0, "validated": COMPARED}, timed | {"median_ms": 2.0}])
+    cli.main(["import", str(exported), "--json", str(tmp_path / "rows.jsonl")])
+    assert [r["median_ms"] for r in read(tmp_path / "rows.jsonl") if r["program"] == "tiny/scale"] == [3.0]
 
 
 def test_results_of_another_machine_and_of_several_runs(exported: Path, tmp_path: Path) -> None:
-    (row,) = (r for r in json.loads((exported / "manifest.json").read_text())["rows"] if "error" not in r)
+    row = exported_row(exported)
     first, second, rows = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "rows.jsonl"
-    timed = {**row, "runs": 7, "spread": 0.1}
+    timed = {**row, "runs": 7, "spread": 0.1, "validated": COMPARED}
     append(first, [timed | {"median_ms": 3.0}, timed | {"median_ms": 2.0}])
     append(second, [row | {"error": "timeout"}])
     assert cli.main(["import", str(exported), "--from", str(first), str(second), "--json", str(rows)]) == 1
