@@ -110,7 +110,7 @@ def _run(spread: Spread | None) -> dict[str, Any] | None:
         return None
     meetings = [
         {"statement": m.statement, "array": m.array, "sizes": m.sizes, "strides": m.strides, "width": m.width}
-        for m in spread.meetings
+        for m in spread.reductions
     ]
     return {
         **statements(spread.scop),

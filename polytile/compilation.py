@@ -12,10 +12,10 @@ from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
 from polytile.options import Options
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.lanes.spread import Spread
-from polytile.scheduling.legality import Proof
 from polytile.scheduling.partial_text import with_partials
+from polytile.scheduling.proof.legality import Proof
 
 
 @dataclass(frozen=True, slots=True)

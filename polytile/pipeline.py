@@ -25,9 +25,9 @@ from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
-from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.last_reads import last_reads
-from polytile.scheduling.legality import BarrierReason
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.last_use import last_reads
+from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
 from polytile.stages.choice import find_schedule
 from polytile.stages.realise import choose_storage, combine_lanes, proven

@@ -10,7 +10,8 @@ import islpy as isl
 
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
-from polytile.scheduling.legality import thread_map, unordered
+from polytile.scheduling.analysis.instance_map import thread_map
+from polytile.scheduling.proof.legality import unordered
 
 
 def without_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:

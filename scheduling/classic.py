@@ -13,9 +13,9 @@ import islpy as isl
 
 from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, maps, transform_node
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.bands import Member, insert_band, members_of
 from polytile.scheduling.bounded import in_bounded_time
-from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.index_sets import split_schedule
 
 SECONDS = 6  # of processor time, for one schedule

@@ -19,8 +19,8 @@ from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.places import Place, cells, places
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.instance_map import Place, cells, places, stays
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
@@ -161,12 +161,6 @@ def _private_homes(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
                 yield _home(array, Space.PRIVATE, (dimension,), (size,))
     if constant:
         yield _home(array, Space.PRIVATE, constant)
-
-
-def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
-    """Whether the instances of each pair run at one place."""
-    moves = pairs.apply_domain(place).apply_range(place)
-    return all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(moves))
 
 
 def _keeps_flow(

@@ -19,7 +19,7 @@ from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, 
 from polytile.ir.isl_expr import expression, parameter_expression
 from polytile.ir.isl_util import constant_value, maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
-from polytile.scheduling.dependences import ArrayDependences, Dependences
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.loops import Nest, carried, equal_iterators, nest_of
 
 MOST_REGIONS = 4

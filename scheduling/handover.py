@@ -18,9 +18,9 @@ from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.scheduling.contract import Homes, stays
-from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.places import Place, places
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.instance_map import Place, flow_within_blocks, places, stays
+from polytile.scheduling.contract import Homes
 
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 
@@ -49,18 +49,6 @@ def handovers(
     return found
 
 
-def handed(scop: Scop, dependences: Dependences, array: str, place: Place) -> isl.UnionMap | None:
-    """The flow of an array's values to the reads of one kernel; None unless it is exact and all of it comes from writes
-    of the same block and launch."""
-    known = dependences.of(array)
-    unset = known.uninitialised.intersect_domain(place.domain).intersect_params(scop.context)
-    if not known.exact or not unset.is_empty():
-        return None
-    flow = known.flow.intersect_params(scop.context).intersect_range(place.domain)
-    inside = flow.domain().is_subset(place.domain) and stays(flow, place.block)
-    return flow if inside else None
-
-
 def _copy(scop: Scop, dependences: Dependences, array: Array, place: Place) -> Storage | None:
     """The copy, where threads read what others wrote."""
     names = frozenset((array.name,))
@@ -68,7 +56,7 @@ def _copy(scop: Scop, dependences: Dependences, array: Array, place: Place) -> S
     here = [scop.accesses(*kind, arrays=names).intersect_domain(place.domain) for kind in kinds]
     if any(accesses.is_empty() for accesses in here):
         return None
-    flow = handed(scop, dependences, array.name, place)
+    flow = flow_within_blocks(scop, dependences, array.name, place)
     if flow is None or flow.is_empty() or stays(flow, place.thread):
         return None
     moduli = _moduli(here[0].union(here[1]).intersect_params(scop.context), array.rank, place)
@@ -92,4 +80,3 @@ def _moduli(accesses: isl.UnionMap, rank: int, place: Place) -> list[int] | None
     if not all(high.is_int() for found in highs for high in found):
         return None
     return [1 << max(high.to_python() for high in found).bit_length() for found in highs]
-

@@ -14,7 +14,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import Scop, Statement
-from polytile.scheduling.chains import projection
+from polytile.scheduling.analysis.chains import projection
 
 OUT = isl.dim_type.out
 _GROUP = "x"

@@ -17,7 +17,7 @@ from polytile.ir.expr import Access, Expr, Stmt, rewrite
 from polytile.ir.graphs import connected
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import Array, Origin, Scop, Statement
-from polytile.scheduling.dependences import ArrayDependences, Dependences
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 
 
 def split_live_ranges(scop: Scop, dependences: Dependences) -> Scop:

@@ -18,7 +18,7 @@ from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, node
 from polytile.ir.scop import Scop
 from polytile.scheduling.bands import Member, insert_band, members_of, tile
 from polytile.scheduling.classic import Candidate
-from polytile.scheduling.legality import missing_barriers
+from polytile.scheduling.proof.legality import missing_barriers
 from polytile.scheduling.sizes import SizeChooser
 from polytile.scheduling.strides import strided_accesses
 

@@ -10,7 +10,7 @@ import islpy as isl
 from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
 from polytile.ir.reductions import Accumulation
 from polytile.ir.scop import Scop, Split, Statement
-from polytile.scheduling.chains import projection
+from polytile.scheduling.analysis.chains import projection
 from polytile.scheduling.partials import Layout, Tiles, layout
 
 GROUP = "x"

@@ -31,7 +31,7 @@ from polytile.ir.scop import (
     Split,
     Statement,
 )
-from polytile.scheduling.chains import own_element, projection
+from polytile.scheduling.analysis.chains import own_element, projection
 from polytile.scheduling.insertion import around_groups
 from polytile.scheduling.partial_plan import GROUP, Plan, column, lane_box
 from polytile.scheduling.partials import Layout, Quotient, combine_body, finished, initial_body, update

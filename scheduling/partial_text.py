@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from polytile.diagnostics import UserError
 from polytile.ir.scop import Privatised, Scop, Split
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.privatise import privatised
 
 _LINE = re.compile(r"^# partial results of (\w+): ([^\n]*)$", re.MULTILINE)

@@ -21,17 +21,14 @@ from polytile.ir.expr import (
     Binary,
     Call,
     Cast,
-    Declare,
     Expr,
-    For,
     Literal,
-    Name,
     Scope,
     Stmt,
 )
 from polytile.ir.isl_expr import parameter_expression
 from polytile.ir.isl_util import constant_value
-from polytile.ir.reductions import Accumulation, combined, identity
+from polytile.ir.reductions import Accumulation, fold, identity
 from polytile.ir.scop import Combination
 
 Tiles = tuple[int, ...]  # sizes, each a divisor of the one before
@@ -183,18 +180,6 @@ def finished(found: Accumulation, value: Expr, into: Access | None = None) -> As
     return Assign(target, "+", value) if found.inverse else found.made(target, value)
 
 
-def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:
-    """`double v = 0; for (l < 32) v = v + part[i][l];`, with a loop for each name in `lanes`."""
-    value = Name(given.value, given.type)
-    element = Access(given.array, (*given.subscripts, *(Name(lane) for lane in lanes)), given.type)
-    step: Stmt = Assign(value, "", combined(given.op, value, element, given.type))
-    for lane, size in reversed(list(zip(lanes, given.sizes, strict=True))):
-        step = For(lane, Literal("0"), Binary("<", Name(lane), Literal(str(size))), 1, (step,))
-    return Declare(given.value, given.type, identity(given.op, given.type)), step
-
-
 def combine_body(given: Combination, lanes: Sequence[str], finish: Stmt) -> tuple[Stmt, ...]:
     """The body of a statement that combines lanes and uses the value in `finish`."""
     return (Scope((*fold(given, lanes), finish)),)
-
-

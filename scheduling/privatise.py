@@ -22,8 +22,8 @@ from polytile.ir.isl_util import OverBudgetError, budget, maps
 from polytile.ir.reductions import partial_type
 from polytile.ir.scop import Privatised, Scop, Split, Statement
 from polytile.options import MAX_OPERATIONS
-from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
-from polytile.scheduling.dependences import (
+from polytile.scheduling.analysis.chains import Values, accumulated, broken_chain, own_element, projection, settled
+from polytile.scheduling.analysis.dependences import (
     ArrayDependences,
     Dependences,
     array_dependences,
@@ -31,11 +31,11 @@ from polytile.scheduling.dependences import (
     collected,
     values_through,
 )
-from polytile.scheduling.last_writers import is_seen, last_writers
+from polytile.scheduling.analysis.last_writers import is_seen, last_writers
 from polytile.scheduling.partial_plan import Adders, plan_of
 from polytile.scheduling.partial_statements import rewritten
 from polytile.scheduling.partials import Tiles
-from polytile.scheduling.regroup import wrong_parts
+from polytile.scheduling.proof.reductions import wrong_parts
 
 GROUP = "x"
 NONE: Adders = {}

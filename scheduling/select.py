@@ -7,8 +7,8 @@ from collections import Counter
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import Origin, Scop
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.contract import contract
-from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.strides import mapped_cost
 
 CLEARLY = 0.8  # the estimate is rough, and the first schedule is the one that fuses most

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from polytile.ir.expr import (
@@ -19,14 +19,18 @@ from polytile.ir.expr import (
     Binary,
     Call,
     CType,
+    Declare,
     Expr,
+    For,
     If,
     Literal,
+    Name,
     Stmt,
     Ternary,
     Unary,
     walk,
 )
+from polytile.ir.scop import Combination
 
 COMPOUND = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 _CALLS = {"min": "min", "fmin": "min", "fminf": "min", "max": "max", "fmax": "max", "fmaxf": "max"}
@@ -159,6 +163,16 @@ def combined(op: str, left: Expr, right: Expr, ctype: CType) -> Expr:
     if op in ("min", "max"):
         return Ternary(Binary("<" if op == "min" else ">", right, left), right, left, ctype)
     return Binary(op, left, right, ctype)
+
+
+def fold(given: Combination, lanes: Sequence[str]) -> tuple[Stmt, ...]:
+    """`double v = 0; for (l < 32) v = v + part[i][l];`, with a loop for each name in `lanes`."""
+    value = Name(given.value, given.type)
+    element = Access(given.array, (*given.subscripts, *(Name(lane) for lane in lanes)), given.type)
+    step: Stmt = Assign(value, "", combined(given.op, value, element, given.type))
+    for lane, size in reversed(list(zip(lanes, given.sizes, strict=True))):
+        step = For(lane, Literal("0"), Binary("<", Name(lane), Literal(str(size))), 1, (step,))
+    return Declare(given.value, given.type, identity(given.op, given.type)), step
 
 
 def partial_type(found: Accumulation) -> CType | None:

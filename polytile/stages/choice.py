@@ -18,9 +18,9 @@ from polytile.scheduling.classic import Candidate, candidates, distinct
 from polytile.scheduling.components import components, joined, kernels, pieces
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.time import timed
-from polytile.scheduling.legality import require_mapped, unordered
 from polytile.scheduling.mapping import has_parallelism, map_to_gpu, with_barriers
 from polytile.scheduling.partial_text import split_as_in
+from polytile.scheduling.proof.legality import require_mapped, unordered
 from polytile.scheduling.select import CLEARLY, best, estimate
 from polytile.scheduling.sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strides import few_threads

@@ -7,11 +7,11 @@ from dataclasses import replace
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.options import MAX_OPERATIONS
+from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.contract import contract
 from polytile.scheduling.handover import handovers
 from polytile.scheduling.lanes.spread import spread
-from polytile.scheduling.liveness import transfers
-from polytile.scheduling.proof import Claim, prove_all
+from polytile.scheduling.proof.prove import Claim, prove_all
 
 
 def combine_lanes(state: Compilation) -> Compilation:

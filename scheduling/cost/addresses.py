@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 
-from polytile.scheduling.cost.references import Form, Number
+from polytile.scheduling.analysis.affine_references import Form, Number
 
 WARP = 32  # lanes
 SECTOR = 32  # bytes

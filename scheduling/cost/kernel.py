@@ -8,10 +8,10 @@ from math import ceil, prod
 
 from polytile.ir.memory import Space, Storage
 from polytile.machine import Machine, Speed
+from polytile.scheduling.analysis.affine_references import Reference, magnitude
 from polytile.scheduling.cost.addresses import SECTOR, WARP
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped import Role
-from polytile.scheduling.cost.references import Reference, magnitude
 from polytile.scheduling.cost.work import Work, is_double, meet, serial_depth
 
 _BYTES_PER_CYCLE = 64  # of the first cache, to the registers

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from math import ceil
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.affine_references import magnitude
+from polytile.scheduling.analysis.reference_groups import Dimension, Group, Loops, groups, own_loops
 from polytile.scheduling.cost.addresses import LINE
 from polytile.scheduling.cost.dual import Dual, constant, least, product, total, variables
-from polytile.scheduling.cost.groups import Dimension, Group, Loops, groups, own_loops
 from polytile.scheduling.cost.layout import element_size
-from polytile.scheduling.cost.references import magnitude
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import band_members, mark_name, sets
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, thread_sizes
-from polytile.scheduling.cost.references import Form, affine_form
+from polytile.scheduling.analysis.affine_references import Form, affine_form
 
 Vector = tuple[int, ...]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.reference_groups import Loops
 from polytile.scheduling.cost.addresses import LINE, WARP
 from polytile.scheduling.cost.dual import Dual, product, variables
-from polytile.scheduling.cost.groups import Loops
 from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
 from polytile.scheduling.cost.requests import Lane, predict
 

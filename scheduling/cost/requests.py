@@ -14,9 +14,9 @@ import islpy as isl
 
 from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.scop import AccessRelation, Scop
+from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.cost.addresses import LINE, SECTOR, WARP, Along, Element, touch, warp_points, without_constants
 from polytile.scheduling.cost.layout import element_size, field_bytes, pitches
-from polytile.scheduling.cost.references import Reference, references
 
 
 @dataclass(frozen=True, slots=True)

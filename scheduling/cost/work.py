@@ -15,12 +15,12 @@ from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.analysis.affine_references import Reference, references
+from polytile.scheduling.analysis.reference_groups import Group, groups_along
 from polytile.scheduling.cost.addresses import SECTOR
 from polytile.scheduling.cost.dual import variables
-from polytile.scheduling.cost.groups import Group, groups_along
 from polytile.scheduling.cost.lines import Footprint
 from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Part, Role, Vector
-from polytile.scheduling.cost.references import Reference, references
 from polytile.scheduling.cost.requests import Request, request
 from polytile.scheduling.cost.volume import counts
 from polytile.scheduling.cost.warps import Dimension, mean_lanes, mean_request, warp_shapes

@@ -13,7 +13,7 @@ import islpy as isl
 
 from polytile.ir.scop import AccessKind, Scop
 from polytile.options import MAX_OPERATIONS
-from polytile.scheduling.dependences import ArrayDependences, Dependences, array_dependences
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences, array_dependences
 
 ARRAY_OPERATIONS = MAX_OPERATIONS // 40
 

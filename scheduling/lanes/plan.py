@@ -16,7 +16,7 @@ from polytile.ir.device import WARP
 from polytile.ir.expr import Access, walk
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
-from polytile.scheduling.places import Place, places
+from polytile.scheduling.analysis.instance_map import Place, places
 
 _OUT = isl.dim_type.out
 SEGMENTS = (2, 4, 8, 16, 32)

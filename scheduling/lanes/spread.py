@@ -18,14 +18,15 @@ from polytile.ir.isl_util import mark_name, transform_node
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
+from polytile.ir.warp_reductions import WarpReduction
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.barriers import without_barriers
 from polytile.scheduling.contract import contract, same_private_home
-from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.lanes.parts import parted
 from polytile.scheduling.lanes.plan import Plan, Way, plans
 from polytile.scheduling.lanes.sink import sunk
-from polytile.scheduling.lanes.statements import Made, Meeting, made
-from polytile.scheduling.legality import unordered
+from polytile.scheduling.lanes.statements import Made, made
+from polytile.scheduling.proof.legality import unordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Spread:
     scop: Scop
     dependences: Dependences
     schedule: MappedSchedule
-    meetings: tuple[Meeting, ...]
+    reductions: tuple[WarpReduction, ...]
     parts: isl.UnionMap = field(compare=False)
     private: Mapping[str, Storage | None] = field(default_factory=dict, compare=False)
 
@@ -116,8 +117,8 @@ def _spread(
     if everything is None:
         return None
     tree = without_barriers(tree, everything.all.intersect_params(scop.context))
-    meetings = tuple(m for one in new for m in one.meetings)
-    return Spread(after, everything, replace(schedule, tree=tree), meetings, _parts(scop, new))
+    reductions = tuple(m for one in new for m in one.reductions)
+    return Spread(after, everything, replace(schedule, tree=tree), reductions, _parts(scop, new))
 
 
 def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:

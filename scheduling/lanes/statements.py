@@ -8,38 +8,18 @@ from math import prod
 
 import islpy as isl
 
-from polytile.ir.arith import add, binary, compare, mul
+from polytile.ir.arith import binary
 from polytile.ir.device import WARP, WarpReduce
-from polytile.ir.expr import INT, Access, Assign, Binary, Declare, Expr, If, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, Stmt, rewrite
 from polytile.ir.expr import Scope as Braces
 from polytile.ir.kernel import Comment
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
+from polytile.ir.warp_reductions import WarpReduction, lane_number, lane_operator
 from polytile.scheduling.lanes.flat import Flat, flat_vectors
 from polytile.scheduling.lanes.plan import Plan, Way
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
-
-
 _WORDS = {"+": "the sum", "*": "the product", "min": "the least", "max": "the greatest"}
-
-
-@dataclass(frozen=True, slots=True)
-class Meeting:
-    """The lanes of `statement` are its last iterators, of these sizes; `strides` number them, `axes` are the thread
-    dimensions that they are added to. In segments of `width` lanes they combine what each reads of `array`; the first
-    lane of a segment uses the result (`width` 1: each its own)."""
-
-    statement: str
-    array: str
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    axes: tuple[int, ...]
-    width: int
-
-    def __str__(self) -> str:
-        count = prod(self.sizes) // self.width
-        times = f", {count} times," if count > 1 else ""
-        return f"{self.width} neighbouring threads{times} combine what they have of {self.array}, all of it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +32,7 @@ class Made:
 
     statements: tuple[Statement, ...]
     array: Array | None
-    meetings: tuple[Meeting, ...]
+    reductions: tuple[WarpReduction, ...]
     parts: isl.UnionMap = field(compare=False)
     shifts: isl.UnionMap = field(compare=False)
 
@@ -72,8 +52,8 @@ class _Maker:
 
     def made(self) -> Made:
         if self.plan.way is Way.SHUFFLE:
-            final, meeting = self.final(self.combine, self.before.name)
-            return self.collected([final], None, [meeting])
+            final, reduction = self.final(self.combine, self.before.name)
+            return self.collected([final], None, [reduction])
         stored = self.plan.way is Way.STORE
         name = self._fresh(f"{self.before.name}_{'store' if stored else 'lanes'}")
         handed = self.handed()
@@ -83,18 +63,18 @@ class _Maker:
         if self.plan.way is Way.HAND_OVER:
             return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
         warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP,))
-        final, meeting = self.final(warps, self.before.name)
-        return self.collected([first[0], final], handed, [first[1], meeting])
+        final, reduction = self.final(warps, self.before.name)
+        return self.collected([first[0], final], handed, [first[1], reduction])
 
-    def collected(self, statements: list[Statement], array: Array | None, meetings: list[Meeting]) -> Made:
+    def collected(self, statements: list[Statement], array: Array | None, reductions: list[WarpReduction]) -> Made:
         parts = shifts = isl.UnionMap("{ }")
-        known = {m.statement: m for m in meetings}
+        known = {m.statement: m for m in reductions}
         for s in statements:
-            meeting = known.get(s.name)
-            sizes, axes = (meeting.sizes, meeting.axes) if meeting is not None else ((), ())
+            reduction = known.get(s.name)
+            sizes, axes = (reduction.sizes, reduction.axes) if reduction is not None else ((), ())
             parts = parts.union(isl.UnionMap.from_map(self.parts(s.name, sizes)))
             shifts = shifts.union(isl.UnionMap(self.shift(s, axes)))
-        return Made(tuple(statements), array, tuple(meetings), parts, shifts)
+        return Made(tuple(statements), array, tuple(reductions), parts, shifts)
 
     def shift(self, statement: Statement, axes: tuple[int, ...]) -> str:
         """`{ C[i, lane] -> [0, lane] }`: the lane iterators, each at its axis."""
@@ -104,12 +84,12 @@ class _Maker:
         return f"{{ {statement.name}[{', '.join(names)}] -> [{coordinates}] }}"
 
     # Statements ------------------------------------------------------------------------------------------------------
-    def first(self, name: str, handed: Array) -> tuple[Statement, Meeting]:
+    def first(self, name: str, handed: Array) -> tuple[Statement, WarpReduction]:
         """Each lane, or each warp, hands over what it has."""
         combine, plan = self.combine, self.plan
         width = WARP if plan.way is Way.WARPS else 1
         lanes = self.lane_names(len(combine.sizes))
-        meeting = Meeting(name, combine.array, combine.sizes, plan.strides, plan.axes, width)
+        reduction = WarpReduction(name, combine.array, combine.sizes, plan.strides, plan.axes, width)
         part = self.part(combine, lanes)
         read = AccessRelation(combine.array, AccessKind.READ, self.lane_reads(name), self.before.location)
         body: tuple[Stmt, ...]
@@ -117,11 +97,11 @@ class _Maker:
             relation = read.relation.set_tuple_name(_OUT, handed.name)
             body = (Assign(replace(part, array=handed.name), "", part, self.before.location),)
         else:
-            relation = self.warp_writes(name, meeting, handed.name)
-            number = _number(lanes, plan.strides)
+            relation = self.warp_writes(name, reduction, handed.name)
+            number = lane_number(lanes, plan.strides)
             target = Access(handed.name, (*combine.subscripts, binary("/", number, WARP)), combine.type)
             value = Name(combine.value, combine.type)
-            store = If(leads(meeting, lanes), (Assign(target, "", value, self.before.location),))
+            store = If(reduction.leads(lanes), (Assign(target, "", value, self.before.location),))
             body = (Braces((*self.reduced(combine, part, width), store)),)
         write = AccessRelation(handed.name, AccessKind.WRITE, relation, self.before.location)
         statement = replace(
@@ -135,7 +115,7 @@ class _Maker:
             combine=None,
             text=f"{self.before.text}, each {'warp' if width > 1 else 'thread'}",
         )
-        return statement, meeting
+        return statement, reduction
 
     def stored(self, name: str, handed: Array) -> Statement:
         """Each thread stores what it has."""
@@ -155,13 +135,13 @@ class _Maker:
             text=f"{self.before.text}, each",
         )
 
-    def final(self, combine: Combination, name: str) -> tuple[Statement, Meeting]:
+    def final(self, combine: Combination, name: str) -> tuple[Statement, WarpReduction]:
         """The lanes of one segment combine; the first uses the result."""
         lanes = self.lane_names(len(combine.sizes))
         whole, last = combine is self.combine, len(self.plan.threads) - 1
         strides, axes = (self.plan.strides, self.plan.axes) if whole else ((1,), (last,))
         width = prod(combine.sizes)
-        meeting = Meeting(name, combine.array, combine.sizes, strides, axes, width)
+        reduction = WarpReduction(name, combine.array, combine.sizes, strides, axes, width)
         parts = self.parts(name, combine.sizes)
         if whole:
             read = self.lane_reads(name)
@@ -176,7 +156,7 @@ class _Maker:
             for a in self.before.accesses
             if a.array != self.combine.array
         ]
-        leader = leads(meeting, lanes)
+        leader = reduction.leads(lanes)
         body = Braces((*self.reduced(combine, self.part(combine, lanes), width), If(leader, self.rest())))
         statement = replace(
             self.before,
@@ -186,7 +166,7 @@ class _Maker:
             accesses=(AccessRelation(combine.array, AccessKind.READ, read, self.before.location), *others),
             combine=None,
         )
-        return statement, meeting
+        return statement, reduction
 
     def renamed(self, handed: str) -> Statement:
         """The combination as it was, of what was handed over."""
@@ -286,11 +266,11 @@ class _Maker:
         found = parts.apply_range(self.reads())
         return found.project_out(_OUT, len(self.combine.subscripts), len(self.combine.sizes))
 
-    def warp_writes(self, name: str, meeting: Meeting, handed: str) -> isl.Map:
+    def warp_writes(self, name: str, reduction: WarpReduction, handed: str) -> isl.Map:
         """The first lane of each warp writes the warp's value."""
-        parts = self.parts(name, meeting.sizes)
+        parts = self.parts(name, reduction.sizes)
         dims = _dims(parts)
-        terms = zip(meeting.strides, dims[len(dims) - len(meeting.sizes) :], strict=True)
+        terms = zip(reduction.strides, dims[len(dims) - len(reduction.sizes) :], strict=True)
         number = " + ".join(f"{stride} {dim}" for stride, dim in terms)
         warp = isl.Map(f"{{ {name}[{', '.join(dims)}] -> [w] : {number} = {WARP} w }}")
         return self.leading(parts).flat_range_product(warp).set_tuple_name(_OUT, handed)
@@ -298,35 +278,6 @@ class _Maker:
 
 def _dims(parts: isl.Map) -> list[str]:
     return [f"d{k}" for k in range(parts.dim(_IN))]
-
-
-def _number(lanes: Sequence[str], strides: Sequence[int]) -> Expr:
-    """The number of a lane: `32 * lane_y + lane_x`."""
-    terms = sorted(zip(strides, lanes, strict=True), reverse=True)
-    total: Expr | int = 0
-    for stride, lane in terms:
-        total = add(total, mul(stride, Name(lane)))
-    assert isinstance(total, Expr)
-    return total
-
-
-def lane_operator(combine: Combination) -> str:
-    """The operation of lanes: minimum and maximum of floating values leave NaNs out, as the fold does."""
-    return {"min": "fmin", "max": "fmax"}.get(combine.op, combine.op) if combine.type.kind == "float" else combine.op
-
-
-def leads(meeting: Meeting, lanes: Sequence[str]) -> Expr:
-    """Whether a lane is the first of its segment: `lane == 0`, where all lanes are one."""
-    if prod(meeting.sizes) == meeting.width:
-        return _conjunction([compare("==", Name(lane), 0) for lane in lanes])
-    return compare("==", binary("%", _number(lanes, meeting.strides), meeting.width), 0)
-
-
-def _conjunction(conditions: Sequence[Expr]) -> Expr:
-    total = conditions[0]
-    for condition in conditions[1:]:
-        total = Binary("&&", total, condition, INT)
-    return total
 
 
 def _free(wanted: str, taken: set[str]) -> str:

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.cost import priority
-from polytile.scheduling.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge, nest_of
 from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Sequence, Tree
 from polytile.scheduling.superposed.parallelism import labelled

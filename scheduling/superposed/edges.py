@@ -13,7 +13,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.nest import CONSTANT, Row
 
 ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)

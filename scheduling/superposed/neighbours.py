@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from polytile.ir.device import VECTOR_BYTES, WARP
 from polytile.ir.expr import BOOL
 from polytile.ir.scop import AccessKind, Scop
-from polytile.scheduling.cost.references import Reference, references
+from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.privatise import result_group
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.superposed.threads import Nest

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from polytile.ir.scop import Scop, Statement
+from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost import coalescing, is_coalesced
-from polytile.scheduling.cost.references import references
 from polytile.scheduling.superposed.nest import Kind, Row, Tree, rows_of
 from polytile.scheduling.superposed.shared import shape
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.groups import Group, Host, HostLoop, HostSequence
 from polytile.scheduling.superposed.nest import (
     CONSTANT,

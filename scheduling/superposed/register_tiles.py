@@ -16,7 +16,7 @@ import islpy as isl
 from polytile.ir.expr import Access
 from polytile.ir.scop import AccessKind, Scop
 from polytile.ir.uses import only_store
-from polytile.scheduling.cost.references import references
+from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.superposed.neighbours import neighbours
 from polytile.scheduling.superposed.nest import CONSTANT, Leaf, Loop, Row, Tree
 from polytile.scheduling.superposed.threads import Nest

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.distribution import Distribution
 from polytile.scheduling.superposed.edges import Edge, among, edges_of
 from polytile.scheduling.superposed.fusion import Fusion

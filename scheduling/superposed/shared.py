@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.cost.references import Number, Reference, references
+from polytile.scheduling.analysis.affine_references import Number, Reference, references
 from polytile.scheduling.superposed.nest import CONSTANT, Row
 
 Rows = dict[str, Row]  # of one loop, by statement

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.sizes import SizeChooser
 from polytile.scheduling.superposed.explain import explanation
 from polytile.scheduling.superposed.groups import superpose_levels

@@ -8,7 +8,7 @@ after:  parallel for (r, q) { parallel for (p) { sum = 0; for (s) sum[p] += ...;
 from __future__ import annotations
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.matching import Judge
 from polytile.scheduling.superposed.nest import Tree
 from polytile.scheduling.superposed.search import OPERATIONS, Search, bounded, search

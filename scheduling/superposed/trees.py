@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.block_level import blocks
 from polytile.scheduling.superposed.nest import Tree
 from polytile.scheduling.superposed.search import OPERATIONS, bounded, search

@@ -24,7 +24,7 @@ from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import STAGES
 from polytile.runtime.emulator.instrument import CHECKS
-from polytile.scheduling.legality import Proof
+from polytile.scheduling.proof.legality import Proof
 
 NETS = ("proof", "checker", *CHECKS, "validation")
 Change = Callable[[Compilation], Compilation]

@@ -21,7 +21,7 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import AccessKind
-from polytile.scheduling.dependences import ArrayDependences
+from polytile.scheduling.analysis.dependences import ArrayDependences
 from polytile.stages.analysis import find_dependences
 
 Change = Callable[[Compilation], Compilation]

@@ -7,7 +7,7 @@ import islpy as isl
 from polytile.compilation import Compilation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Split
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.privatise import privatise
 
 from .trees import compiled, read

@@ -18,9 +18,9 @@ from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Literal, rewrite
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes
-from polytile.scheduling.lanes.meetings import wrong_meetings
 from polytile.scheduling.lanes.spread import Spread
-from polytile.scheduling.proof import Claim, prove_all
+from polytile.scheduling.proof.prove import Claim, prove_all
+from polytile.scheduling.proof.warp_reductions import wrong_meetings
 
 from .trees import Shape, built, columns, rows
 
@@ -70,7 +70,7 @@ def test_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
 def fewer_lanes(spread: Spread) -> Spread:
     """The last lane is not there; its partial result is lost."""
     found = spread.scop.statement("S0_fold")
-    last = spread.meetings[-1].width - 1
+    last = spread.reductions[-1].width - 1
     domain = found.domain.intersect(isl.Set(f"{{ S0_fold[i, l] : l < {last} }}"))
     parts = spread.parts.subtract_domain(isl.UnionSet.from_set(found.domain.subtract(domain)))
     return replace(changed_statement(spread, "S0_fold", domain=domain), parts=parts)
@@ -78,7 +78,7 @@ def fewer_lanes(spread: Spread) -> Spread:
 
 def narrower(spread: Spread) -> Spread:
     """Segments of half the lanes: the second half's sum is lost."""
-    last = spread.meetings[-1]
+    last = spread.reductions[-1]
     half = last.width // 2
 
     def change(node: Any) -> Any:
@@ -86,7 +86,7 @@ def narrower(spread: Spread) -> Spread:
 
     body = tuple(rewrite(s, change) for s in spread.scop.statement(last.statement).body)
     spread = changed_statement(spread, last.statement, body=body)
-    return replace(spread, meetings=(*spread.meetings[:-1], replace(last, width=half)))
+    return replace(spread, reductions=(*spread.reductions[:-1], replace(last, width=half)))
 
 
 def other_threads(spread: Spread) -> Spread:
@@ -130,7 +130,7 @@ def every_lane_writes(spread: Spread) -> Spread:
 
 
 def no_meetings(spread: Spread) -> Spread:
-    return replace(spread, meetings=())
+    return replace(spread, reductions=())
 
 
 def no_barrier(spread: Spread) -> Spread:

@@ -13,7 +13,7 @@ from polytile.ir.scop import Privatised, Scop, Split
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import generate_program, prove_legality
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.privatise import privatise
 from polytile.stages.analysis import find_dependences
 from polytile.stages.realise import choose_storage, combine_lanes

@@ -19,7 +19,7 @@ from polytile.ir.scop import Scop, Split
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import prove_legality
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import NONE, privatise
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes

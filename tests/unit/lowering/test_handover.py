@@ -16,7 +16,7 @@ from polytile.codegen.names import Names
 from polytile.ir.device import Load
 from polytile.ir.expr import DOUBLE, Access, Literal, Name
 from polytile.ir.memory import Space, Storage
-from polytile.scheduling.realisation import wrong_handovers
+from polytile.scheduling.proof.storage import wrong_handovers
 
 AGAIN = (
     "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",

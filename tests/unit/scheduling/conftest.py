@@ -16,7 +16,7 @@ from polytile.ir.isl_util import band_members, mark_name
 from polytile.ir.schedule import thread_sizes
 from polytile.ir.scop import Scop
 from polytile.runtime.emulator import host_compiler
-from polytile.scheduling.dependences import Dependences, analyse
+from polytile.scheduling.analysis.dependences import Dependences, analyse
 
 NODE = isl.schedule_node_type
 

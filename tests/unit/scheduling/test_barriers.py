@@ -9,9 +9,9 @@ import pytest
 
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.barriers import without_barriers
-from polytile.scheduling.dependences import analyse
-from polytile.scheduling.legality import prove
+from polytile.scheduling.proof.legality import prove
 
 ARGUMENTS = "int n, double a[n], double b[n], double c[n], double d[n], double e[n]"
 

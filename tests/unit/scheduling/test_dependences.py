@@ -9,7 +9,7 @@ import pytest
 
 import polytile
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences, analyse, array_values, values_through
+from polytile.scheduling.analysis.dependences import Dependences, analyse, array_values, values_through
 
 Analyse = Callable[..., Dependences]
 

@@ -9,7 +9,7 @@ import islpy as isl
 import pytest
 
 from polytile.ir.scop import Origin, Scop
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.expand import expand
 
 TWO = "int n, int m, double A[n][m], double B[n][m]"

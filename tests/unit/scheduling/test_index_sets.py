@@ -15,8 +15,8 @@ from polytile.ir.isl_util import sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
 from polytile.runtime.interpret import execute
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.classic import Candidate, candidates
-from polytile.scheduling.dependences import analyse
 from polytile.scheduling.distribute import Piece, distribute
 from polytile.scheduling.loops import nest_of
 

@@ -9,8 +9,8 @@ import islpy as isl
 import pytest
 
 from polytile.ir.scop import Scop
-from polytile.scheduling import dependences as module
-from polytile.scheduling.dependences import Dependences, analyse, array_dependences
+from polytile.scheduling.analysis import dependences as module
+from polytile.scheduling.analysis.dependences import Dependences, analyse, array_dependences
 from polytile.scheduling.expand import expand
 from polytile.scheduling.live_ranges import split_live_ranges
 

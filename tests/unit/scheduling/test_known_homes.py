@@ -15,7 +15,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.memory import Space, constant_extents
 from polytile.scheduling.contract import contract, same_private_home
 from polytile.scheduling.lanes.sink import sunk
-from polytile.scheduling.proof import Claim, prove_all
+from polytile.scheduling.proof.prove import Claim, prove_all
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {
 #pragma scop

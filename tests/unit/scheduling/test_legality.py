@@ -12,8 +12,8 @@ import pytest
 from polytile.diagnostics import IllegalSchedule
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Scop
-from polytile.scheduling.dependences import analyse
-from polytile.scheduling.legality import prove
+from polytile.scheduling.analysis.dependences import analyse
+from polytile.scheduling.proof.legality import prove
 
 Before = Callable[[isl.Schedule, isl.UnionSet, isl.UnionSet], bool]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.live_ranges import split_live_ranges
 
 ARGUMENTS = "int n, int m, double A[n][m], double b[m]"

@@ -11,7 +11,7 @@ import pytest
 import polytile
 from polytile.ir.expr import Declare, walk
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.fuse_locals import fuse_locals
 
 ONE = "int n, double A[n], double B[n], double C[n]"

@@ -20,11 +20,11 @@ from polytile.pipeline import generate_program, prove_legality, sequential_text
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import privatise, privatised, result_group
-from polytile.scheduling.regroup import wrong_regroupings
-from polytile.scheduling.values import changed_values
+from polytile.scheduling.proof.dataflow import changed_values
+from polytile.scheduling.proof.reductions import wrong_regroupings
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
 from polytile.stages.choice import find_schedule
 from polytile.stages.realise import choose_storage

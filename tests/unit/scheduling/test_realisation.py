@@ -14,10 +14,11 @@ from polytile.ir.host import Transfer
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences, analyse
-from polytile.scheduling.legality import BLOCKS, THREADS, prove
-from polytile.scheduling.liveness import transfers
-from polytile.scheduling.realisation import Failure, Realisation, wrong_homes, wrong_transfers, wrong_values
+from polytile.scheduling.analysis.data_transfers import transfers
+from polytile.scheduling.analysis.dependences import Dependences, analyse
+from polytile.scheduling.proof.legality import BLOCKS, THREADS, prove
+from polytile.scheduling.proof.storage import Failure, Realisation, wrong_homes, wrong_values
+from polytile.scheduling.proof.transfers import wrong_transfers
 
 # Two steps of a 3-point stencil on X[t][i], in tiles of 8 points that compute their neighbours' first step again.
 FLOW = "[n] -> { S[0, i] -> S[1, j] : i - 1 <= j <= i + 1 and 0 < i, j < n - 1 }"

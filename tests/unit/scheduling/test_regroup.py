@@ -15,11 +15,11 @@ from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, 
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import prove_legality
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.partial_plan import Adders
 from polytile.scheduling.privatise import NONE, privatise
-from polytile.scheduling.regroup import wrong_regroupings
-from polytile.scheduling.values import changed_values
+from polytile.scheduling.proof.dataflow import changed_values
+from polytile.scheduling.proof.reductions import wrong_regroupings
 from polytile.stages.analysis import find_dependences
 from polytile.stages.choice import find_schedule
 from polytile.stages.realise import choose_storage

@@ -9,11 +9,11 @@ import islpy as isl
 import pytest
 
 from polytile.ir.scop import AccessRelation, Scop, Statement
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.expand import expand
 from polytile.scheduling.fuse_locals import fuse_locals
 from polytile.scheduling.live_ranges import split_live_ranges
-from polytile.scheduling.values import Change, changed_values
+from polytile.scheduling.proof.dataflow import Change, changed_values
 
 ROWS = (
     "int n, int m, double A[n][m], double C[m][m], double sum[m]",

@@ -8,9 +8,9 @@ from itertools import product
 import pytest
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.reference_groups import Step
 from polytile.scheduling.cost import distinct_lines, memory_cost
 from polytile.scheduling.cost.dual import variables
-from polytile.scheduling.cost.groups import Step
 
 LINE = 128
 PER_LINE = LINE // 8

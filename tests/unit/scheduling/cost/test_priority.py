@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.reference_groups import Step
 from polytile.scheduling.cost import coalescing, derivatives, is_coalesced, priority
-from polytile.scheduling.cost.groups import Step
 
 MATRICES = "int n, double A[n][n], double B[n][n], double C[n][n], double x[n], double y[n], double T[n][n][n]"
 

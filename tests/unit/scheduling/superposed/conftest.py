@@ -17,7 +17,7 @@ from polytile.ir.scop import AccessKind, Scop
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import STAGES
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of, to_schedule
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench"

@@ -13,7 +13,7 @@ from polytile.frontend.isl_text import scop_from_isl
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.isl_util import OverBudgetError
 from polytile.ir.scop import Array, Scop
-from polytile.scheduling.dependences import analyse
+from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.superposed.distribution import Distribution
 from polytile.scheduling.superposed.nest import Kind, rows_of
 from polytile.scheduling.superposed.original import NoLoopTreeError, original_tree

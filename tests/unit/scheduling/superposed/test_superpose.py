@@ -10,8 +10,8 @@ import islpy as isl
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.scheduling.legality import Proof
-from polytile.scheduling.proof import Claim, prove_all
+from polytile.scheduling.proof.legality import Proof
+from polytile.scheduling.proof.prove import Claim, prove_all
 from polytile.stages import realise
 
 # arguments, body, schedule

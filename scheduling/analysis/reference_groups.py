@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from polytile.ir.scop import Array, Scop
-from polytile.scheduling.cost.references import Form, Number, Reference, references
+from polytile.scheduling.analysis.affine_references import Form, Number, Reference, references
 
 
 class Row(Protocol):

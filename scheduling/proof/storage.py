@@ -18,15 +18,13 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.host import Transfer
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.scheduling.dependences import Dependences
-from polytile.scheduling.handover import handed
-from polytile.scheduling.legality import unordered
-from polytile.scheduling.places import Place, cells, places
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.instance_map import Place, cells, flow_within_blocks, places
+from polytile.scheduling.proof.legality import unordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +152,7 @@ def _is_copy(copy: Storage) -> bool:
 def _wrong_handover(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, copy: Storage
 ) -> list[Failure]:
-    flow = handed(scop, dependences, array.name, place)
+    flow = flow_within_blocks(scop, dependences, array.name, place)
     if flow is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]
     if copy.keeps is None or not _is_copy(copy):
@@ -170,27 +168,3 @@ def _wrong_handover(
     same = isl.UnionSet.identity(users)
     order = schedule.tree.intersect_domain(users)
     return wrong_values(array.name, flow, Realisation(order, same, used[0], used[1], used[2]))
-
-
-def wrong_transfers(scop: Scop, dependences: Dependences, transfers: tuple[Transfer, ...]) -> list[str]:
-    """Arrays whose copies between host and device lose a value; each as one line."""
-    failures = []
-    for transfer in transfers:
-        array = transfer.array
-        if array.origin is not Origin.EXTERNAL or transfer.touched is None:
-            continue
-        unset = dependences.of(array.name).uninitialised.intersect_params(scop.context)
-        if array.live_in and not unset.is_empty() and not transfer.copy_in:
-            failures.append(f"{array.name} is read before it is written, and not copied in")
-        if array.live_out and scop.written(array.name) and not transfer.copy_out:
-            failures.append(f"{array.name} is written and seen afterwards, and not copied out")
-        if transfer.copy_out and not transfer.copy_in and not _overwritten(scop, array):
-            failures.append(f"{array.name} is copied out with elements that nothing wrote or copied in")
-    return failures
-
-
-def _overwritten(scop: Scop, array: Array) -> bool:
-    """Whether all of the array that may be copied is certainly written: a copy also takes what lies in between."""
-    certain = scop.accesses(AccessKind.WRITE, arrays=frozenset((array.name,))).range()
-    whole = isl.UnionSet(f"{{ {array.name}[] }}").intersect_params(scop.context)
-    return array.access_rank == 0 and bool(whole.is_subset(certain))

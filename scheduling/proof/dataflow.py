@@ -9,7 +9,7 @@ by what they compute, whatever made the second:
 
 A statement that only copies counts as a wire: a value that comes through it comes from where it got it. A result of a
 reduction that was split into partial results counts as one node on both sides; what goes on inside is shown in
-regroup.py.
+reductions.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import islpy as isl
 
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import Scop
-from polytile.scheduling.dependences import Dependences, same_accesses
-from polytile.scheduling.last_writers import is_seen, last_writers
-from polytile.scheduling.regroup import Regrouping, regroupings, settled_source
+from polytile.scheduling.analysis.dependences import Dependences, same_accesses
+from polytile.scheduling.analysis.last_writers import is_seen, last_writers
+from polytile.scheduling.proof.reductions import Regrouping, regroupings, settled_source
 
 
 @dataclass(frozen=True, slots=True)

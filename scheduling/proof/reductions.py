@@ -8,7 +8,7 @@ up to it is. Three things are shown here:
   of the same result, through values that start as what is neutral to the operation;
 - each statement does to single values what it should.
 
-That the others see the same of each result on both sides is shown with all other values (values.py).
+That the others see the same of each result on both sides is shown with all other values (dataflow.py).
 """
 
 from __future__ import annotations
@@ -21,13 +21,12 @@ import islpy as isl
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
 from polytile.ir.isl_util import OverBudgetError
-from polytile.ir.reductions import accumulation, identity, partial_type
+from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
 from polytile.options import MAX_OPERATIONS
-from polytile.scheduling.chains import Values, accumulated, broken_chain, own_element, projection, settled
-from polytile.scheduling.dependences import Dependences, array_values
-from polytile.scheduling.last_writers import is_seen, last_writers
-from polytile.scheduling.partials import fold
+from polytile.scheduling.analysis.chains import Values, accumulated, broken_chain, own_element, projection, settled
+from polytile.scheduling.analysis.dependences import Dependences, array_values
+from polytile.scheduling.analysis.last_writers import is_seen, last_writers
 
 WORDS = {"+": "sum", "*": "product", "min": "minimum", "max": "maximum"}
 
@@ -95,7 +94,7 @@ def wrong_regroupings(
     source: Scop, before: Dependences, program: Scop, after: Dependences
 ) -> tuple[tuple[Regrouping, str], ...]:
     """The reductions whose partial results do not add up to what the source does, with the reason. Empty is the proof,
-    together with that of values.changed_values. `before` and `after` are the dependences of the two."""
+    together with that of dataflow.changed_values. `before` and `after` are the dependences of the two."""
     results = regroupings(source, program)
     source, before = settled_source(source, before, results)
     found = []

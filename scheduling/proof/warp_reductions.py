@@ -1,6 +1,6 @@
 """The proof that threads that combine their partial results compute what one instance did that read them all.
 
-Given a Scop with combinations and what runs in its place (spread.py), whoever made it, it is shown that
+Given a Scop with combinations and what runs in its place (lanes/spread.py), whoever made it, it is shown that
 
 - every instance is a part of one of the Scop's, all parts together have its accesses, and the flow of values between
   parts is, seen from the whole, the Scop's;
@@ -25,11 +25,10 @@ from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
 from polytile.ir.kernel import Comment
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.scheduling.dependences import Dependences
+from polytile.ir.warp_reductions import WarpReduction, lane_operator
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.instance_map import places, thread_map
 from polytile.scheduling.lanes.spread import Spread
-from polytile.scheduling.lanes.statements import Meeting, lane_operator, leads
-from polytile.scheduling.legality import thread_map
-from polytile.scheduling.places import places
 
 _SET = isl.dim_type.set
 _KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
@@ -47,7 +46,7 @@ def wrong_meetings(scop: Scop, dependences: Dependences, spread: Spread) -> Iter
         yield from _other_values(scop, dependences, spread, parts, array)
     for array in (a.name for a in spread.scop.arrays if a.name not in own):
         yield from _not_handed_over(spread, parts, array)
-    for meeting in spread.meetings:
+    for meeting in spread.reductions:
         yield from _wrong_meeting(spread, parts, meeting)
     for statement in spread.scop.statements:
         if not _does_as_claimed(scop, spread, parts, statement):
@@ -83,7 +82,7 @@ def _not_handed_over(spread: Spread, parts: isl.UnionMap, array: str) -> Iterato
         yield f"what threads hand over through {array} does not arrive, each value once, at the same combination"
 
 
-def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: Meeting) -> Iterator[str]:
+def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: WarpReduction) -> Iterator[str]:
     statement = spread.scop.statement(meeting.statement)
     part = next(m for m in maps(parts) if m.get_tuple_name(isl.dim_type.in_) == statement.name)
     domain = part.domain()
@@ -107,7 +106,7 @@ def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: Meeting) -> Ite
 def _does_as_claimed(scop: Scop, spread: Spread, parts: isl.UnionMap, statement: Statement) -> bool:
     """Whether the body of a statement with lanes is one combination of its segments, whose first lanes use it; others
     do not look at other lanes."""
-    meeting = next((m for m in spread.meetings if m.statement == statement.name and m.width > 1), None)
+    meeting = next((m for m in spread.reductions if m.statement == statement.name and m.width > 1), None)
     shuffles = [n for s in statement.body for n in walk(s) if isinstance(n, WarpReduce | Shuffle)]
     if meeting is None:
         return not shuffles
@@ -120,7 +119,7 @@ def _does_as_claimed(scop: Scop, spread: Spread, parts: isl.UnionMap, statement:
             if not isinstance(part, Access):
                 return False
             own = part.array == meeting.array and part.subscripts[-len(lanes) :] == tuple(Name(lane) for lane in lanes)
-            first = used.condition == leads(meeting, lanes) and not used.otherwise
+            first = used.condition == meeting.leads(lanes) and not used.otherwise
             same = combine is not None and (met.op, name) == (lane_operator(combine), combine.value)
             return own and first and same and met.width == meeting.width and len(shuffles) == 1
     return False
@@ -138,22 +137,22 @@ def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:
     return domain.apply(every).intersect(box)
 
 
-def _leaders(domain: isl.Set, meeting: Meeting) -> isl.Set:
+def _leaders(domain: isl.Set, meeting: WarpReduction) -> isl.Set:
     """The first lane of each segment."""
     return isl.Set(f"{{ {_lane_text(domain, meeting)} : ({_number_text(domain, meeting)}) mod {meeting.width} = 0 }}")
 
 
-def _lane_text(domain: isl.Set, meeting: Meeting) -> str:
+def _lane_text(domain: isl.Set, meeting: WarpReduction) -> str:
     return f"{domain.get_tuple_name()}[{', '.join(f'd{k}' for k in range(domain.dim(_SET)))}]"
 
 
-def _number_text(domain: isl.Set, meeting: Meeting) -> str:
+def _number_text(domain: isl.Set, meeting: WarpReduction) -> str:
     """The number of a lane, over the iterators."""
     first = domain.dim(_SET) - len(meeting.sizes)
     return " + ".join(f"{stride} d{first + k}" for k, stride in enumerate(meeting.strides))
 
 
-def _apart(schedule: MappedSchedule, part: isl.Map, meeting: Meeting) -> Iterator[str]:
+def _apart(schedule: MappedSchedule, part: isl.Map, meeting: WarpReduction) -> Iterator[str]:
     """Where the lanes of an instance are not neighbours at one step of one block."""
     domain = part.domain()
     instances = isl.UnionSet.from_set(domain)

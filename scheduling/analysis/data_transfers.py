@@ -8,7 +8,7 @@ import islpy as isl
 
 from polytile.ir.host import Transfer
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.scheduling.dependences import Dependences
+from polytile.scheduling.analysis.dependences import Dependences
 
 
 def transfers(scop: Scop, dependences: Dependences) -> tuple[Transfer, ...]:

@@ -13,13 +13,14 @@ from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop
-from polytile.scheduling.dependences import Dependences, array_values, collected, same_accesses
-from polytile.scheduling.lanes.meetings import wrong_meetings
+from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.lanes.spread import Spread
-from polytile.scheduling.legality import Proof, prove
-from polytile.scheduling.realisation import wrong_handovers, wrong_homes, wrong_transfers
-from polytile.scheduling.regroup import regroupings, wrong_regroupings
-from polytile.scheduling.values import changed_values
+from polytile.scheduling.proof.dataflow import changed_values
+from polytile.scheduling.proof.legality import Proof, prove
+from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
+from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
+from polytile.scheduling.proof.transfers import wrong_transfers
+from polytile.scheduling.proof.warp_reductions import wrong_meetings
 
 ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
@@ -122,7 +123,7 @@ def _facts(claim: Claim) -> Iterator[str]:
         if array.holds:
             yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
     yield from (str(result) for result in regroupings(claim.source, claim.scop))
-    yield from (str(meeting) for meeting in (claim.spread.meetings if claim.spread else ()) if meeting.width > 1)
+    yield from (str(meeting) for meeting in (claim.spread.reductions if claim.spread else ()) if meeting.width > 1)
     for kernel, homes in sorted(claim.homes.items()):
         for name, home in homes.items():
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"

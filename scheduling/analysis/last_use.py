@@ -14,7 +14,7 @@ import islpy as isl
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Origin, Scop
-from polytile.scheduling.places import Place, places
+from polytile.scheduling.analysis.instance_map import Place, places
 
 
 def last_reads(scop: Scop, schedule: MappedSchedule) -> dict[int, frozenset[str]]:

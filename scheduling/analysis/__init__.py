@@ -1,0 +1,1 @@
+"""Questions about Scops and schedules, which change neither."""
