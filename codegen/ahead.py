@@ -34,9 +34,7 @@ from polytile.ir.expr import (
     Ternary,
     walk,
 )
-
-AHEAD = 4  # iterations; a division takes about a quarter of the time that memory does
-MOST_ELEMENTS = 4  # that an iteration loads in this way, each of which takes AHEAD + 1 registers
+from polytile.tuning import LoadTuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +45,27 @@ class _Load:
     form: Element
 
 
-def load_ahead(loop: For, changing: frozenset[str], names: Names) -> tuple[tuple[Declare, ...], For]:
+def load_ahead(
+    loop: For, changing: frozenset[str], names: Names, tuning: LoadTuning
+) -> tuple[tuple[Declare, ...], For]:
     """Declarations for in front of a loop that runs at least once, and the loop; `changing` are the arrays that the
     kernel writes or keeps for itself."""
     condition = _bound(loop)
     loads = _loads(loop, changing)
-    if condition is None or not _has_branches(loop) or not 0 < len(loads) <= MOST_ELEMENTS:
+    if condition is None or not _has_branches(loop) or not 0 < len(loads) <= tuning.max_prefetched_elements:
         return (), loop
+    ahead = tuning.prefetch_iterations
     before: list[Declare] = []
     start: list[Stmt] = []
     end: list[Stmt] = []
     registers: dict[str, list[tuple[Element, Name]]] = {}
     for load in loads:
         number = len(registers.setdefault(load.access.array, []))
-        held = [_register(load, number, distance, names) for distance in range(AHEAD + 1)]
+        held = [_register(load, number, distance, names) for distance in range(ahead + 1)]
         registers[load.access.array].append((load.form, held[0]))
         for distance, name in enumerate(held[:-1]):
             before.append(_declared(name, load, loop, _iteration(condition, loop.lower, distance)))
-        following = _iteration(condition, Name(loop.iterator, loop.type), AHEAD)
+        following = _iteration(condition, Name(loop.iterator, loop.type), ahead)
         start.append(_declared(held[-1], load, loop, following))
         end += [Assign(name, "", later) for name, later in pairwise(held)]
     body = (*start, *with_registers(loop.body, {}, registers), *end)

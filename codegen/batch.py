@@ -41,11 +41,11 @@ from polytile.codegen.held import (
     targets,
     with_held,
 )
-from polytile.codegen.in_batches import FEW, in_batches, iterations, reaches
+from polytile.codegen.in_batches import in_batches, iterations, reaches
 from polytile.codegen.iterations import Form, elements
 from polytile.codegen.meet import meeting, meets
 from polytile.codegen.names import Names
-from polytile.codegen.tile_batch import TILE, of_tile
+from polytile.codegen.tile_batch import of_tile
 from polytile.codegen.together import together
 from polytile.codegen.vectors import Group, Unguarded, are_aligned, loaded, stored, unguarded, vectors
 from polytile.ir.arith import zero
@@ -67,32 +67,33 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Barrier
 from polytile.ir.polynomial import linear
-
-IN_FLIGHT = 256  # bytes that the loads of a batch bring each thread
-MOST = 32  # iterations of a batch
-WIDE_IN_FLIGHT, MOST_WIDE = 256, 16  # where they are vectors, which do not wait for one another
-FEW_WIDE = 2  # iterations that are no batch of their own: what is left would be another one of them
-MOST_MEETING = 2  # where lanes meet in each of them: more loads cost more registers, and so warps that take turns
-MOST_JOINED = 8  # where they meet once for all of them
-ALONE, TOGETHER = 512, 4  # threads that have a multiprocessor's registers for themselves; iterations, to fill these
+from polytile.machine import Machine
+from polytile.tuning import LoadTuning
 
 
 def batched(
-    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, threads: int, share: int, lane: str | None = None
+    body: tuple[Stmt, ...],
+    kept: frozenset[str],
+    names: Names,
+    threads: int,
+    machine: Machine,
+    lane: str | None = None,
 ) -> tuple[tuple[Stmt, ...], int]:
     """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
-    many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`,
-    which `share` so many registers of a multiprocessor; `lane` is a thread's in its warp."""
+    many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`;
+    `lane` is a thread's in its warp."""
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
-    setting = Setting(changing, kept, lane, threads, share // threads)
-    tiled = any(isinstance(n, For) and n.unroll == TILE for n in walk(*body))
-    registers = launch_bounds.MOST if tiled else 0
-    body = together(body, setting, names, TILE) if tiled else body
+    tuning = machine.tuning
+    setting = Setting(changing, kept, lane, threads, machine.registers_per_sm // threads, tuning)
+    tile = tuning.loads.tile_iterations
+    tiled = any(isinstance(n, For) and n.unroll == tile for n in walk(*body))
+    registers = tuning.registers.max_registers if tiled else 0
+    body = together(body, setting, names, tile) if tiled else body
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
         made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
-        registers = registers or (launch_bounds.registers(made, kept) if made else 0)
-        if registers != launch_bounds.HALF:
+        registers = registers or (launch_bounds.registers(made, kept, tuning.registers) if made else 0)
+        if registers != tuning.registers.half_registers:
             break
     return batches, registers
 
@@ -112,22 +113,23 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     bound = loop.condition.right if isinstance(loop.condition, Binary) else None
     if bound is None or not _is_simple(loop) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
         return []
+    tuning = setting.tuning.loads
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
-    if loop.unroll == TILE:
-        tile = of_tile(loop, last, _trips(loop.lower, end), setting, names)
+    if loop.unroll == tuning.tile_iterations:
+        tile = of_tile(loop, last, _trips(loop.lower, end, tuning.max_batch_iterations), setting, names)
         return [Scope((Declare(last.name, last.type, end), *tile))]
     together = meets(*loop.body)
-    wide = None if together or loop.unroll == FEW else _wide(loop, setting)
+    wide = None if together or loop.unroll == tuning.few_iterations else _wide(loop, setting)
     found = distinct(loads_of(loop, setting, alike=wide is None))
     loads = [load for load in found if load.varies(loop.iterator)]
-    trips = _trips(loop.lower, end)
+    trips = _trips(loop.lower, end, tuning.max_batch_iterations)
     if wide:
         many = wide.iterations(trips)
     else:
-        most = MOST_JOINED if meeting(loop.body, setting.lane) else MOST_MEETING if together else MOST
-        many = iterations(sum(load.access.type.size for load in loads), min(most, trips), IN_FLIGHT)
+        most = _most_iterations(loop, setting, together=together)
+        many = iterations(sum(load.access.type.size for load in loads), min(most, trips), tuning.batch_bytes)
     if many < 2 or not _apart_from_stores(loop, found, setting.changing):
         return []
     # Compilers move what does not vary out of the loop, but not past the condition it is read below.
@@ -138,8 +140,16 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     if together:
         made = _together(loop, loads, many, last, setting, names)
     else:
-        made = _apart(loop, loads, wide, many, last, names)
+        made = _apart(loop, loads, wide, many, last, names, tuning)
     return [Scope((Declare(last.name, last.type, end), *fixed, *made))]
+
+
+def _most_iterations(loop: For, setting: Setting, *, together: bool) -> int:
+    """How many iterations a batch may have: fewer where lanes meet in them."""
+    tuning = setting.tuning.loads
+    if meeting(loop.body, setting.lane):
+        return tuning.max_joined_iterations
+    return tuning.max_reducing_iterations if together else tuning.max_batch_iterations
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +167,14 @@ class _Wide:
         vectors = {number for group in self.groups for number in group}
         sizes = [(load.access.type.size, k in vectors) for k, load in enumerate(self.loads)]
         size = sum(size if vector else size / 2 for size, vector in sizes)
-        most = min(MOST_WIDE, trips)
-        room = 4 * (launch_bounds.MOST - launch_bounds.BESIDE_HALF) // sum(size for size, _ in sizes)
-        filling = min(most, room // TOGETHER * TOGETHER) if self.setting.threads >= ALONE else 0
-        return max(iterations(ceil(size), most, WIDE_IN_FLIGHT), filling)
+        tuning = self.setting.tuning.loads
+        most = min(tuning.max_vector_iterations, trips)
+        many = iterations(ceil(size), most, tuning.vector_batch_bytes)
+        if self.setting.threads < tuning.spread_threads:
+            return many
+        registers = self.setting.tuning.registers
+        room = 4 * (registers.max_registers - registers.half_spare) // sum(size for size, _ in sizes)
+        return max(many, min(most, room // tuning.spread_iterations * tuning.spread_iterations))
 
 
 def _wide(loop: For, setting: Setting) -> _Wide | None:
@@ -197,7 +211,13 @@ def _together(
 
 
 def _apart(
-    loop: For, loads: Sequence[HeldLoad], wide: _Wide | None, many: int, last: Name, names: Names
+    loop: For,
+    loads: Sequence[HeldLoad],
+    wide: _Wide | None,
+    many: int,
+    last: Name,
+    names: Names,
+    tuning: LoadTuning,
 ) -> Iterator[Stmt]:
     """Whole batches, then small ones of what is left. There a load that is too many is the last iteration's once more:
     a condition on each would take one of a thread's seven predicates, and so make it wait between them. One batch of
@@ -209,8 +229,9 @@ def _apart(
         otherwise = tuple(_one_by_one(loop, loads, first, count, surely, last, names))
         return tuple(_wide_batch(wide, otherwise, first, count, surely, last, names))
 
-    small = loop.unroll == FEW or (wide is not None and many <= FEW_WIDE)
-    return in_batches(loop, batch, many, last, names, small=small)
+    few = loop.unroll == tuning.few_iterations
+    small = few or (wide is not None and many <= tuning.single_vector_iterations)
+    return in_batches(loop, batch, many, last, names, tuning, small=small)
 
 
 def _batch(
@@ -286,10 +307,10 @@ def _is_simple(loop: For) -> bool:
     return False
 
 
-def _trips(start: Expr, end: Expr) -> int:
-    """How many iterations there are at most from `start` to `end`, as far as their forms say: one of a block's chunk
-    has a constant number, `for (c = 16 * b; c <= min(16 * b + 15, n - 1); ++c)`."""
+def _trips(start: Expr, end: Expr, most: int) -> int:
+    """How many iterations there are from `start` to `end`, or `most` where their forms do not say it: one of a
+    block's chunk has a constant number, `for (c = 16 * b; c <= min(16 * b + 15, n - 1); ++c)`."""
     ends = end.arguments if isinstance(end, Call) and end.function == "min" else (end,)
     forms = (linear(Binary("-", one, start, end.type)) for one in ends)
     counts = (form.get("", 0) + 1 for form in forms if form is not None and not any(form[n] for n in form if n))
-    return max(min(counts, default=MOST), 1)
+    return max(min(counts, default=most), 1)

@@ -31,14 +31,17 @@ from polytile.codegen.names import Names
 from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, walk
 from polytile.ir.kernel import Barrier
 from polytile.ir.polynomial import Linear
+from polytile.tuning import LoadTuning
 
 
-def carry(body: tuple[Stmt, ...], homes: frozenset[str], names: Names, *, few: bool = False) -> tuple[Stmt, ...]:
+def carry(
+    body: tuple[Stmt, ...], homes: frozenset[str], names: Names, tuning: LoadTuning, *, few: bool = False
+) -> tuple[Stmt, ...]:
     """Hand on values from iteration to iteration in all loops of a kernel's body, of arrays that are not in `homes`.
     `few`: the kernel has too few threads for some to run while others wait for memory."""
     targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
     written = frozenset(t.array for t in targets if isinstance(t, Access))
-    return _carried(body, _Kernel(homes, written | homes, names, few))
+    return _carried(body, _Kernel(homes, written | homes, names, tuning, few))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class _Kernel:
     homes: frozenset[str]
     changing: frozenset[str]
     names: Names
+    tuning: LoadTuning
     few: bool
 
 
@@ -98,7 +102,9 @@ def _loop(loop: For, kernel: _Kernel) -> Stmt:
     if not before:
         return loop
     loop = replace(loop, body=body)
-    loads, loop = load_ahead(loop, kernel.changing, kernel.names) if kernel.few else ((), loop)
+    loads: tuple[Declare, ...] = ()
+    if kernel.few:
+        loads, loop = load_ahead(loop, kernel.changing, kernel.names, kernel.tuning)
     return guarded(loop, (*before, *loads, loop))
 
 

@@ -32,6 +32,7 @@ from polytile.ir.expr import (
     rewrite,
     walk,
 )
+from polytile.tuning import Tuning
 
 Guard = tuple[Expr, ...]  # conditions below one another
 
@@ -39,14 +40,15 @@ Guard = tuple[Expr, ...]  # conditions below one another
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
-    of a thread's lane; how many threads a block has, and how many registers are there for each; whether half of the
-    threads there can be share the registers."""
+    of a thread's lane; how many threads a block has, and how many registers are there for each; the machine's tuning;
+    whether half of the threads there can be share the registers."""
 
     changing: frozenset[str]
     kept: frozenset[str]
     lane: str | None
     threads: int
     registers: int
+    tuning: Tuning
     half: bool = False
 
 

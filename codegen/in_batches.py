@@ -13,18 +13,17 @@ from dataclasses import replace
 from polytile.codegen.fold import folded
 from polytile.codegen.names import Names
 from polytile.ir.expr import Binary, Expr, For, Literal, Name, Stmt
+from polytile.tuning import LoadTuning
 
 Batch = Callable[[Name, int, int], tuple[Stmt, ...]]  # from a first iteration on, so many, of which some surely run
 
-FEW, LEFT = 16, 8  # iterations of a batch where few are expected, and of one of what whole batches leave
-
 
 def in_batches(
-    loop: For, batch: Batch, many: int, last: Name, names: Names, *, small: bool = False
+    loop: For, batch: Batch, many: int, last: Name, names: Names, tuning: LoadTuning, *, small: bool = False
 ) -> Iterator[Stmt]:
     """Whole batches, which `batch` makes, and small ones; only small ones where all of it may be less than one."""
     iterator, integer = Name(loop.iterator, loop.type), loop.type
-    rest, start, few = iterator, loop.lower, min(many, FEW)
+    rest, start, few = iterator, loop.lower, min(many, tuning.few_iterations)
     if not small:
         whole_one = reaches(iterator, many, last)
         yield replace(loop, condition=whole_one, step=many, body=batch(iterator, many, many), unroll=1)
@@ -32,7 +31,8 @@ def in_batches(
             return
         count = Binary("+", Binary("-", last, loop.lower, integer), Literal("1"), integer)
         whole = Binary("*", Binary("/", count, Literal(str(many)), integer), Literal(str(many)), integer)
-        rest, few = Name(names.shared(f"{loop.iterator}_rest"), integer), min(many // 2, LEFT)
+        rest = Name(names.shared(f"{loop.iterator}_rest"), integer)
+        few = min(many // 2, tuning.max_remainder_iterations)
         start = folded(Binary("+", loop.lower, whole, integer))
     yield For(rest.name, start, reaches(rest, 1, last), few, batch(rest, few, 1), integer, loop.location, unroll=1)
 

@@ -14,22 +14,17 @@ from polytile.codegen.held import targets
 from polytile.codegen.meet import meets
 from polytile.ir.device import Load, WarpReduce
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
-
-MOST, MEETING = 128, 64  # of a thread
-STORING = 80  # where iterations store as well: more threads hide that
-BESIDE = 32  # what is loaded, where lanes meet once
-BESIDE_VECTORS = 64  # with fewer, ptxas loads one after another
-HALF, BESIDE_HALF = 64, 20  # of half of the threads there can be: where what is loaded and added up fits
+from polytile.tuning import RegisterTuning
 
 
-def registers(batches: Sequence[For], kept: frozenset[str]) -> int:
+def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:
     """As many as these loops want; `kept` are the arrays that live inside the kernel."""
-    vectors = [_of_vectors(n, kept) for n in batches]
-    widest = [min(MOST, max(vectors))] if any(vectors) else []
-    return min([*widest, *(_of(n, kept) for n, own in zip(batches, vectors, strict=True) if not own)])
+    vectors = [_of_vectors(n, kept, tuning) for n in batches]
+    widest = [min(tuning.max_registers, max(vectors))] if any(vectors) else []
+    return min([*widest, *(_of(n, kept, tuning) for n, own in zip(batches, vectors, strict=True) if not own)])
 
 
-def _of_vectors(loop: For, kept: frozenset[str]) -> int:
+def _of_vectors(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
     """How many a batch of vectors wants: for all that it loads, and some more, but no more than half of the threads
     leave where it fits into those; 0 where it has none."""
     inside = _with_vectors(loop.body)
@@ -40,8 +35,8 @@ def _of_vectors(loop: For, kept: frozenset[str]) -> int:
     size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
     updated = {n.target for n in walk(*inside) if isinstance(n, Assign) and n.op}
     sums = [t for t in updated if not isinstance(t, Access) or t.array in kept]
-    live = BESIDE_HALF + (size + sum(t.type.size for t in sums)) // 4
-    return HALF if live <= HALF else BESIDE_VECTORS + size // 4
+    live = tuning.half_spare + (size + sum(t.type.size for t in sums)) // 4
+    return tuning.half_registers if live <= tuning.half_registers else tuning.vector_spare + size // 4
 
 
 def _with_vectors(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -52,12 +47,12 @@ def _with_vectors(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return next((found for b in inner if (found := _with_vectors(b))), ())
 
 
-def _of(loop: For, kept: frozenset[str]) -> int:
+def _of(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
     """How many another batch wants."""
     if not meets(*loop.body):
         stores = any(target.array not in kept for s in loop.body for target in targets(s))
-        return STORING if stores else MOST
+        return tuning.storing_registers if stores else tuning.max_registers
     declared = [s for s in loop.body if isinstance(s, Declare)]
     loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
     joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))
-    return BESIDE + sum(s.type.size for s in loads) // 4 if joined else MEETING
+    return tuning.reducing_spare + sum(s.type.size for s in loads) // 4 if joined else tuning.reducing_registers

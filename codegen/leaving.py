@@ -42,29 +42,29 @@ from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.uses import names_of
 
-CACHE_BYTES = 48 << 20  # about the second-level cache of GPUs with the largest one
+
+def leaving(program: HostProgram, resident_bytes: int) -> HostProgram:
+    """The program whose kernels store vectors of the first half of large arrays so: of those of which L2 does not have
+    all when the next kernel comes to them, which are `resident_bytes`."""
+    return replace(program, kernels=tuple(_changed(kernel, resident_bytes) for kernel in program.kernels))
 
 
-def leaving(program: HostProgram) -> HostProgram:
-    """The program whose kernels store vectors of the first half of large arrays so."""
-    return replace(program, kernels=tuple(_changed(kernel) for kernel in program.kernels))
-
-
-def _changed(kernel: Kernel) -> Kernel:
+def _changed(kernel: Kernel, resident_bytes: int) -> Kernel:
     if not any(isinstance(node, Store) for node in kernel.nodes):
         return kernel
-    return replace(kernel, body=tuple(s for stmt in kernel.body for s in _in_bodies((stmt,), kernel)))
+    return replace(kernel, body=tuple(s for stmt in kernel.body for s in _in_bodies((stmt,), kernel, resident_bytes)))
 
 
-def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel) -> tuple[Stmt, ...]:
+def _in_bodies(body: tuple[Stmt, ...], kernel: Kernel, resident_bytes: int) -> tuple[Stmt, ...]:
     """The same in the bodies of batches, which begin by asking whether their vectors are aligned."""
     place = next((k for k, s in enumerate(body) if isinstance(s, Declare) and _asks(s)), None)
     if place is None:
-        return tuple(with_bodies(s, lambda inner: _in_bodies(inner, kernel)) for s in body)
+        return tuple(with_bodies(s, lambda inner: _in_bodies(inner, kernel, resident_bytes)) for s in body)
     names: dict[str, Name] = {}
     start: list[Stmt] = []
     for store in _stores(body, kernel):
-        early = _is_early(store.target, kernel) if store.target.array not in names else None
+        known = store.target.array in names
+        early = None if known else _is_early(store.target, kernel, resident_bytes)
         if early is not None:
             names[store.target.array] = Name(fresh(f"leaving{len(names) or ''}", kernel.names), BOOL)
             start.append(Declare(names[store.target.array].name, BOOL, early))
@@ -86,7 +86,7 @@ def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
                 yield node
 
 
-def _is_early(target: Access, kernel: Kernel) -> Expr | None:
+def _is_early(target: Access, kernel: Kernel, resident_bytes: int) -> Expr | None:
     """Whether the array is large, and an element in the half that the kernel comes to first; None where the array's
     size is unknown."""
     outermost, *inner = kernel.home(target.array).extents
@@ -98,7 +98,7 @@ def _is_early(target: Access, kernel: Kernel) -> Expr | None:
     count: Expr = Cast(LLONG, extents[0])
     for extent in extents[1:]:
         count = Binary("*", count, extent, LLONG)
-    large = Binary(">", count, Literal(str(CACHE_BYTES // target.type.size), LLONG), BOOL)
+    large = Binary(">", count, Literal(str(resident_bytes // target.type.size), LLONG), BOOL)
     half = Binary("/", extents[0], Literal("2", INT), extents[0].type)
     return both(Binary("<", folded(before), half, BOOL), large)
 

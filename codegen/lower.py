@@ -21,7 +21,6 @@ from polytile.codegen.names import Names
 from polytile.codegen.rename import rename_loops
 from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
-from polytile.codegen.tile_batch import TILE
 from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
 from polytile.ir.device import WARP
@@ -169,16 +168,17 @@ class _KernelBuilder:
         threads = {name: self.shape.block["xyz".index(axis)] for name, axis in self.shape.threads}
         lowered = merge_scopes(tidy(Contracted(special, threads).addressed(lowered)))
         homes = frozenset(special)
+        machine = self.owner.given.machine
+        tuning = machine.tuning.loads
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
-        lowered = carry(lowered, homes, self.owner.names, few=few)
+        lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         count = prod(self.shape.block)
         lane = lane if self.shape.block[0] == WARP else None
-        machine = self.owner.given.machine
-        lowered, registers = batched(lowered, homes, self.owner.names, count, machine.registers_per_sm, lane)
+        lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane)
         lowered = drop_unused(lowered)
         if registers:
-            lowered = update_early(lowered, homes, self.owner.names)
+            lowered = update_early(lowered, homes, self.owner.names, tuning)
             lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
         handed = self.owner.given.handovers.get(self.shape.number, {})
         lowered, copies = handed_over(lowered, handed, self.owner.names)
@@ -246,7 +246,7 @@ class _KernelBuilder:
         if isinstance(only, Instance):
             name = self.owner.names.shared(f"{written}_acc")
             return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
-        tile = replace(loop, unroll=TILE)
+        tile = replace(loop, unroll=self.owner.given.machine.tuning.loads.tile_iterations)
         return accumulate_tile(tile, stmt.body, self._instance, self.owner.scop, self.owner.names) or (loop,)
 
     def _batch(self, loop: For) -> int | None:

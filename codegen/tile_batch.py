@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polytile.codegen import launch_bounds
 from polytile.codegen.fold import folded
 from polytile.codegen.held import HeldLoad, Setting, distinct, iteration, loads_of
 from polytile.codegen.in_batches import in_batches, iterations
@@ -35,9 +34,6 @@ from polytile.ir.expr import (
     walk,
 )
 
-TILE = 8  # iterations of a batch; also how loops over tiles are marked, as to be unrolled so often
-BESIDE = 16  # registers that a batch does not load, and the tile does not keep
-
 
 def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
     """A loop that updates the elements of a thread's tile: in batches where all of these are there, with vectors where
@@ -53,13 +49,15 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
 
+    tuning = setting.tuning.loads
+
     def batches(one: For, loads: Sequence[HeldLoad], groups: Sequence[Group]) -> tuple[Stmt, ...]:
         def batch(first: Name, count: int, surely: int) -> tuple[Stmt, ...]:
             return _unrolled(one, loads, groups, first, count, surely, last, names)
 
         size = sum(load.access.type.size for load in loads)
-        many = max(iterations(size, min(TILE, trips), _room(loop, setting.registers)), 1)
-        return tuple(in_batches(one, batch, many, last, names))
+        many = max(iterations(size, min(tuning.tile_iterations, trips), _room(loop, setting)), 1)
+        return tuple(in_batches(one, batch, many, last, names, tuning))
 
     found = [load for load in distinct(loads_of(plain, setting)) if load.varies(loop.iterator) and not load.guard]
     groups = vectors(found)
@@ -72,10 +70,12 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
     return (If(both(*conditions), whole, batches(loop, guarded, ())),) if conditions else whole
 
 
-def _room(loop: For, registers: int) -> int:
+def _room(loop: For, setting: Setting) -> int:
     """How many bytes of a thread's registers are left for what it loads."""
     kept = {n.target for n in walk(*loop.body) if isinstance(n, Assign) and isinstance(n.target, Name)}
-    return 4 * (min(launch_bounds.MOST, registers) - BESIDE) - sum(name.type.size for name in kept)
+    tuning = setting.tuning
+    registers = min(tuning.registers.max_registers, setting.registers) - tuning.loads.tile_spare_registers
+    return 4 * registers - sum(name.type.size for name in kept)
 
 
 def _unrolled(

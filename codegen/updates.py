@@ -41,8 +41,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Barrier
 from polytile.ir.polynomial import linear
-
-MOST = 4  # elements of an array, and other elements that updates read
+from polytile.tuning import LoadTuning
 
 _Key = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
 
@@ -81,7 +80,9 @@ class _Use:
         return form is not None and _key(form) == self.key
 
 
-def update_early(body: tuple[Stmt, ...], kept: frozenset[str], names: Names) -> tuple[Stmt, ...]:
+def update_early(
+    body: tuple[Stmt, ...], kept: frozenset[str], names: Names, tuning: LoadTuning
+) -> tuple[Stmt, ...]:
     """A kernel's body in which updates behind a meeting of threads have been loaded; `kept` are the arrays that live
     inside the kernel."""
     found: list[tuple[int, _Use]] = []
@@ -92,13 +93,13 @@ def update_early(body: tuple[Stmt, ...], kept: frozenset[str], names: Names) -> 
     start: list[Stmt] = []
     changed: dict[int, tuple[Stmt, ...]] = {}
     for array in dict.fromkeys(use.access.array for _, use in found if use.updates and use.access.array not in kept):
-        held = _held(body, [(k, use) for k, use in found if use.access.array == array], names)
+        held = _held(body, [(k, use) for k, use in found if use.access.array == array], names, tuning)
         if held:
             start += held.start
             changed |= held.changed
     written = {n.target.array for n in walk(*body) if isinstance(n, Assign) and isinstance(n.target, Access)}
     updates = [use for _, use in found if id(use.stmt) in changed]
-    operands = list(_operands(updates, written | kept, _made_inside(body), names))[:MOST]
+    operands = list(_operands(updates, written | kept, _made_inside(body), names))[: tuning.max_early_updates]
     for use in updates:
         changed[id(use.stmt)] = tuple(_with_operands(s, use, operands) for s in changed[id(use.stmt)])
     return (*start, *(o.declared for o in operands), *_changed(body, changed))
@@ -112,7 +113,9 @@ class _Held:
     changed: dict[int, tuple[Stmt, ...]]
 
 
-def _held(body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names) -> _Held | None:
+def _held(
+    body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names, tuning: LoadTuning
+) -> _Held | None:
     """The updates of an array's elements in registers; None where they cannot be."""
     last = max(number for number, use in uses if use.updates)
     early = [use for number, use in uses if number <= last]
@@ -137,7 +140,7 @@ def _held(body: tuple[Stmt, ...], uses: Sequence[tuple[int, _Use]], names: Names
         start += [] if here else [declared]
         for use in one[first:]:
             changed[id(use.stmt)] = (*([declared] if here else []), *_through(use, name))
-    return _Held(tuple(start), changed) if len(updated) <= MOST else None
+    return _Held(tuple(start), changed) if len(updated) <= tuning.max_early_updates else None
 
 
 def _through(use: _Use, held: Name) -> tuple[Stmt, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from polytile.diagnostics import UsageError
+from polytile.tuning import Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Machine:
     grid_limit: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     warp: int = 32
     speed: Speed = Speed()
+    tuning: Tuning = field(default_factory=Tuning)
 
     @property
     def shared_per_sm(self) -> int:

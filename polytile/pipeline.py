@@ -9,11 +9,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from polytile.codegen.alternate import alternate
-from polytile.codegen.batch import MOST
 from polytile.codegen.complete import UnfaithfulLoopsError
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.early import start_early
-from polytile.codegen.in_batches import FEW
 from polytile.codegen.leaving import leaving
 from polytile.codegen.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.sequential import print_sequential
@@ -31,6 +29,7 @@ from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
 from polytile.stages.choice import find_schedule
 from polytile.stages.realise import choose_storage, combine_lanes, proven
+from polytile.tuning import LoadTuning
 
 Observer = Callable[[str, object], None]
 
@@ -48,13 +47,14 @@ def prove_legality(state: Compilation) -> Compilation:
         return proven(_simpler(state, f"its proof fails: {error.message}"))
 
 
-def _sums_of_few(scop: Scop) -> dict[str, int]:
+def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
     """The statements that accumulate partial results, or add them up, where one iterator at most tells results apart,
     and how many iterations may load at once: threads are few then. More results are more threads, some of which run
     while others wait for memory; lanes that share out chunks have few each."""
     few = [p for p in scop.privatised if len(p.group) <= 1]
-    sums = {p.update: MOST for p in few}
-    return sums | {p.finish: FEW if p.gathering else MOST for p in few if p.finish is not None}
+    many = tuning.max_batch_iterations
+    sums = {p.update: many for p in few}
+    return sums | {p.finish: tuning.few_iterations if p.gathering else many for p in few if p.finish is not None}
 
 
 def generate_program(state: Compilation) -> Compilation:
@@ -100,11 +100,11 @@ def _generated(state: Compilation) -> Compilation:
         barriers=barrier_reasons(scop, dependences, state.proof.barriers),
         storage=state.homes,
         handovers=state.handovers,
-        sums=_sums_of_few(state.scop),
+        sums=_sums_of_few(state.scop, state.machine.tuning.loads),
         last_reads=last_reads(scop, schedule),
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
-    program = start_early(leaving(alternate(program)))
+    program = start_early(leaving(alternate(program), state.machine.tuning.resident_bytes))
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         if state.otherwise is not None:

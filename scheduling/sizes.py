@@ -117,10 +117,10 @@ class SizeChooser:
         limits = tuple(reversed(self.machine.block_limit))[-len(block) :]
         beyond = any(size > limit for size, limit in zip(block, limits, strict=True))
         if beyond or prod(block) > self.machine.threads_per_block:
-            shape = "x".join(map(str, block))
+            shape, most = "x".join(map(str, block)), self.machine.threads_per_block
             raise UsageError(
                 f"kernel {kernel}: a block of {shape} = {prod(block)} threads is larger than the GPU allows",
-                hint=f"at most {self.machine.threads_per_block} threads, and at most {self.machine.block_limit[2]} along z",
+                hint=f"at most {most} threads, and at most {self.machine.block_limit[2]} along z",
             )
 
 

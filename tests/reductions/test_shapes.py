@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from polytile.codegen.batch import MOST_MEETING
 from polytile.compilation import Compilation
 from polytile.ir.device import WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
+from polytile.tuning import LoadTuning
 
 from .cases import Data
 from .fused import bicg, gesummv
@@ -161,7 +161,7 @@ def test_bicg_reads_the_matrix_once(programs: Programs, name: str) -> None:
     found = kernel(programs, name)
     assert sorted(s.name for s in found.storage if s.space is Space.PRIVATE) == ["q_part", "s_part"]
     reduced = [n.width for n in found.nodes if isinstance(n, WarpReduce)]
-    assert reduced in ([32], [32] * MOST_MEETING)  # once in each iteration of a batch of rows
+    assert reduced in ([32], [32] * LoadTuning().max_reducing_iterations)  # once in each iteration of a batch of rows
     assert found.barriers == 2
 
 

@@ -15,6 +15,7 @@ from polytile.codegen.names import Names
 from polytile.codegen.together import together
 from polytile.ir.device import Load, Store
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Expr, If, Literal, Name, Stmt, walk
+from polytile.tuning import Tuning
 
 ELEMENTS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) "
 PRODUCT = (
@@ -107,7 +108,7 @@ def test_instances_that_meet(compiled: Callable[..., Any]) -> None:
 
 
 # Vectors where no loop is ---------------------------------------------------------------------------------------------
-SETTING = Setting(frozenset({"C"}), frozenset({"kept"}), None, 256, 256)
+SETTING = Setting(frozenset({"C"}), frozenset({"kept"}), None, 256, 256, Tuning())
 ROW, J, N = Name("i", INT), Name("j", INT), Name("n", INT)
 
 

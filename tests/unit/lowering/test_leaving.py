@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from polytile import pipeline
-from polytile.codegen import leaving
 from polytile.codegen.alternate import alternate
 from polytile.ir.host import HostProgram
+from polytile.machine import Machine, machine_of
 
 ARGUMENTS = "int n, int m, double A[n][m], double u[n], double v[m], double x[n], double y[m], double z[n]"
 CHANGING = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { A[i][j] += u[i] * v[j]; y[j] += A[i][j] * x[i]; }"
@@ -23,6 +23,11 @@ def turned(program: HostProgram) -> HostProgram:
     """The program with its kernels in the other direction."""
     before = tuple(alternate(replace(program, kernels=(kernel, kernel))).kernels[1] for kernel in program.kernels)
     return replace(program, kernels=before)
+
+
+def with_a_small_cache(arch: str) -> Machine:
+    machine = machine_of(arch)
+    return replace(machine, tuning=replace(machine.tuning, resident_bytes=1024))
 
 
 def test_the_first_half_of_large_arrays(compiled: Callable[..., Any]) -> None:
@@ -51,7 +56,7 @@ def test_an_array_of_unknown_size(compiled: Callable[..., Any]) -> None:
 def test_results_are_the_same(
     emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, way: str, element: str
 ) -> None:
-    monkeypatch.setattr(leaving, "CACHE_BYTES", 1024)
+    monkeypatch.setattr(pipeline, "machine_of", with_a_small_cache)
     if way == "backwards":
         monkeypatch.setattr(pipeline, "alternate", turned)
     found = compiled(ARGUMENTS.replace("double", element), CHANGING + READING, schedule="superposed")

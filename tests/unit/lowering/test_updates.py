@@ -11,6 +11,7 @@ from polytile.codegen.names import Names
 from polytile.codegen.updates import update_early
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Expr, If, Literal, Name, Stmt
 from polytile.ir.kernel import Barrier
+from polytile.tuning import LoadTuning
 
 CHAIN = (
     "int n, int m, double A[n][m], double x[m], double y[n], double z[n]",
@@ -84,7 +85,7 @@ def next_to(place: Expr) -> Expr:
 def test_elements_of_other_threads(first: Expr, second: Expr, meet: bool, held: bool) -> None:
     barrier = Barrier("a meeting")
     body: tuple[Stmt, ...] = (barrier, at(first), *((barrier,) if meet else ()), at(second))
-    after = update_early(body, frozenset(), Names(set()))
+    after = update_early(body, frozenset(), Names(set()), LoadTuning())
     assert (after != body) == held
 
 
@@ -95,4 +96,4 @@ def test_a_thread_that_has_run_one_update_runs_the_weakest() -> None:
     bodies: list[tuple[Stmt, ...]] = [(one, always), (always, one), (one, If(large, (one,))), (one, other)]
     for body, held in zip(bodies, (True, True, True, False), strict=True):
         met: tuple[Stmt, ...] = (Barrier("a meeting"), *body)
-        assert (update_early(met, frozenset(), Names(set())) != met) == held
+        assert (update_early(met, frozenset(), Names(set()), LoadTuning()) != met) == held
