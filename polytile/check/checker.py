@@ -20,7 +20,7 @@ import islpy as isl
 from polytile.check.regroup import condensed, results, settled, wrong_results
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
-from polytile.check.tree import NODE, THREADS, blocks, kernels, mark, nodes, thread_of
+from polytile.check.tree import LOOP, NODE, THREADS, blocks, kernels, mark, nodes, thread_of
 
 
 def problems(scop: Check) -> Iterator[str]:
@@ -82,6 +82,8 @@ def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> I
             yield f"a {name} mark stands where blocks and kernels cannot start"
         if (name == "sync" or THREADS.fullmatch(name)) and (not inside or any(THREADS.fullmatch(n) for n in above)):
             yield f"a {name} mark stands where not all threads of a block pass"
+        if LOOP.fullmatch(name) and above[-1:] and (THREADS.fullmatch(above[-1]) or above[-1] in ("block", "sync")):
+            yield f"a {name} mark stands between a {above[-1]} mark and its band"
 
 
 def _ordered(node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.UnionMap:

@@ -9,6 +9,7 @@ from typing import Any
 import islpy as isl
 
 NODE: Any = isl.schedule_node_type
+LOOP = re.compile(r"loop\[\w+\]")
 THREADS = re.compile(r"thread\[([\d, ]+)\]")
 
 

@@ -9,6 +9,8 @@ Marks, from the root down (positions are found by them, never by depth):
   one thread runs its points in order. Every thread mark of a kernel has the same sizes, those of the block.
 - `sync`: directly above a serial band or a sequence inside a kernel, outside thread bands: a barrier ends each
   iteration, or stands between the children.
+- `loop[k0]`: directly above a serial band, or above the sync mark of one: names the loop, once in a kernel, for plans
+  (plan.py). It changes nothing.
 
 Bands that no mark claims are serial: on the host above a kernel, in each thread inside one. A statement below no thread
 mark runs in thread 0 of its block.
@@ -34,6 +36,7 @@ MAX_THREADS, MAX_THREADS_Z = 1024, 64  # of every architecture
 # isl prints a mark above a leaf without a child, but does not read it so.
 _LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
+_LOOP = re.compile(r"loop\[([A-Za-z_]\w*)\]")
 
 # Nodes that add or repeat instances, or that claim something about the parameters.
 UNPROVEN = (
@@ -54,6 +57,16 @@ def thread_sizes(node: isl.ScheduleNode) -> tuple[int, ...] | None:
     """The sizes of a thread mark, outermost first; None for any other node."""
     match = _THREAD.fullmatch(mark_name(node) or "")
     return tuple(int(s) for s in match.group(1).split(",")) if match else None
+
+
+def loop_mark(label: str) -> str:
+    return f"loop[{label}]"
+
+
+def loop_label(node: isl.ScheduleNode) -> str | None:
+    """The label of a loop mark; None for any other node."""
+    match = _LOOP.fullmatch(mark_name(node) or "")
+    return match.group(1) if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +126,7 @@ def is_mapped(tree: isl.Schedule) -> bool:
 def check_marks(tree: isl.Schedule) -> None:
     """Check the invariant at the top of this file; raises UserError (a loaded file may break it)."""
     _check(tree.get_root(), None, False)
+    _check_labels(tree.get_root(), set())
 
 
 def _check(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread: bool) -> None:
@@ -136,8 +150,11 @@ def _check(node: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None, thread:
         thread = True
     elif name == SYNC:
         _check_sync(node, kernel is not None and not thread)
+    elif loop_label(node):
+        _check_loop(node)
     else:
-        _require(name is None, f"unknown mark {name!r} in a schedule", "kernel, block, thread[sizes] or sync")
+        known = "kernel, block, thread[sizes], sync or loop[NAME]"
+        _require(name is None, f"unknown mark {name!r} in a schedule", known)
     for i in range(node.n_children()):
         _check(node.child(i), kernel, thread)
 
@@ -186,6 +203,28 @@ def _check_sync(mark: isl.ScheduleNode, reached_by_all: bool) -> None:
         "a sync mark stands above a serial band or a sequence of a kernel, outside thread bands",
         "all threads of a block must reach a barrier",
     )
+
+
+def _check_loop(mark: isl.ScheduleNode) -> None:
+    below = mark.child(0)
+    below = below.child(0) if mark_name(below) == SYNC else below
+    _require(
+        below.get_type() == isl.schedule_node_type.band and loop_label(mark) != KERNEL,
+        f"{mark_name(mark)} names no loop",
+        "a loop mark stands directly above a serial band, or above the sync mark of one",
+    )
+
+
+def _check_labels(node: isl.ScheduleNode, seen: set[str]) -> None:
+    """The labels of a kernel, and those of the host around kernels, are distinct."""
+    label = loop_label(node)
+    if mark_name(node) == KERNEL:
+        seen = set()
+    if label is not None:
+        _require(label not in seen, f"two loops of a kernel are called {label}", "one label for each loop")
+        seen.add(label)
+    for i in range(node.n_children()):
+        _check_labels(node.child(i), seen)
 
 
 def _check_band(mark: isl.ScheduleNode, what: str) -> int:
