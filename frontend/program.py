@@ -9,6 +9,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect
 from polytile.frontend.extract import extract
+from polytile.frontend.linkage import Linkage
 from polytile.frontend.regions import Place
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
@@ -68,10 +69,12 @@ def read_program(
     if autodetect:
         taken = {p.function_name for p in places}
         counts: dict[str, int] = {}
+        linkage = Linkage.of(context.file)
 
         def attempt(place: Place) -> Scop:
             numbered = dict(counts)
-            scop = scop_of(context, place, fresh_scop_name(place.function_name, numbered, context.file.names))
+            function = linkage.unique(place.function_name)
+            scop = scop_of(context, place, fresh_scop_name(function, numbered, context.file.names))
             counts.update(numbered)
             return scop
 

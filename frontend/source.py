@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.frontend.assemble import FileContext, assemble
+from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
 from polytile.frontend.region import Region
@@ -34,12 +35,11 @@ def read_places(
 
 
 def named(context: FileContext, places: Sequence[Place]) -> Iterator[tuple[str, Place]]:
-    """Each place with a name that no identifier of the file has: `kernel_gemm_scop0`."""
+    """Each place with a name that no identifier of the file has, nor a SCoP of another: `kernel_gemm_scop0`."""
     counts: dict[str, int] = {}
+    linkage = Linkage.of(context.file)
     for place in places:
-        function = place.function_name
-        name = fresh_scop_name(function, counts, context.file.names)
-        yield name, place
+        yield fresh_scop_name(linkage.unique(place.function_name), counts, context.file.names), place
 
 
 def fresh_scop_name(function: str, counts: dict[str, int], taken: frozenset[str]) -> str:

@@ -22,6 +22,7 @@ from polytile.runtime.output import make_folder
 PLACES = ("gpu", "emulator")
 _C_FLAGS = "-std=gnu99 -O2"
 _CPP_SUFFIXES = (".cc", ".cpp", ".cxx")
+_CUDA_SUFFIX = ".cu"
 _LINKABLE = (".o", ".a", ".so")
 
 
@@ -36,6 +37,10 @@ class Build:
     arch: str
     strict: bool
 
+    def object(self, source: Path) -> Path:
+        """Compile one C, C++ or CUDA file."""
+        return self.kernel_object(source) if source.suffix == _CUDA_SUFFIX else self.c_object(source)
+
     def c_object(self, source: Path) -> Path:
         """Compile one C (or C++) file of the user's."""
         compiler = list(host_compiler().command) if source.suffix in _CPP_SUFFIXES else c_compiler()
@@ -49,7 +54,7 @@ class Build:
         return target
 
     def kernel_object(self, source: Path) -> Path:
-        """Compile the generated .cu."""
+        """Compile a generated .cu."""
         target = self._object(source)
         if self.on == "emulator":
             return compile_object(source, target)
@@ -95,7 +100,8 @@ def build_program(
 ) -> None:
     """Compile and link a program for the GPU ("gpu", with nvcc) or for this machine's CPU ("emulator").
 
-    `link` takes C and C++ sources, objects, archives, shared libraries and linker flags such as `-lfftw3`.
+    `link` takes C and C++ sources, generated .cu files, objects, archives, shared libraries and linker flags such as
+    `-lfftw3`.
     `include_dirs` starts with the folder of the user's file, whose own headers are looked up there. `strict` compiles
     without contraction. Raises DeviceError when a compiler is missing or fails.
     """
@@ -107,8 +113,8 @@ def build_program(
         _nvcc()
     with tempfile.TemporaryDirectory(prefix="polytile-build-") as folder:
         build = Build(Path(folder), on, tuple(include_dirs), tuple(defines), arch, strict)
-        objects = [build.c_object(source) for source in (host_c, *sources)]
-        build.linked([*objects, build.kernel_object(kernel_cu)], libraries, executable)
+        objects = [build.object(source) for source in (host_c, *sources, kernel_cu)]
+        build.linked(objects, libraries, executable)
 
 
 def _sorted_links(link: Sequence[Path | str]) -> tuple[list[Path], list[str]]:
@@ -121,13 +127,13 @@ def _sorted_links(link: Sequence[Path | str]) -> tuple[list[Path], list[str]]:
             libraries.append(str(entry))
         elif not path.is_file():
             raise UsageError(f"--link: there is no file {entry}", hint="a library of the system is written -lNAME")
-        elif path.suffix == ".c" or path.suffix in _CPP_SUFFIXES:
+        elif path.suffix in (".c", _CUDA_SUFFIX, *_CPP_SUFFIXES):
             sources.append(path)
         elif set(path.suffixes).intersection(_LINKABLE):
             libraries += _library(path)
         else:
             raise UsageError(
-                f"--link: cannot link {entry}", hint="C and C++ sources, .o, .a, .so and -lNAME are linked"
+                f"--link: cannot link {entry}", hint="C, C++ and .cu sources, .o, .a, .so and -lNAME are linked"
             )
     return sources, libraries
 
