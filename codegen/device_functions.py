@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from polytile.diagnostics import UsageError
 from polytile.ir.device import (
     BARRIER_TYPE,
-    WARP,
     Aligned,
     Arrive,
     AsyncCopy,
@@ -24,7 +23,7 @@ from polytile.ir.device import (
 )
 from polytile.ir.expr import Node
 from polytile.ir.kernel import Barrier, Kernel
-from polytile.machine import Machine
+from polytile.machine import WARP_SIZE, Machine
 
 REDUCTION_NAMES = {
     "+": "sum",
@@ -78,7 +77,7 @@ def _feature(node: Node) -> str | None:
 
 def reduction_name(reduce: WarpReduce) -> str:
     """The function that combines lanes, behind `polytile_`: `warp_sum`, of several values `each_sum`."""
-    kind = "each" if reduce.more else "warp" if reduce.width == WARP else "segment"
+    kind = "each" if reduce.more else "warp" if reduce.width == WARP_SIZE else "segment"
     return f"{kind}_{REDUCTION_NAMES[reduce.op]}"
 
 

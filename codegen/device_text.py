@@ -15,7 +15,6 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.c_text import one_line
 from polytile.ir.device import (
-    WARP,
     Advance,
     Aligned,
     Arrive,
@@ -38,6 +37,7 @@ from polytile.ir.device import (
 from polytile.ir.expr import BOOL, LLONG, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
+from polytile.machine import WARP_SIZE
 
 _PARTS = "xyzw"
 _ATOMICS = {"+": "Add", "min": "Min", "max": "Max", "&": "And", "|": "Or", "^": "Xor"}
@@ -62,7 +62,7 @@ class DeviceText:
             case Shuffle(kind=kind, value=value, by=by, width=width):
                 return self.dialect.shuffled(kind, printer(value), printer(by), width)
             case WarpReduce(value=value, width=width, more=more):
-                lanes = "" if width == WARP else f"<{width}>"
+                lanes = "" if width == WARP_SIZE else f"<{width}>"
                 return f"polytile_{reduction_name(expr)}{lanes}({', '.join(map(printer, (value, *more)))})"
             case Aligned(addresses=addresses, bytes=size):
                 return f"polytile_aligned<{size}>({', '.join(f'&{printer(a)}' for a in addresses)})"

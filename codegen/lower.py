@@ -23,7 +23,6 @@ from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
 from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
-from polytile.ir.device import WARP
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -48,9 +47,7 @@ from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Lau
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
-from polytile.machine import Machine
-
-GRID_LIMIT = 65535  # of dimensions y and z
+from polytile.machine import WARP_SIZE, Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +171,7 @@ class _KernelBuilder:
         lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         count = prod(self.shape.block)
-        lane = lane if self.shape.block[0] == WARP else None
+        lane = lane if self.shape.block[0] == WARP_SIZE else None
         lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane)
         lowered = drop_unused(lowered)
         if registers:

@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polytile.ir.arith import both
-from polytile.ir.device import WARP, WarpReduce
+from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.kernel import Comment
+from polytile.machine import WARP_SIZE
 
 JOINED = frozenset("+*&|^")  # whose results are the same in all lanes, whichever operand comes first
 
@@ -46,7 +47,7 @@ class Meeting:
         """The meeting for `parts`, of an iteration each; what lanes then do, and which iteration each does that for: it
         has to take the place of `iterator` there."""
         integer = iterator.type
-        each, lane = Literal(str(WARP // len(parts)), integer), Name(self.lane, integer)
+        each, lane = Literal(str(WARP_SIZE // len(parts)), integer), Name(self.lane, integer)
         own = Binary("/", lane, each, integer)
         leads = Binary("==", Binary("%", lane, each, integer), Literal("0", integer))
         runs = Binary("<=", own, Binary("-", last, iterator, integer))
@@ -73,7 +74,7 @@ def meeting(body: Sequence[Stmt], lane: str | None) -> Meeting | None:
 
 
 def _can_join(met: WarpReduce) -> bool:
-    return met.width == WARP and met.op in JOINED and isinstance(met.value, Access)
+    return met.width == WARP_SIZE and met.op in JOINED and isinstance(met.value, Access)
 
 
 def _is_plain(stmt: Stmt) -> bool:

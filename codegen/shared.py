@@ -6,11 +6,11 @@ from polytile.codegen.dialects import CUDA, Dialect
 from polytile.codegen.expressions import type_name
 from polytile.codegen.spelling import identifier
 from polytile.ir.kernel import Kernel
-from polytile.ir.memory import ALIGNMENT, Storage, constant_extents, shared_size
+from polytile.ir.memory import Storage, constant_extents, shared_size
 from polytile.ir.uses import elements
+from polytile.machine import SHARED_ALIGNMENT, STATIC_SHARED_BYTES
 
 BLOCK = "polytile_shared"
-STATIC_LIMIT = 48 * 1024  # of every architecture; beyond it a kernel has to opt in
 
 
 def brackets(storage: Storage) -> str:
@@ -26,7 +26,7 @@ def shared_bytes(kernel: Kernel) -> int:
 def dynamic_shared_bytes(kernel: Kernel) -> int:
     """What a launch has to ask for: 0 while the arrays fit in static shared memory."""
     size = shared_bytes(kernel)
-    return size if size > STATIC_LIMIT else 0
+    return size if size > STATIC_SHARED_BYTES else 0
 
 
 def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
@@ -37,9 +37,9 @@ def shared_declarations(kernel: Kernel, dialect: Dialect = CUDA) -> list[str]:
               double (&s_A)[32][33] = *(double (*)[32][33])(polytile_shared + 0);
     """
     if not dynamic_shared_bytes(kernel):
-        align = f"{dialect.align.format(ALIGNMENT)} " if kernel.shared and _wide(kernel) else ""
+        align = f"{dialect.align.format(SHARED_ALIGNMENT)} " if kernel.shared and _wide(kernel) else ""
         return [f"__shared__ {align}{type_name(s.element)} {identifier(s.name)}{brackets(s)};" for s in kernel.shared]
-    lines = [f"extern __shared__ {dialect.align.format(ALIGNMENT)} unsigned char {BLOCK}[];"]
+    lines = [f"extern __shared__ {dialect.align.format(SHARED_ALIGNMENT)} unsigned char {BLOCK}[];"]
     offset = 0
     for s in kernel.shared:
         lines.append(_carved(s, offset))

@@ -8,10 +8,12 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from polytile.machine import MAX_GRID, WARP_SIZE
+
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -19,6 +21,8 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    environment.globals.update(warp_size=WARP_SIZE, max_grid=MAX_GRID)
+    return environment
 
 
 def render(template: str, **values: Any) -> str:

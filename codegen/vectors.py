@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from polytile.codegen.held import HeldLoad, mentions, needed, with_value
 from polytile.codegen.iterations import Known, behind, expanded
 from polytile.ir.arith import both
-from polytile.ir.device import VECTOR_BYTES, Aligned, Load, Store
+from polytile.ir.device import Aligned, Load, Store
 from polytile.ir.expr import (
     BOOL,
     Access,
@@ -34,6 +34,7 @@ from polytile.ir.expr import (
     walk,
 )
 from polytile.ir.polynomial import linear
+from polytile.machine import VECTOR_BYTES
 
 Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
 COUNTS = (2, 4)

@@ -10,7 +10,7 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.machine import Machine
+from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.lanes.spread import Spread
@@ -66,7 +66,7 @@ class Compilation:
     def shared_memory(self) -> int:
         """The bytes of shared memory that a block may use."""
         asked = self.options.max_shared_memory
-        return self.machine.static_shared_per_block if asked is None else asked
+        return STATIC_SHARED_BYTES if asked is None else asked
 
     def explain(self) -> str:
         """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""

@@ -7,6 +7,27 @@ from dataclasses import dataclass, field
 from polytile.diagnostics import UsageError
 from polytile.tuning import Tuning
 
+# What holds of every architecture (CUDA C++ Programming Guide, compute capabilities; CUDA Binary Utilities)
+WARP_SIZE = 32
+SEGMENT_SIZES = (2, 4, 8, 16, 32)  # parts of a warp that shuffles stay within
+SECTOR_BYTES = 32  # what memory and caches hand out at once
+CACHE_LINE_BYTES = 128
+L1_BYTES_PER_CYCLE = 64  # from L1 to the registers of a multiprocessor
+VECTOR_BYTES = (8, 16)  # of one access to several elements, which is at a multiple of so many
+ASYNC_COPY_BYTES = (4, 8, 16)
+SHARED_ALIGNMENT = 16  # of shared arrays, in bytes
+STATIC_SHARED_BYTES = 48 * 1024  # of a block; a kernel that takes more has to opt in
+MAX_BLOCK_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)  # threads along x, y and z
+MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y and z
+MAX_CLUSTER_BLOCKS = 8  # where there are clusters at all
+REGISTER_BYTES = 4
+MIN_THREAD_REGISTERS, MAX_THREAD_REGISTERS = 16, 255  # that a thread can be bounded to
+THREAD_REGISTER_UNIT = 8  # a thread's registers come in portions of so many
+WARP_REGISTER_UNIT = 256  # and a warp's
+REGISTER_FILE_PARTITIONS = 4  # of a multiprocessor, with a quarter of its registers each
+INSTRUCTION_BYTES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Speed:
@@ -25,29 +46,24 @@ class Speed:
     float_rate: float = 67e12
     launch_us: float = 2.5
     memory_us: float = 0.5  # latency of a load from device memory
-    l2_us: float = 0.2  # and from the second cache
+    l2_us: float = 0.2
     l1_us: float = 0.02
     barrier_us: float = 0.03
-    l1_bytes: int = 128 << 10  # of the first cache, for data, beside some shared memory
+    l1_bytes: int = 128 << 10  # for data, beside some shared memory
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Limits of one architecture; sizes in bytes. Source: CUDA C++ Programming Guide, compute capabilities."""
+    """What one architecture has; sizes in bytes. Source: CUDA C++ Programming Guide, compute capabilities."""
 
     arch: str
     sms: int
     shared_per_block: int  # the most a block can opt in to
-    static_shared_per_block: int = 48 * 1024
     shared_reserved: int = 1024  # of each block's shared memory, by the system
     shared_portion: int = 128  # what a block gets is a multiple of this
     registers_per_sm: int = 65536
     blocks_per_sm: int = 32
-    threads_per_block: int = 1024
     threads_per_sm: int = 2048
-    block_limit: tuple[int, int, int] = (1024, 1024, 64)
-    grid_limit: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
-    warp: int = 32
     speed: Speed = Speed()
     tuning: Tuning = field(default_factory=Tuning)
 

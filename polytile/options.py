@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from polytile.diagnostics import UsageError
-from polytile.machine import machine_of
+from polytile.machine import MAX_BLOCK_THREADS, machine_of
 
 SCHEDULES = ("auto", "classic", "superposed")
 MAX_TILE = 1 << 20
@@ -50,10 +50,10 @@ class Options:
         if len(self.block) > 3:
             raise UsageError("--block takes at most three sizes", hint="a block has dimensions z, y and x")
         machine = machine_of(self.arch)
-        if prod(self.block) > machine.threads_per_block:
+        if prod(self.block) > MAX_BLOCK_THREADS:
             raise UsageError(
                 f"--block: {'x'.join(map(str, self.block))} = {prod(self.block)} threads is larger than a GPU's block",
-                hint=f"at most {machine.threads_per_block} threads",
+                hint=f"at most {MAX_BLOCK_THREADS} threads",
             )
         if self.max_shared_memory is not None and not 0 <= self.max_shared_memory <= machine.shared_per_block:
             raise UsageError(

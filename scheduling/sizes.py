@@ -8,7 +8,7 @@ from math import prod
 import islpy as isl
 
 from polytile.diagnostics import UsageError
-from polytile.machine import Machine
+from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS, Machine
 from polytile.options import MAX_TILE, Options
 
 # Enough threads to hide latency, whole warps along x; outermost first.
@@ -114,13 +114,13 @@ class SizeChooser:
         return self.table.tiles.get(kernel, self.options.tile)
 
     def _check(self, kernel: int, block: tuple[int, ...]) -> None:
-        limits = tuple(reversed(self.machine.block_limit))[-len(block) :]
+        limits = tuple(reversed(MAX_BLOCK))[-len(block) :]
         beyond = any(size > limit for size, limit in zip(block, limits, strict=True))
-        if beyond or prod(block) > self.machine.threads_per_block:
-            shape, most = "x".join(map(str, block)), self.machine.threads_per_block
+        if beyond or prod(block) > MAX_BLOCK_THREADS:
+            shape = "x".join(map(str, block))
             raise UsageError(
                 f"kernel {kernel}: a block of {shape} = {prod(block)} threads is larger than the GPU allows",
-                hint=f"at most {most} threads, and at most {self.machine.block_limit[2]} along z",
+                hint=f"at most {MAX_BLOCK_THREADS} threads, and at most {MAX_BLOCK[2]} along z",
             )
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 from polytile.codegen.passes.alignment import Alignment, Divisors
 from polytile.codegen.passes.constants import Body
-from polytile.ir.device import VECTOR_BYTES, Load, Shuffle, Store, WarpReduce
+from polytile.ir.device import Load, Shuffle, Store, WarpReduce
 from polytile.ir.expr import Access, Assign, Expr, Name, Stmt, walk, with_bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.polynomial import degree, difference, polynomial
 from polytile.ir.uses import mentioned_names
+from polytile.machine import VECTOR_BYTES
 
 _ADDRESSED = (Space.GLOBAL, Space.SHARED, Space.POINTER)
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from polytile.ir.device import WARP, Shuffle, WarpReduce
+from polytile.ir.device import Shuffle, WarpReduce
 from polytile.ir.expr import Binary, Call, Cast, Expr, Literal, Ternary, Unary
+from polytile.machine import WARP_SIZE
 
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "&&", "||"))
 _DIVISION, _ROOT = 40, 40
@@ -55,7 +56,7 @@ def instructions(expr: Expr) -> int:
         case Ternary() | Shuffle():
             return words
         case WarpReduce(more=more):
-            return 15 * words if not more else 4 * (len(more) + WARP.bit_length()) * words
+            return 15 * words if not more else 4 * (len(more) + WARP_SIZE.bit_length()) * words
     return 1 if expr.type.kind == "float" else words
 
 

@@ -14,12 +14,17 @@ from polytile.codegen.resources.figures import KernelResources, resident_blocks,
 from polytile.codegen.resources.live import pressure
 from polytile.codegen.shared import shared_bytes
 from polytile.ir.kernel import Kernel, ceil_div
-from polytile.machine import Machine
+from polytile.machine import (
+    INSTRUCTION_BYTES,
+    MAX_THREAD_REGISTERS,
+    REGISTER_BYTES,
+    THREAD_REGISTER_UNIT,
+    WARP_SIZE,
+    Machine,
+)
 from polytile.progress import deep_recursion
 
-MOST_REGISTERS = 255
 RESERVED = 8  # registers for the stack, addresses in the making, and what the order of instructions costs
-INSTRUCTION = 16  # bytes
 FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
 
 
@@ -32,19 +37,20 @@ def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
     most = pressure(code.values, code.loops, eager=True) + own
     registers = max(least, min(most, _free_registers(kernel, machine)))
     limit = _limit(kernel, machine)
-    spilled = 4 * max(0, least - limit - limit // 8)
-    size = INSTRUCTION * (code.instructions + FRAME)
+    spilled = REGISTER_BYTES * max(0, least - limit - limit // 8)
+    size = INSTRUCTION_BYTES * (code.instructions + FRAME)
     return resources(kernel, machine, "estimate", min(registers, limit), size, spilled)
 
 
 def _free_registers(kernel: Kernel, machine: Machine) -> int:
     """The registers of a thread with which as many warps fit as could at all."""
     threads = prod(kernel.block)
-    warps = resident_blocks(machine, threads, 1, shared_bytes(kernel)) * ceil_div(threads, machine.warp)
-    return machine.registers_per_sm // (max(1, warps) * machine.warp) // 8 * 8
+    warps = resident_blocks(machine, threads, 1, shared_bytes(kernel)) * ceil_div(threads, WARP_SIZE)
+    return machine.registers_per_sm // (max(1, warps) * WARP_SIZE) // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
 
 
 def _limit(kernel: Kernel, machine: Machine) -> int:
     """What a thread may use at most."""
-    asked = machine.registers_per_sm // (max(1, kernel.min_blocks) * prod(kernel.block)) // 8 * 8
-    return min(MOST_REGISTERS, kernel.max_registers or MOST_REGISTERS, asked)
+    share = machine.registers_per_sm // (max(1, kernel.min_blocks) * prod(kernel.block))
+    asked = share // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
+    return min(MAX_THREAD_REGISTERS, kernel.max_registers or MAX_THREAD_REGISTERS, asked)

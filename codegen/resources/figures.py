@@ -10,10 +10,7 @@ from math import prod
 
 from polytile.codegen.shared import dynamic_shared_bytes, shared_bytes
 from polytile.ir.kernel import Kernel, ceil_div
-from polytile.machine import Machine
-
-REGISTERS_OF_WARP = 256  # a warp's registers come in portions of this many
-PARTITIONS = 4  # of a multiprocessor, with a quarter of its registers each
+from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_REGISTER_UNIT, WARP_SIZE, Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +43,12 @@ class KernelResources:
 
 def resident_blocks(machine: Machine, threads: int, registers: int, shared: int) -> int:
     """How many blocks of this kind a multiprocessor of `machine` holds; 0 when not even one fits."""
-    warps = ceil_div(threads, machine.warp)
-    of_warp = ceil_div(max(1, registers) * machine.warp, REGISTERS_OF_WARP) * REGISTERS_OF_WARP
-    by_registers = machine.registers_per_sm // PARTITIONS // of_warp * PARTITIONS // warps
+    warps = ceil_div(threads, WARP_SIZE)
+    of_warp = ceil_div(max(1, registers) * WARP_SIZE, WARP_REGISTER_UNIT) * WARP_REGISTER_UNIT
+    of_partition = machine.registers_per_sm // REGISTER_FILE_PARTITIONS
+    by_registers = of_partition // of_warp * REGISTER_FILE_PARTITIONS // warps
     by_shared = machine.shared_per_sm // _shared_of(machine, shared)
-    return min(machine.blocks_per_sm, machine.threads_per_sm // (warps * machine.warp), by_registers, by_shared)
+    return min(machine.blocks_per_sm, machine.threads_per_sm // (warps * WARP_SIZE), by_registers, by_shared)
 
 
 def _shared_of(machine: Machine, shared: int) -> int:
@@ -65,8 +63,8 @@ def resources(
     """All figures of a kernel from those that a compiler decides."""
     threads, shared, dynamic = prod(kernel.block), shared_bytes(kernel), dynamic_shared_bytes(kernel)
     blocks = resident_blocks(machine, threads, registers, shared)
-    warps = blocks * ceil_div(threads, machine.warp)
-    occupancy = warps * machine.warp / machine.threads_per_sm
+    warps = blocks * ceil_div(threads, WARP_SIZE)
+    occupancy = warps * WARP_SIZE / machine.threads_per_sm
     return KernelResources(
         kernel=kernel.name,
         source=source,

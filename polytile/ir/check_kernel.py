@@ -11,11 +11,17 @@ from polytile.ir.checks.refuse import ensure
 from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size
-from polytile.machine import Machine, machine_of
+from polytile.machine import (
+    MAX_BLOCK,
+    MAX_BLOCK_THREADS,
+    MAX_CLUSTER_BLOCKS,
+    MAX_THREAD_REGISTERS,
+    MIN_THREAD_REGISTERS,
+    Machine,
+    machine_of,
+)
 
 _WIDEST = machine_of("sm_90")
-_REGISTERS = range(16, 256)  # that a thread may be bounded to
-_CLUSTER = 8  # blocks that every machine with clusters takes
 
 
 def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: bool = False) -> None:
@@ -38,11 +44,11 @@ def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: 
 
 def _check_shape(kernel: Kernel, machine: Machine) -> None:
     threads, cap = prod(kernel.block), kernel.max_registers
-    fits = all(size <= most for size, most in zip(kernel.block, machine.block_limit, strict=True))
-    ensure(fits and threads <= machine.threads_per_block, kernel, None, f"a block of {kernel.block} threads")
+    fits = all(size <= most for size, most in zip(kernel.block, MAX_BLOCK, strict=True))
+    ensure(fits and threads <= MAX_BLOCK_THREADS, kernel, None, f"a block of {kernel.block} threads")
     resident = kernel.min_blocks * threads <= machine.threads_per_sm
     ensure(kernel.min_blocks >= 0 and resident, kernel, None, f"{kernel.min_blocks} blocks of {threads} threads")
-    ensure(not cap or cap in _REGISTERS, kernel, None, f"a cap of {cap} registers")
+    ensure(not cap or MIN_THREAD_REGISTERS <= cap <= MAX_THREAD_REGISTERS, kernel, None, f"a cap of {cap} registers")
     ensure(cap * threads <= machine.registers_per_sm, kernel, None, f"{threads} threads of {cap} registers")
     ensure(
         not cap or not kernel.min_blocks,
@@ -50,6 +56,6 @@ def _check_shape(kernel: Kernel, machine: Machine) -> None:
         None,
         "both a cap on registers and a number of blocks",
     )
-    ensure(1 <= kernel.cluster <= _CLUSTER, kernel, None, f"a cluster of {kernel.cluster} blocks")
+    ensure(1 <= kernel.cluster <= MAX_CLUSTER_BLOCKS, kernel, None, f"a cluster of {kernel.cluster} blocks")
     size = sum(shared_size(s) for s in kernel.shared)
     ensure(size <= machine.shared_per_block, kernel, None, f"{size} bytes of shared memory")

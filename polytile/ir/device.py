@@ -16,14 +16,12 @@ from dataclasses import field as _field
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.expr import BOOL, DOUBLE, Access, CType, Expr, Literal, Name, Stmt
+from polytile.machine import ASYNC_COPY_BYTES, SEGMENT_SIZES, VECTOR_BYTES, WARP_SIZE
 
 BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
 CACHES = ("", "read-only", "streaming", "l2")  # hints: none, ld.global.nc, evict first, cached in L2 alone
 SHUFFLES = ("up", "down", "xor", "from")
 REDUCTIONS = ("+", "*", "min", "max", "fmin", "fmax", "&", "|", "^")
-VECTOR_BYTES = (8, 16)
-COPY_BYTES = (4, 8, 16)
-WARP = 32
 
 
 def require(holds: bool, message: str) -> None:
@@ -44,11 +42,11 @@ class Shuffle(Expr):
     kind: str
     value: Expr
     by: Expr
-    width: int = WARP
+    width: int = WARP_SIZE
 
     def __post_init__(self) -> None:
         require(self.kind in SHUFFLES, f"unknown shuffle: {self.kind}")
-        require(self.width in (2, 4, 8, 16, 32), f"a shuffle of segments of {self.width} lanes")
+        require(self.width in SEGMENT_SIZES, f"a shuffle of segments of {self.width} lanes")
         require(self.value.type.size in (4, 8), f"a shuffle of {self.value.type}")
 
     @property
@@ -67,15 +65,15 @@ class WarpReduce(Expr):
 
     op: str
     value: Expr
-    width: int = WARP
+    width: int = WARP_SIZE
     more: tuple[Expr, ...] = ()
 
     def __post_init__(self) -> None:
         require(self.op in REDUCTIONS, f"unknown reduction: {self.op}")
-        require(self.width in (2, 4, 8, 16, 32), f"a reduction over segments of {self.width} lanes")
+        require(self.width in SEGMENT_SIZES, f"a reduction over segments of {self.width} lanes")
         count = 1 + len(self.more)
-        require(count == 1 or self.width == WARP, "reductions of several values over parts of a warp")
-        require(count <= WARP and not count & (count - 1), f"reductions of {count} values at once")
+        require(count == 1 or self.width == WARP_SIZE, "reductions of several values over parts of a warp")
+        require(count <= WARP_SIZE and not count & (count - 1), f"reductions of {count} values at once")
         require(count == 1 or self.op in ("+", "*", "&", "|", "^"), f"a reduction {self.op} of several values")
         require(all(v.type == self.value.type for v in self.more), "reductions of values of several types at once")
 
@@ -221,7 +219,7 @@ class AsyncCopy(Stmt):
     def __post_init__(self) -> None:
         size = self.elements * self.source.type.size
         require(self.target.type == self.source.type, "an asynchronous copy between types")
-        require(size in COPY_BYTES, f"an asynchronous copy of {size} bytes")
+        require(size in ASYNC_COPY_BYTES, f"an asynchronous copy of {size} bytes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 
 from polytile.diagnostics import Location
-from polytile.ir.device import WARP, Aligned, Shuffle, WarpReduce
+from polytile.ir.device import Aligned, Shuffle, WarpReduce
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Node, Stmt, Ternary, Unary
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
+from polytile.machine import WARP_SIZE
 
 INDENT = "  "
 _SHAPE = {"min_blocks": 0, "max_registers": 0, "cooperative": False, "cluster": 1, "index_type": "int"}
@@ -102,7 +103,7 @@ def expression_text(expr: Expr) -> str:
         case Shuffle(kind=kind, value=value, by=by, width=width):
             return _call(f"shuffle_{kind}", value, by, Literal(str(width)))
         case WarpReduce(op=op, value=value, width=width, more=more):
-            return _call(f"warp_reduce {op} ", value, *more, *([] if width == WARP else [Literal(str(width))]))
+            return _call(f"warp_reduce {op} ", value, *more, *([] if width == WARP_SIZE else [Literal(str(width))]))
         case Aligned(addresses=addresses, bytes=size):
             return _call(f"aligned {size} ", *addresses)
     return type(expr).__name__

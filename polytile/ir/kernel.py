@@ -175,7 +175,7 @@ def ceil_div(value: int, by: int) -> int:
 class Launch(Stmt):
     """Launch `kernel` on grid (x, y, z) blocks; every kernel parameter is a name in scope or a device buffer.
 
-    A launch with an empty dimension is skipped. Dimensions y and z beyond 65535 are clamped: the kernel strides.
+    A launch with an empty dimension is skipped. Dimensions y and z beyond MAX_GRID are clamped: the kernel strides.
     """
 
     kernel: str

@@ -8,8 +8,7 @@ from math import prod
 
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import CType, Expr, Literal
-
-ALIGNMENT = 16  # of shared arrays, in bytes
+from polytile.machine import SHARED_ALIGNMENT
 
 
 class Space(Enum):
@@ -53,4 +52,4 @@ def constant_extents(storage: Storage) -> tuple[int, ...]:
 def shared_size(storage: Storage) -> int:
     """The bytes of a shared array, up to where the next may begin."""
     size = prod(constant_extents(storage)) * storage.element.size
-    return -(-size // ALIGNMENT) * ALIGNMENT
+    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT

@@ -28,11 +28,11 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.isl_util import mark_name
+from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS
 
 KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
-MAX_THREADS, MAX_THREADS_Z = 1024, 64  # of every architecture
 # isl prints a mark above a leaf without a child, but does not read it so.
 _LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")
@@ -189,8 +189,8 @@ def _check_thread(mark: isl.ScheduleNode, kernel: list[tuple[int, ...]] | None) 
         kernel in ([], [sizes]), "the thread marks of one kernel differ in their sizes", "a block has one size"
     )
     _require(
-        min(sizes) > 0 and prod(sizes) <= MAX_THREADS and (len(sizes) < 3 or sizes[0] <= MAX_THREADS_Z),
-        f"{name}: a block has 1 to {MAX_THREADS} threads, of which at most {MAX_THREADS_Z} along z",
+        min(sizes) > 0 and prod(sizes) <= MAX_BLOCK_THREADS and (len(sizes) < 3 or sizes[0] <= MAX_BLOCK[2]),
+        f"{name}: a block has 1 to {MAX_BLOCK_THREADS} threads, of which at most {MAX_BLOCK[2]} along z",
         "smaller sizes: one thread runs all points that are equal modulo them",
     )
     kernel[:] = [sizes]

@@ -16,7 +16,7 @@ from polytile.codegen.shared import dynamic_shared_bytes
 from polytile.diagnostics import DeviceError, UserError
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
-from polytile.machine import machine_of
+from polytile.machine import MAX_GRID
 from polytile.options import Options
 from polytile.runtime.graphs import Replays
 from polytile.runtime.inputs import POISON_FLOAT
@@ -24,7 +24,6 @@ from polytile.runtime.interpret import evaluate, execute
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
 
 INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
-GRID_LIMIT = machine_of("sm_90").grid_limit
 
 
 @cache
@@ -105,9 +104,9 @@ class Bound:
 
     def _launch(self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> Callable[[], None]:
         kernel = self.engine.program.kernel(name)
-        if grid[0] > GRID_LIMIT[0]:
+        if grid[0] > MAX_GRID[0]:
             raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
-        clamped = (grid[0], min(grid[1], GRID_LIMIT[1]), min(grid[2], GRID_LIMIT[2]))
+        clamped = (grid[0], min(grid[1], MAX_GRID[1]), min(grid[2], MAX_GRID[2]))
         shared = dynamic_shared_bytes(kernel)
         function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
         if kernel.cooperative:

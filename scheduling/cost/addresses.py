@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 
+from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Form, Number
 
-WARP = 32  # lanes
-SECTOR = 32  # bytes
-LINE = 128
 _SAMPLES = 4  # points at which subscripts with floors are evaluated
 
 Vector = tuple[int, ...]  # a step of a statement's iterators
@@ -74,7 +72,7 @@ def touch(
     cells = [address.cells(base) for base in address.bases()]
     sectors, lines = (
         sum(_mean(found, element.shift, element.size, length, address.grain(length)) for found in cells) / len(cells)
-        for length in (SECTOR, LINE)
+        for length in (SECTOR_BYTES, CACHE_LINE_BYTES)
     )
     return Touched(sectors, lines, sum(map(len, cells[0].values())))
 
@@ -82,7 +80,7 @@ def touch(
 def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
     """How far each lane of the first warp is from its first lane; one lane, where no dimension is given."""
     points: list[Vector] = []
-    for lane in range(WARP):
+    for lane in range(WARP_SIZE):
         point, rest, active = [0] * rank, lane, True
         for dimension in along:
             rest, here = divmod(rest, dimension.extent)
@@ -97,7 +95,7 @@ def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
 
 def _jumps(along: Sequence[Along]) -> list[Vector]:
     """How the iterators move from one warp to another, by dimension of the block."""
-    room = WARP
+    room = WARP_SIZE
     found: list[Vector] = []
     for dimension in along:
         covered = min(dimension.extent, room)

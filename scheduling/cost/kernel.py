@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from polytile.ir.memory import Space, Storage
-from polytile.machine import Machine, Speed
+from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, WARP_SIZE, Machine, Speed
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
-from polytile.scheduling.cost.addresses import SECTOR, WARP
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped import Role
 from polytile.scheduling.cost.work import Work, is_double, meet, serial_depth
 
-_BYTES_PER_CYCLE = 64  # of the first cache, to the registers
 _UNROLLED = 4  # loads of a serial loop that are on their way together
 _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
 _START_US = 0.3  # of a block: its place, its indices
@@ -78,7 +76,7 @@ class Kernel:
             if home is None:
                 times /= work.vector(reference)
             line_cycles = 0.0 if home else request.lines
-            cycles = max(request.sectors * SECTOR / _BYTES_PER_CYCLE, line_cycles, 1.0)
+            cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
             access = reference.access
             place = access.location.short
             yield AccessTime(
@@ -134,7 +132,7 @@ class Kernel:
                 name = group.array.name
                 if name in self.homes:
                     continue
-                size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR * group.references)
+                size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR_BYTES * group.references)
                 most, read, written = found.get(name, (0.0, False, False))
                 reads = any(not r.access.writes for r in group.members)
                 writes = any(r.access.writes for r in group.members)
@@ -158,7 +156,7 @@ class Kernel:
 
     def _arithmetic(self, work: Work) -> float:
         rate = self.speed.double_rate if is_double(work.statement) else self.speed.float_rate
-        return work.operations * work.warps * WARP / rate
+        return work.operations * work.warps * WARP_SIZE / rate
 
     def _far(self, near: float) -> float:
         return near * self.speed.l2_us + (1 - near) * self.speed.memory_us
@@ -218,4 +216,4 @@ def _misses(work: Work, reference: Reference, loop: int) -> float:
     step = work.thread_step(loop)
     if last is None or any(form is None or form.moved_by(step) for form in outer):
         return 1.0
-    return min(1.0, float(magnitude(last.along(step))) * reference.array.element.size / SECTOR)
+    return min(1.0, float(magnitude(last.along(step))) * reference.array.element.size / SECTOR_BYTES)

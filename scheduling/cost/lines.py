@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from polytile.ir.scop import Scop
+from polytile.machine import CACHE_LINE_BYTES
 from polytile.scheduling.analysis.affine_references import magnitude
 from polytile.scheduling.analysis.reference_groups import Dimension, Group, Loops, groups, own_loops
-from polytile.scheduling.cost.addresses import LINE
 from polytile.scheduling.cost.dual import Dual, constant, least, product, total, variables
 from polytile.scheduling.cost.layout import element_size
 
@@ -141,7 +141,7 @@ class DistinctLines:
 
 
 def distinct_lines(
-    scop: Scop, statements: Sequence[str], loops: Loops | None = None, line: int = LINE
+    scop: Scop, statements: Sequence[str], loops: Loops | None = None, line: int = CACHE_LINE_BYTES
 ) -> DistinctLines:
     """DL of statements that run under the same loops, with lines of `line` bytes. Without `loops`, those of the one
     statement's iterators."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytile.ir.scop import Scop
+from polytile.machine import CACHE_LINE_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.reference_groups import Loops
-from polytile.scheduling.cost.addresses import LINE, WARP
 from polytile.scheduling.cost.dual import Dual, product, variables
 from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
 from polytile.scheduling.cost.requests import Lane, predict
@@ -31,7 +31,7 @@ def priority(
     statements: str | Sequence[str],
     loops: Loops | None = None,
     tiles: Sequence[int] | None = None,
-    line: int = LINE,
+    line: int = CACHE_LINE_BYTES,
 ) -> tuple[int, ...]:
     """The numbers of the loops, outermost first; the most negative derivative last. Equal loops keep their order."""
     slopes = derivatives(scop, statements, loops, tiles, line)
@@ -43,7 +43,7 @@ def derivatives(
     statements: str | Sequence[str],
     loops: Loops | None = None,
     tiles: Sequence[int] | None = None,
-    line: int = LINE,
+    line: int = CACHE_LINE_BYTES,
 ) -> tuple[float, ...]:
     """The partial derivatives of the memory cost per iteration, in lines, by the tile size of each loop."""
     names = (statements,) if isinstance(statements, str) else tuple(statements)
@@ -51,7 +51,7 @@ def derivatives(
     return memory_cost(lines, tiles or (TILE,) * lines.loops).slopes
 
 
-def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP) -> float:
+def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP_SIZE) -> float:
     """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along threadIdx.x over
     `width` threads."""
     return sum(request.sectors for request in predict(scop, statement, (Lane(iterator, width, sign),)))
@@ -59,4 +59,4 @@ def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: 
 
 def is_coalesced(scop: Scop, statement: str, iterator: int, sign: int = 1) -> bool:
     """Whether a warp along `iterator` has only ideal requests: rows of neighbours, or one element for all lanes."""
-    return all(request.ideal for request in predict(scop, statement, (Lane(iterator, WARP, sign),)))
+    return all(request.ideal for request in predict(scop, statement, (Lane(iterator, WARP_SIZE, sign),)))

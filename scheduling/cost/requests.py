@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.scop import AccessRelation, Scop
+from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
-from polytile.scheduling.cost.addresses import LINE, SECTOR, WARP, Along, Element, touch, warp_points, without_constants
+from polytile.scheduling.cost.addresses import Along, Element, touch, warp_points, without_constants
 from polytile.scheduling.cost.layout import element_size, field_bytes, pitches
 
 
@@ -26,7 +26,7 @@ class Lane:
     neighbours that the thread runs one after another."""
 
     iterator: int
-    extent: int = WARP
+    extent: int = WARP_SIZE
     sign: int = 1
     unit: int = 1
     inner: int = 1
@@ -87,13 +87,14 @@ def request(
     known = tuple(form for form in reference.subscripts if form is not None)
     if not reference.exact:
         lanes = len(warp_points(tuple(along), int(reference.access.relation.dim(isl.dim_type.in_))))
-        return Request(reference.access, float(lanes * -(-size // SECTOR)), float(lanes), _least(lanes, size), False)
+        sectors = float(lanes * -(-size // SECTOR_BYTES))
+        return Request(reference.access, sectors, float(lanes), _least(lanes, size), False)
     layout = pitches(reference.array, parameters)
     shape, shift = without_constants(known, layout)
-    element = Element(element_size(reference.array), size, (offset + shift) % LINE)
+    element = Element(element_size(reference.array), size, (offset + shift) % CACHE_LINE_BYTES)
     touched = touch(shape, layout, element, tuple(along), tuple(sorted(parameters.items())))
     return Request(reference.access, touched.sectors, touched.lines, _least(touched.elements, size), True)
 
 
 def _least(elements: int, size: int) -> int:
-    return -(-elements * size // SECTOR)
+    return -(-elements * size // SECTOR_BYTES)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from polytile.scheduling.cost.addresses import WARP, Along
+from polytile.machine import WARP_SIZE
+from polytile.scheduling.cost.addresses import Along
 from polytile.scheduling.cost.mapped import Vector
 from polytile.scheduling.cost.requests import Request
 
@@ -26,11 +27,11 @@ class Dimension:
     def shapes(self, along_x: bool) -> list[tuple[float, int]]:
         """The numbers of lanes that take part, with how many warps have them: along x all, but for the last warp of a
         row."""
-        if not along_x or self.extent < WARP:
+        if not along_x or self.extent < WARP_SIZE:
             return [(1.0, min(self.extent, max(1, ceil(self.lanes - _ROUNDING))))]
-        full = floor(self.points / WARP + _ROUNDING)
-        rest = round(self.points - full * WARP)
-        found = [(float(full), WARP), (1.0, rest)]
+        full = floor(self.points / WARP_SIZE + _ROUNDING)
+        rest = round(self.points - full * WARP_SIZE)
+        found = [(float(full), WARP_SIZE), (1.0, rest)]
         return [(weight, active) for weight, active in found if weight and active] or [(1.0, 1)]
 
 
@@ -49,18 +50,18 @@ def warp_shapes(dimensions: Sequence[Dimension]) -> list[tuple[float, tuple[Alon
 
 def mean_lanes(dimensions: Sequence[Dimension]) -> float:
     """The lanes of a warp that take part, on average."""
-    lanes, room = 1.0, WARP
+    lanes, room = 1.0, WARP_SIZE
     for number, dimension in enumerate(dimensions):
         if room == 1:
             break
-        if number == 0 and dimension.extent >= WARP:
+        if number == 0 and dimension.extent >= WARP_SIZE:
             shapes = dimension.shapes(along_x=True)
-            mean = sum(w * active for w, active in shapes) / sum(w for w, _ in shapes) / WARP
+            mean = sum(w * active for w, active in shapes) / sum(w for w, _ in shapes) / WARP_SIZE
         else:
             mean = dimension.lanes / dimension.extent
         lanes *= min(dimension.extent, room) * mean
         room //= min(dimension.extent, room)
-    return min(float(WARP), max(1.0, lanes))
+    return min(float(WARP_SIZE), max(1.0, lanes))
 
 
 def mean_request(requests: Sequence[tuple[float, Request]]) -> Request:

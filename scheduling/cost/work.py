@@ -11,13 +11,12 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polytile.ir.device import VECTOR_BYTES
 from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
+from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
 from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.analysis.reference_groups import Group, groups_along
-from polytile.scheduling.cost.addresses import SECTOR
 from polytile.scheduling.cost.dual import variables
 from polytile.scheduling.cost.lines import Footprint
 from polytile.scheduling.cost.mapped import MappedLoop, MappedStatement, Part, Role, Vector
@@ -219,8 +218,8 @@ class Work:
 
     def footprint(self, group: Group, tiles: Sequence[float]) -> float:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
-        lines = Footprint(group, len(self.mapped.loops), SECTOR)
-        return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR
+        lines = Footprint(group, len(self.mapped.loops), SECTOR_BYTES)
+        return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR_BYTES
 
     @cached_property
     def launch_tile(self) -> tuple[float, ...]:

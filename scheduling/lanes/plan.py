@@ -12,14 +12,13 @@ from math import prod
 
 import islpy as isl
 
-from polytile.ir.device import WARP
 from polytile.ir.expr import Access, walk
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
+from polytile.machine import SEGMENT_SIZES, WARP_SIZE
 from polytile.scheduling.analysis.instance_map import Place, places
 
 _OUT = isl.dim_type.out
-SEGMENTS = (2, 4, 8, 16, 32)
 
 
 class Way(Enum):
@@ -140,10 +139,10 @@ def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) 
     sizes = dict(zip(axes, combine.sizes, strict=True))
     neighbours = set(axes) == set(range(rank - count, rank))
     full = all(sizes[axis] == threads[axis] for axis in axes if axis > rank - count)
-    if not neighbours or not full or (count == 1 and threads[-1] % min(lanes, WARP)):
+    if not neighbours or not full or (count == 1 and threads[-1] % min(lanes, WARP_SIZE)):
         return Way.HAND_OVER
-    if lanes in SEGMENTS:
+    if lanes in SEGMENT_SIZES:
         return Way.SHUFFLE
-    warps = lanes // WARP
-    whole = lanes % WARP == 0 and (warps in SEGMENTS) and warps <= threads[-1]
+    warps = lanes // WARP_SIZE
+    whole = lanes % WARP_SIZE == 0 and (warps in SEGMENT_SIZES) and warps <= threads[-1]
     return Way.WARPS if whole else Way.HAND_OVER

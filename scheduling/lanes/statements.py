@@ -9,12 +9,13 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.arith import binary
-from polytile.ir.device import WARP, WarpReduce
+from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, Stmt, rewrite
 from polytile.ir.expr import Scope as Braces
 from polytile.ir.kernel import Comment
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
 from polytile.ir.warp_reductions import WarpReduction, lane_number, lane_operator
+from polytile.machine import WARP_SIZE
 from polytile.scheduling.lanes.flat import Flat, flat_vectors
 from polytile.scheduling.lanes.plan import Plan, Way
 
@@ -62,7 +63,7 @@ class _Maker:
         first = self.first(name, handed)
         if self.plan.way is Way.HAND_OVER:
             return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
-        warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP,))
+        warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP_SIZE,))
         final, reduction = self.final(warps, self.before.name)
         return self.collected([first[0], final], handed, [first[1], reduction])
 
@@ -87,7 +88,7 @@ class _Maker:
     def first(self, name: str, handed: Array) -> tuple[Statement, WarpReduction]:
         """Each lane, or each warp, hands over what it has."""
         combine, plan = self.combine, self.plan
-        width = WARP if plan.way is Way.WARPS else 1
+        width = WARP_SIZE if plan.way is Way.WARPS else 1
         lanes = self.lane_names(len(combine.sizes))
         reduction = WarpReduction(name, combine.array, combine.sizes, plan.strides, plan.axes, width)
         part = self.part(combine, lanes)
@@ -99,7 +100,7 @@ class _Maker:
         else:
             relation = self.warp_writes(name, reduction, handed.name)
             number = lane_number(lanes, plan.strides)
-            target = Access(handed.name, (*combine.subscripts, binary("/", number, WARP)), combine.type)
+            target = Access(handed.name, (*combine.subscripts, binary("/", number, WARP_SIZE)), combine.type)
             value = Name(combine.value, combine.type)
             store = If(reduction.leads(lanes), (Assign(target, "", value, self.before.location),))
             body = (Braces((*self.reduced(combine, part, width), store)),)
@@ -194,7 +195,7 @@ class _Maker:
         if self.plan.way is not Way.WARPS:
             extents = array.extents if self.vectors is None else self.vectors.extents(array.extents)
             return replace(array, name=name, extents=extents)
-        extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP)))
+        extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP_SIZE)))
         return Array(name, array.element, extents, Origin.TEMPORARY, False, False, location=array.location)
 
     @property
@@ -272,7 +273,7 @@ class _Maker:
         dims = _dims(parts)
         terms = zip(reduction.strides, dims[len(dims) - len(reduction.sizes) :], strict=True)
         number = " + ".join(f"{stride} {dim}" for stride, dim in terms)
-        warp = isl.Map(f"{{ {name}[{', '.join(dims)}] -> [w] : {number} = {WARP} w }}")
+        warp = isl.Map(f"{{ {name}[{', '.join(dims)}] -> [w] : {number} = {WARP_SIZE} w }}")
         return self.leading(parts).flat_range_product(warp).set_tuple_name(_OUT, handed)
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polytile.ir.device import VECTOR_BYTES, WARP
 from polytile.ir.expr import BOOL
 from polytile.ir.scop import AccessKind, Scop
+from polytile.machine import VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.privatise import result_group
 from polytile.scheduling.superposed.nest import CONSTANT, Kind, Loop, Row, statements_of
@@ -106,4 +106,4 @@ def _starts_vectors(row: Row, reference: Reference, count: int) -> bool:
 
 def whole_warps(threads: Sequence[int]) -> bool:
     """Whether a warp runs along x."""
-    return bool(threads) and threads[-1] % WARP == 0
+    return bool(threads) and threads[-1] % WARP_SIZE == 0

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import prod
 
 from polytile.ir.scop import Split
+from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines
-from polytile.scheduling.cost.addresses import WARP
 from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
 from polytile.scheduling.superposed.steps import CLEARLY, Steps
 from polytile.scheduling.superposed.threads import Nest
@@ -75,7 +75,7 @@ def _tiling(steps: Steps, nest: Nest, chain: tuple[Loop, ...]) -> Tiling | None:
     along_x = nest.loops[nest.along_x : nest.along_x + 1]
     lines = distinct_lines(steps.scop, statements_of(chain[-1]), [loop.rows for loop in (*chain, *along_x)])
     extents = [int(min(steps.extent(loop), LONG)) for loop in chain]
-    warp = [WARP] * len(along_x)
+    warp = [WARP_SIZE] * len(along_x)
     if min(extents) < 1 or lines.evaluate([1, *extents[1:], *warp]) <= WARP_LINES:
         return None
     before = _per_iteration(lines, _kept(lines, extents, warp), warp)

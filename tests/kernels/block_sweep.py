@@ -27,7 +27,6 @@ from polytile.codegen.passes.unroll import unroll
 from polytile.ir.arith import add, binary, both, compare, div, least, lift, mod, most, mul, select, sub
 from polytile.ir.device import (
     BARRIER_TYPE,
-    WARP,
     Advance,
     Arrive,
     AsyncCopy,
@@ -59,6 +58,7 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch, ceil_div
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array
+from polytile.machine import WARP_SIZE
 
 from .block_steps import PHASE, PLANE, SLOT, THREAD, Q, S, Steps, U, loop
 from .block_tile import ACROSS, DOWN, GROUP, LEFT, NX, NY, NZ, PITCH, ROWS, SIZES, SPAN, TILES, TOP, BlockSweep
@@ -125,7 +125,7 @@ class _Sweep(Steps):
         sweep, thread = self.sweep, THREAD
         yield Declare("lane", INT, mod(thread, sweep.lanes))
         yield Declare("group", INT, div(thread, sweep.lanes))
-        yield If(compare("==", thread, 0), (InitBarrier(READY, sweep.threads // WARP),))
+        yield If(compare("==", thread, 0), (InitBarrier(READY, sweep.threads // WARP_SIZE),))
         yield Barrier("the split barrier is ready")
         yield Declare("begin", LLONG, mul(Cast(LLONG, Name("block")), SPAN))
         yield Declare("end", LLONG, least(add(BEGIN, SPAN), mul(mul(Cast(LLONG, ACROSS), DOWN), NZ)))
@@ -227,7 +227,7 @@ class _Sweep(Steps):
         if sweep.rotate:
             yield Rotate(self.names())
         yield Barrier(SETS, "warp")
-        yield If(compare("==", mod(THREAD, WARP), 0), (Arrive(READY, SETS),))
+        yield If(compare("==", mod(THREAD, WARP_SIZE), 0), (Arrive(READY, SETS),))
         yield from self.stores(None if inside else compare(">=", sub(PLANE, sweep.reach), FROM))
         yield loop(S, sweep.steps, *self.own_rows())
         yield Await(READY, PHASE, GETS)

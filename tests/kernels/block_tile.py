@@ -8,9 +8,9 @@ from math import gcd
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, div, either, lift, most, mul, select, sub
-from polytile.ir.device import WARP
 from polytile.ir.expr import BOOL, INT, LLONG, Cast, CType, Declare, Expr, Literal, Name, Stmt
 from polytile.ir.kernel import ceil_div
+from polytile.machine import WARP_SIZE
 
 VECTOR = 16  # bytes of the widest access
 NZ, NY, NX, ROWS, PITCH, SPAN = SIZES = tuple(Name(n) for n in ("nz", "ny", "nx", "rows", "pitch", "span"))
@@ -62,7 +62,7 @@ class BlockSweep:
                 f"{self.steps} steps leave nothing of a tile",
             ),
             (
-                WARP % self.lanes == 0 and threads % WARP == 0,
+                WARP_SIZE % self.lanes == 0 and threads % WARP_SIZE == 0,
                 f"{self.lanes} x {self.groups} threads are no whole warps",
             ),
             (self.columns % self.vector == 0, f"{self.columns} columns are no vectors of {self.vector}"),

@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, compare, div, least, lift, mod, mul, select, sub
-from polytile.ir.device import WARP, CommitCopies, Leave, WaitCopies
+from polytile.ir.device import CommitCopies, Leave, WaitCopies
 from polytile.ir.expr import INT, Assign, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array
+from polytile.machine import WARP_SIZE
 
 from .common import host_program
 from .contraction_parts import (
@@ -127,8 +128,8 @@ class _Body:
         empty = {"lower": compare(">=", J0, add(I0, i)), "upper": compare(">=", I0, add(J0, j))}
         if self.spec.triangle:
             yield If(empty[self.spec.triangle], (Leave("no element of the tile is in the triangle"),))
-        warps, warp = i // self.spec.warp[0], div(THREAD, WARP)
-        yield Declare("lane", INT, mod(THREAD, WARP))
+        warps, warp = i // self.spec.warp[0], div(THREAD, WARP_SIZE)
+        yield Declare("lane", INT, mod(THREAD, WARP_SIZE))
         yield Declare("warp_i", INT, mul(mod(warp, warps), self.spec.warp[0]))
         yield Declare("warp_j", INT, mul(div(warp, warps), self.spec.warp[1]))
 

@@ -8,8 +8,8 @@ from typing import Protocol
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import compare, lift
-from polytile.ir.device import WARP
 from polytile.ir.expr import Access, CType, Expr, For, Name, Stmt
+from polytile.machine import WARP_SIZE
 
 NI, NJ, NK, LDA, LDB, LDC = SIZES = tuple(Name(n) for n in ("ni", "nj", "nk", "lda", "ldb", "ldc"))
 BLOCK, THREAD, LANE, WARP_I, WARP_J, I0, J0, ROW, COLUMN, READ, NEXT, WRITE = (
@@ -52,7 +52,7 @@ class Contraction:
 
     @property
     def threads(self) -> int:
-        return WARP * (self.tile[0] // self.warp[0]) * (self.tile[1] // self.warp[1])
+        return WARP_SIZE * (self.tile[0] // self.warp[0]) * (self.tile[1] // self.warp[1])
 
     def scalar(self, name: str) -> Access:
         return Access(name, (), self.element)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, div, fma, lift, mod, mul, sub
-from polytile.ir.device import WARP, Load, PrivateArray
+from polytile.ir.device import Load, PrivateArray
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, Literal, Name, Stmt
 from polytile.ir.kernel import Kernel
+from polytile.machine import WARP_SIZE
 
 from .contraction import contraction_kernel, operands
 from .contraction_parts import (
@@ -40,7 +41,7 @@ def fma_contraction(spec: Contraction, lanes: int = 4) -> Kernel:
     for an odd number of steps: registers for two steps take turns."""
     vector = BYTES // spec.element.size
     i, j, k = spec.tile
-    if spec.warp[0] % (lanes * vector) or spec.warp[1] % (WARP // lanes * vector) or k % 2:
+    if spec.warp[0] % (lanes * vector) or spec.warp[1] % (WARP_SIZE // lanes * vector) or k % 2:
         raise InternalError(f"{spec.name}: warps of {spec.warp} x {k} for {lanes} lanes of vectors of {vector}")
     # Eight threads along k times four along x store into a transposed tile: 4 apart, they reach all banks.
     pitches = (i + 4 * spec.a_along_k, j + 4 * spec.b_along_k)
@@ -72,7 +73,7 @@ class FmaProduct:
 
     @property
     def columns(self) -> int:
-        return self.spec.warp[1] * self.lanes // WARP
+        return self.spec.warp[1] * self.lanes // WARP_SIZE
 
     @property
     def chunks(self) -> int:
@@ -80,7 +81,7 @@ class FmaProduct:
 
     @property
     def spread(self) -> int:
-        return WARP // self.lanes * self.width
+        return WARP_SIZE // self.lanes * self.width
 
     def line(self, r: Expr) -> Expr:
         return add(mul(div(r, self.width), self.width * self.lanes), mod(r, self.width))
@@ -106,7 +107,7 @@ class FmaProduct:
         """A column of A and a row of B."""
         for part, staging, count, lanes in (
             ("a", self.a, self.lines, self.lanes),
-            ("b", self.b, self.columns, WARP // self.lanes),
+            ("b", self.b, self.columns, WARP_SIZE // self.lanes),
         ):
             for e in range(0, count, self.width):
                 source = staging.element(slot, add(Name(f"{part}_first"), e * lanes), k)

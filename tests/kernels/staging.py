@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, compare, div, least, lift, mod, mul, sub
-from polytile.ir.device import WARP, Advance, AsyncCopy, Pointer, PrivateArray
+from polytile.ir.device import Advance, AsyncCopy, Pointer, PrivateArray
 from polytile.ir.expr import INT, Access, Assign, CType, Declare, Expr, If, Name, Stmt
 from polytile.ir.kernel import ceil_div
 from polytile.ir.memory import Space, Storage
+from polytile.machine import WARP_SIZE
 
 from .contraction_parts import repeat
 
@@ -63,8 +64,8 @@ class Staging:
     def lanes(self) -> int:
         """Threads that share out a row."""
         widest = (SECTOR if self.transposed else ROW) // self.element_type.size
-        lanes = 1
-        while 2 * lanes <= WARP and 2 * lanes * self.vector <= widest and self.columns % (2 * lanes * self.vector) == 0:
+        lanes, vector = 1, self.vector
+        while 2 * lanes <= WARP_SIZE and 2 * lanes * vector <= widest and self.columns % (2 * lanes * vector) == 0:
             lanes *= 2
         return lanes
 

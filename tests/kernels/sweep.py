@@ -7,9 +7,9 @@ from math import gcd
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
-from polytile.ir.device import WARP
 from polytile.ir.expr import FLOAT, Access, CType, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import ceil_div
+from polytile.machine import WARP_SIZE
 
 from .stencils import Terms, reach_of
 
@@ -44,12 +44,13 @@ class Sweep:
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "halo", ceil_div(self.steps * radius, self.columns) * self.columns)
         if self.width <= 0:
-            raise InternalError(f"{self.name}: {self.steps} steps leave nothing of a strip of {WARP * self.columns}")
+            strip = WARP_SIZE * self.columns
+            raise InternalError(f"{self.name}: {self.steps} steps leave nothing of a strip of {strip}")
 
     @property
     def width(self) -> int:
         """The distance of one strip from the next."""
-        return WARP * self.columns - 2 * self.halo
+        return WARP_SIZE * self.columns - 2 * self.halo
 
     @property
     def reach(self) -> int:

@@ -23,12 +23,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polytile.ir.arith import add, both, compare, div, either, fma, least, lift, mod, most, mul, select, sub
-from polytile.ir.device import WARP, Advance, Load, Pointer, PrivateArray, Shuffle, Store
+from polytile.ir.device import Advance, Load, Pointer, PrivateArray, Shuffle, Store
 from polytile.ir.expr import BOOL, INT, LLONG, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch, ceil_div
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array
+from polytile.machine import WARP_SIZE
 
 from .common import host_program
 from .sweep import STEP, Sweep, V
@@ -59,7 +60,7 @@ def warp_sweep(sweep: Sweep) -> Kernel:
     return Kernel(
         sweep.name,
         (*integers, *arrays),
-        (WARP * sweep.warps, 1, 1),
+        (WARP_SIZE * sweep.warps, 1, 1),
         (Coordinate("block", "blockIdx.x"), Coordinate("thread", "threadIdx.x")),
         tuple(Storage(n, Space.GLOBAL, sweep.element, (ROWS, PITCH), n, read_only=n == "A") for n in "AB"),
         tuple(_body(sweep)),
@@ -70,12 +71,12 @@ def warp_sweep(sweep: Sweep) -> Kernel:
 
 def _body(sweep: Sweep) -> Iterator[Stmt]:
     warp, aside = Name("warp"), sweep.halo // sweep.columns
-    yield Declare("warp", INT, add(mul(Name("block"), sweep.warps), div(Name("thread"), WARP)))
-    yield Declare("lane", INT, mod(Name("thread"), WARP))
+    yield Declare("warp", INT, add(mul(Name("block"), sweep.warps), div(Name("thread"), WARP_SIZE)))
+    yield Declare("lane", INT, mod(Name("thread"), WARP_SIZE))
     yield Declare("strip", INT, mod(warp, STRIPS))
     yield Declare("from", INT, mul(div(warp, STRIPS), CHUNK))
     first, last = compare("==", STRIP, 0), compare("==", STRIP, sub(STRIPS, 1))
-    left = both(either(first, compare(">=", LANE, aside)), either(last, compare("<", LANE, WARP - aside)))
+    left = both(either(first, compare(">=", LANE, aside)), either(last, compare("<", LANE, WARP_SIZE - aside)))
     above = compare("<", FROM, sweep.reach)
     below = compare(">=", add(UNTIL, sweep.reach), ROWS)  # the row after the last one is loaded too
     work = (
