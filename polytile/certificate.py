@@ -18,7 +18,6 @@ from polytile.compilation import Compilation
 from polytile.ir.memory import Space
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
-from polytile.scheduling.lanes.spread import Spread
 from polytile.version import __version__
 
 FORMAT = "polytile certificate"
@@ -74,7 +73,7 @@ def _statement(statement: Statement, copy: bool) -> dict[str, Any]:
 def _scop(state: Compilation) -> dict[str, Any]:
     assert state.schedule is not None and state.dependences is not None
     scop, source = state.scop, state.source
-    _, dependences, schedule = state.run
+    dependences, schedule = state.run.dependences, state.run.schedule
     return {
         "name": scop.name,
         "context": str(scop.context),
@@ -85,7 +84,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
             "privatised": [asdict(p) for p in scop.privatised],
         },
         "visible": [a.name for a in source.arrays if a.origin is Origin.EXTERNAL and a.live_out],
-        "run": _run(state.spread),
+        "run": _run(state),
         "strategy": schedule.strategy,
         "mapped": schedule.to_text(),
         "homes": _homes(state),
@@ -104,18 +103,20 @@ def _scop(state: Compilation) -> dict[str, Any]:
     }
 
 
-def _run(spread: Spread | None) -> dict[str, Any] | None:
+def _run(state: Compilation) -> dict[str, Any] | None:
     """What runs in place of the program where threads combine what they hold."""
-    if spread is None:
+    run = state.run
+    assert state.dependences is not None
+    if run.is_each_once(state.scop, state.dependences):
         return None
     meetings = [
         {"statement": m.statement, "array": m.array, "sizes": m.sizes, "strides": m.strides, "width": m.width}
-        for m in spread.reductions
+        for m in run.warp_reductions
     ]
     return {
-        **statements(spread.scop),
-        "arrays": {a.name: a.root for a in spread.scop.arrays},
-        "parts": str(spread.parts),
+        **statements(run.scop),
+        "arrays": {a.name: a.root for a in run.scop.arrays},
+        "parts": str(run.instances),
         "meetings": meetings,
     }
 
@@ -131,7 +132,7 @@ def _handovers(state: Compilation) -> list[dict[str, Any]]:
             "array": name,
             "kernel": kernel,
             "space": _SPACES[copy.space],
-            "rank": state.run[0].array(name).rank,
+            "rank": state.run.scop.array(name).rank,
             "keeps": list(copy.keeps or ()),
             "moduli": list(copy.moduli),
         }
@@ -144,7 +145,7 @@ def _homes(state: Compilation) -> dict[str, Any]:
     homes = {}
     for kernel, found in state.homes.items():
         for name, home in found.items():
-            rank = state.run[0].array(name).rank
+            rank = state.run.scop.array(name).rank
             keeps = range(rank) if home.keeps is None else home.keeps
             homes[name] = {
                 "array": name,

@@ -13,7 +13,7 @@ from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.lanes.spread import Spread
+from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.partial_text import with_partials
 from polytile.scheduling.proof.legality import Proof
 
@@ -24,8 +24,9 @@ class Compilation:
 
     `analysed` is the Scop that was analysed last, with what was found: only what has changed since is found anew.
     `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
-    live inside a kernel, and `handovers` which have a copy in shared memory besides. `spread` is what kernels are made
-    of instead, where threads combine what they hold.
+    live inside a kernel, and `handovers` which have a copy in shared memory besides. `executions` are what kernels are
+    made of, once it is known where threads combine what they hold; `known_homes` are homes in registers, or None, of
+    arrays that were looked at for this.
     `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
     chosen cannot be proven, `looked_at` the same with the lanes and the storage that its estimate was made for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host.
@@ -38,7 +39,8 @@ class Compilation:
     dependences: Dependences | None = None
     analysed: tuple[Scop, Dependences] | None = None
     schedule: MappedSchedule | None = None
-    spread: Spread | None = None
+    executions: Executions | None = None
+    known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
@@ -55,12 +57,10 @@ class Compilation:
         return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
 
     @property
-    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
+    def run(self) -> Executions:
         """What kernels are made of; there is a schedule."""
         assert self.schedule is not None and self.dependences is not None
-        if self.spread is not None:
-            return self.spread.scop, self.spread.dependences, self.spread.schedule
-        return self.scop, self.dependences, self.schedule
+        return self.executions or each_once(self.scop, self.dependences, self.schedule)
 
     @property
     def shared_memory(self) -> int:
@@ -79,7 +79,7 @@ class Compilation:
         if self.program:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
         if self.schedule:
-            lines += ["  schedule:", *(f"    {line}" for line in self.run[2].to_text().splitlines())]
+            lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
         return "\n".join(lines)
 
     def with_remark(self, message: str) -> Compilation:

@@ -91,13 +91,14 @@ def _simpler(state: Compilation, reason: str) -> Compilation:
 def _generated(state: Compilation) -> Compilation:
     assert state.schedule is not None
     assert state.proof is not None
-    scop, dependences, schedule = state.run
+    run = state.run
+    scop, schedule = run.scop, run.schedule
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     given = LoweringInput(
         machine=state.machine,
         transfers=state.transfers,
-        barriers=barrier_reasons(scop, dependences, state.proof.barriers),
+        barriers=barrier_reasons(scop, run.dependences, state.proof.barriers),
         storage=state.homes,
         handovers=state.handovers,
         sums=_sums_of_few(state.scop, state.machine.tuning.loads),

@@ -20,19 +20,17 @@ from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import Place, cells, places, stays
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
 
 Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
-Run = tuple[Scop, Dependences, MappedSchedule]
 
 
 def contract(
-    scop: Scop,
-    dependences: Dependences,
-    schedule: MappedSchedule,
+    run: Executions,
     shared_left: int,
     only: frozenset[str] | None = None,
     known: Mapping[str, Storage | None] | None = None,
@@ -41,6 +39,7 @@ def contract(
     With `only`, other arrays are left out; `known` are homes of arrays that one thread uses alone, and None for arrays
     that have none of that kind."""
     homes: Homes = {}
+    scop, dependences, schedule = run.scop, run.dependences, run.schedule
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
     own = [a for a in own if only is None or a.name in only]
     if not own:
@@ -65,14 +64,14 @@ def contract(
     return homes
 
 
-def same_private_home(array: str, before: Run, after: Run) -> bool:
+def same_private_home(array: str, before: Executions, after: Executions) -> bool:
     """Whether all that says if one thread has an array to itself, and how, is the same in both: how, where and in which
     order the array is accessed, and the flow through it."""
-    (scop, dependences, schedule), (other, after_dependences, after_schedule) = before, after
+    scop, other = before.scop, after.scop
     own = scop.array(array)
     if scop.context is not other.context or own != other.array(array):
         return False
-    flow, after_flow = dependences.of(array).flow, after_dependences.of(array).flow
+    flow, after_flow = (run.dependences.of(array).flow for run in (before, after))
     if flow is not after_flow and not flow.is_equal(after_flow):
         return False
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
@@ -80,7 +79,7 @@ def same_private_home(array: str, before: Run, after: Run) -> bool:
     same = (_accesses(scop, own, kind).is_equal(_accesses(other, own, kind)) for kind in kinds)
     if not users.is_equal(_users(other, own)) or not all(same):
         return False
-    return _same_places(users, schedule, after_schedule) and _same_order(users, schedule, after_schedule)
+    return _same_places(users, before.schedule, after.schedule) and _same_order(users, before.schedule, after.schedule)
 
 
 def _same_places(users: isl.UnionSet, before: MappedSchedule, after: MappedSchedule) -> bool:

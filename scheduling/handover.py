@@ -16,33 +16,27 @@ import islpy as isl
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, shared_size
-from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import Place, flow_within_blocks, places, stays
 from polytile.scheduling.contract import Homes
 
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 
 
-def handovers(
-    scop: Scop,
-    dependences: Dependences,
-    schedule: MappedSchedule,
-    homes: Mapping[int, Mapping[str, Storage]],
-    shared_left: int,
-) -> Homes:
+def handovers(run: Executions, homes: Mapping[int, Mapping[str, Storage]], shared_left: int) -> Homes:
     """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
     `homes` puts there."""
     inside = {name for kernel in homes.values() for name in kernel}
     shared = [home for kernel in homes.values() for home in kernel.values() if home.space is Space.SHARED]
     left, found = shared_left - sum(shared_size(home) for home in shared), Homes()
-    for array in scop.arrays:
+    for array in run.scop.arrays:
         own = array.origin is Origin.TEMPORARY  # a strategy's, which has chosen how threads share it
-        if own or array.name in inside or array.fields or not array.rank or not scop.written(array.name):
+        if own or array.name in inside or array.fields or not array.rank or not run.scop.written(array.name):
             continue
-        for place in places(schedule):
-            copy = _copy(scop, dependences, array, place)
+        for place in places(run.schedule):
+            copy = _copy(run.scop, run.dependences, array, place)
             if copy is not None and shared_size(copy) <= min(left, MOST_BYTES):
                 left -= shared_size(copy)
                 found.setdefault(place.kernel, {})[array.name] = copy

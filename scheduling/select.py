@@ -8,6 +8,7 @@ from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import each_once
 from polytile.scheduling.contract import contract
 from polytile.scheduling.strides import mapped_cost
 
@@ -31,7 +32,7 @@ def _costs(scop: Scop, schedule: MappedSchedule) -> Counter[str]:
 def _with_homes(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared: int, costs: Counter[str]
 ) -> int:
-    homes = contract(scop, dependences, schedule, shared)
+    homes = contract(each_once(scop, dependences, schedule), shared)
     free = {array for kernel in homes.values() for array in kernel}
     return sum(cost for array, cost in costs.items() if array not in free)
 

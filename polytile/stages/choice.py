@@ -56,8 +56,8 @@ def _estimated(state: Compilation) -> Estimated:
     if state.schedule is None:
         return state, None
     ready = choose_storage(combine_lanes(state))
-    scop, _, schedule = ready.run
-    time = timed(scop, schedule, ready.homes, ready.machine, ready.options.parameters, ready.handovers)
+    run = ready.run
+    time = timed(run.scop, run.schedule, ready.homes, ready.machine, ready.options.parameters, ready.handovers)
     return replace(state, looked_at=ready), time
 
 

@@ -8,9 +8,10 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.data_transfers import transfers
+from polytile.scheduling.analysis.executions import each_once
 from polytile.scheduling.contract import contract
 from polytile.scheduling.handover import handovers
-from polytile.scheduling.lanes.spread import spread
+from polytile.scheduling.lanes.spread import cooperate
 from polytile.scheduling.proof.prove import Claim, prove_all
 
 
@@ -20,8 +21,10 @@ def combine_lanes(state: Compilation) -> Compilation:
         return state
     assert state.dependences is not None
     if known := _known(state):
-        return replace(state, spread=known.spread)
-    return replace(state, spread=spread(state.scop, state.dependences, state.schedule))
+        return replace(state, executions=known.executions, known_homes=known.known_homes)
+    run = each_once(state.scop, state.dependences, state.schedule)
+    found = cooperate(run)
+    return replace(state, executions=found.run, known_homes=found.private) if found else replace(state, executions=run)
 
 
 def _known(state: Compilation) -> Compilation | None:
@@ -37,13 +40,12 @@ def choose_storage(state: Compilation) -> Compilation:
     if state.schedule is None:
         return state
     known = _known(state)
-    if known and known.spread is state.spread:
+    if known and known.executions is state.executions:
         return replace(state, homes=known.homes, handovers=known.handovers, transfers=known.transfers)
-    scop, dependences, schedule = state.run
-    seen = state.spread.private if state.spread else None
-    homes = contract(scop, dependences, schedule, state.shared_memory, known=seen)
-    handed = handovers(scop, dependences, schedule, homes, state.shared_memory)
-    return replace(state, homes=homes, handovers=handed, transfers=transfers(scop, dependences))
+    run = state.run
+    homes = contract(run, state.shared_memory, known=state.known_homes)
+    handed = handovers(run, homes, state.shared_memory)
+    return replace(state, homes=homes, handovers=handed, transfers=transfers(run.scop, run.dependences))
 
 
 def proven(state: Compilation) -> Compilation:
@@ -57,10 +59,9 @@ def proven(state: Compilation) -> Compilation:
         state.source,
         state.scop,
         state.dependences,
-        state.schedule,
+        state.run,
         state.homes,
         state.transfers,
-        state.spread,
         state.handovers,
     )
     proof = prove_all(claim, operations)

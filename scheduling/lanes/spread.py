@@ -16,10 +16,10 @@ import islpy as isl
 
 from polytile.ir.isl_util import mark_name, transform_node
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import KERNEL, SYNC, MappedSchedule, Path, node_at, nodes, path_of, thread_sizes
+from polytile.ir.schedule import KERNEL, SYNC, Path, node_at, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop, Statement
-from polytile.ir.warp_reductions import WarpReduction
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.barriers import without_barriers
 from polytile.scheduling.contract import contract, same_private_home
 from polytile.scheduling.lanes.parts import parted
@@ -30,78 +30,66 @@ from polytile.scheduling.proof.legality import unordered
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
-    """What is generated in place of a Scop with combinations.
+class Cooperation:
+    """What runs in place of a Scop with combinations. `private` are the homes of partial results that were looked at:
+    in registers, or None."""
 
-    `parts` says which instance of the Scop each of the new one's is, or is a part of. `private` are the homes of
-    partial results that were looked at: in registers, or None.
-    """
-
-    scop: Scop
-    dependences: Dependences
-    schedule: MappedSchedule
-    reductions: tuple[WarpReduction, ...]
-    parts: isl.UnionMap = field(compare=False)
+    run: Executions
     private: Mapping[str, Storage | None] = field(default_factory=dict, compare=False)
 
 
-def spread(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> Spread | None:
+def cooperate(run: Executions) -> Cooperation | None:
     """Spread all combinations whose lanes are threads; None where there are none."""
-    found = plans(scop, schedule)
-    spread = _spread(scop, dependences, schedule, found)
+    found = plans(run.scop, run.schedule)
+    spread = _spread(run, found)
     if spread is None:
         return None
     arrays = frozenset(p.combine.array for p in found)
-    spread, registers = _with_registers(spread, arrays)
+    best, registers = _with_registers(spread, arrays)
     for plan in (p for p in found if p.way is Way.SHUFFLE and p.combine.array not in registers):
-        nearer = sunk(scop, schedule, plan.combine.array)
-        if nearer is None or plans(scop, nearer) != found:
+        nearer = sunk(run.scop, run.schedule, plan.combine.array)
+        if nearer is None or plans(run.scop, nearer) != found:
             continue
-        again = _spread(scop, dependences, nearer, found, like=spread)
+        moved, array = replace(run, schedule=nearer), plan.combine.array
+        again = _spread(moved, found, like=best.run)
         if again is None:
             continue
-        moved = plan.combine.array
-        alone, now = _with_registers(again, frozenset((moved,)))
-        if moved in now and _in_order(again):
-            known = {**_still_known(spread, again), **alone.private}
-            schedule, (spread, registers) = nearer, _with_registers(again, arrays, known)
+        alone, now = _with_registers(again, frozenset((array,)))
+        if array in now and _in_order(again):
+            known = {**_still_known(best, again), **alone.private}
+            run, (best, registers) = moved, _with_registers(again, arrays, known)
     worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
-    return spread if worth == found else _spread(scop, dependences, schedule, worth)
+    if worth == found:
+        return best
+    fewer = _spread(run, worth)
+    return None if fewer is None else Cooperation(fewer)
 
 
-def _in_order(spread: Spread) -> bool:
-    return not unordered(spread.schedule.tree, spread.dependences.all.intersect_params(spread.scop.context))
+def _in_order(run: Executions) -> bool:
+    return not unordered(run.schedule.tree, run.dependences.all.intersect_params(run.scop.context))
 
 
-def _still_known(before: Spread, after: Spread) -> dict[str, Storage | None]:
+def _still_known(before: Cooperation, after: Executions) -> dict[str, Storage | None]:
     """What is known of the arrays about which nothing is another."""
-    one, other = ((s.scop, s.dependences, s.schedule) for s in (before, after))
-    return {array: home for array, home in before.private.items() if same_private_home(array, one, other)}
+    return {array: home for array, home in before.private.items() if same_private_home(array, before.run, after)}
 
 
 def _with_registers(
-    spread: Spread, arrays: frozenset[str], known: Mapping[str, Storage | None] | None = None
-) -> tuple[Spread, set[str]]:
+    run: Executions, arrays: frozenset[str], known: Mapping[str, Storage | None] | None = None
+) -> tuple[Cooperation, set[str]]:
     """The same with what is known of the arrays, some of it before, and those of them that one thread has in
     registers."""
-    found = contract(spread.scop, spread.dependences, spread.schedule, 0, arrays, known)
+    found = contract(run, 0, arrays, known)
     homes = {name: home for kernel in found.values() for name, home in kernel.items() if home.space is Space.PRIVATE}
-    return replace(spread, private={name: homes.get(name) for name in arrays}), set(homes)
+    return Cooperation(run, {name: homes.get(name) for name in arrays}), set(homes)
 
 
-def _spread(
-    scop: Scop,
-    dependences: Dependences,
-    schedule: MappedSchedule,
-    found: list[Plan],
-    *,
-    like: Spread | None = None,
-) -> Spread | None:
+def _spread(run: Executions, found: list[Plan], *, like: Executions | None = None) -> Executions | None:
     """The plans carried out; `like` is the same under another schedule."""
+    scop, tree = run.scop, run.schedule.tree
     taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
     taken |= {i for s in scop.statements for i in s.iterators}
     new: list[Made] = []
-    tree = schedule.tree
     for plan in found:
         one = made(scop, plan, taken)
         changed = _changed_tree(scop, tree, plan, one)
@@ -109,16 +97,16 @@ def _spread(
             tree, new = changed, [*new, one]
     if not new:
         return None
-    after = _changed_scop(scop, new)
+    after, parts = _changed_scop(scop, new), _parts(scop, new)
     if like is not None and like.scop.statements == after.statements:
         everything: Dependences | None = like.dependences
     else:
-        everything = parted(scop, dependences, after, _parts(scop, new))
+        everything = parted(scop, run.dependences, after, parts)
     if everything is None:
         return None
     tree = without_barriers(tree, everything.all.intersect_params(scop.context))
     reductions = tuple(m for one in new for m in one.reductions)
-    return Spread(after, everything, replace(schedule, tree=tree), reductions, _parts(scop, new))
+    return Executions(after, everything, replace(run.schedule, tree=tree), parts, reductions)
 
 
 def _parts(scop: Scop, new: list[Made]) -> isl.UnionMap:

@@ -11,16 +11,15 @@ from polytile.diagnostics import InternalError
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
-from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
-from polytile.scheduling.lanes.spread import Spread
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
 from polytile.scheduling.proof.transfers import wrong_transfers
-from polytile.scheduling.proof.warp_reductions import wrong_meetings
+from polytile.scheduling.proof.warp_reductions import wrong_executions
 
 ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
@@ -28,25 +27,16 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Everything that must hold of one SCoP: `scop` computes what `source` does, and `schedule`, `homes` and
-    `handovers` (by kernel number and array) and `transfers` realise it; or `spread` is the same as `scop` and its
-    schedule, and realised."""
+    """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
+    `scop` do, and `homes` and `handovers` (by kernel number and array) and `transfers` realise it."""
 
     source: Scop
     scop: Scop
     dependences: Dependences
-    schedule: MappedSchedule
+    run: Executions
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
-    spread: Spread | None = None
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-
-    @property
-    def run(self) -> tuple[Scop, Dependences, MappedSchedule]:
-        """What kernels are made of."""
-        if self.spread is not None:
-            return self.spread.scop, self.spread.dependences, self.spread.schedule
-        return self.scop, self.dependences, self.schedule
 
 
 def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
@@ -55,13 +45,14 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
     Raises UserError and IllegalSchedule for the schedule (see legality.prove), InternalError when values or storage,
     which are polytile's own choices, are wrong. The Proof is not proven when the operations did not suffice.
     """
-    order = prove(*claim.run, max_operations)
+    run = claim.run
+    order = prove(run.scop, run.dependences, run.schedule, max_operations)
     if not order.proven:
         return order
     try:
         with budget(max_operations):
             _check_values(claim, max_operations)
-            _check_spread(claim)
+            _check_executions(claim)
             _check_storage(claim)
     except OverBudgetError:
         return Proof(False, 0)
@@ -98,17 +89,17 @@ def _values(claim: Claim, max_operations: int) -> Dependences:
     return collected(claim.source, tuple(found))
 
 
-def _check_spread(claim: Claim) -> None:
-    if claim.spread is not None:
-        for line in wrong_meetings(claim.scop, claim.dependences, claim.spread):
+def _check_executions(claim: Claim) -> None:
+    if not claim.run.is_each_once(claim.scop, claim.dependences):
+        for line in wrong_executions(claim.scop, claim.dependences, claim.run):
             raise InternalError(f"{claim.scop.name}: {line}")
 
 
 def _check_storage(claim: Claim) -> None:
-    failures = (*wrong_homes(*claim.run, claim.homes), *wrong_handovers(*claim.run, claim.handovers))
+    failures = (*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers))
     for failure in failures:
         raise _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs)
-    for line in wrong_transfers(claim.run[0], claim.run[1], claim.transfers):
+    for line in wrong_transfers(claim.run.scop, claim.run.dependences, claim.transfers):
         raise InternalError(f"{claim.scop.name}: {line}")
 
 
@@ -123,7 +114,7 @@ def _facts(claim: Claim) -> Iterator[str]:
         if array.holds:
             yield f"{array.name} holds values of {array.holds}: each read sees the write that it saw in the source"
     yield from (str(result) for result in regroupings(claim.source, claim.scop))
-    yield from (str(meeting) for meeting in (claim.spread.reductions if claim.spread else ()) if meeting.width > 1)
+    yield from (str(reduction) for reduction in claim.run.warp_reductions if reduction.width > 1)
     for kernel, homes in sorted(claim.homes.items()):
         for name, home in homes.items():
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"

@@ -20,9 +20,9 @@ import islpy as isl
 
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
-from polytile.ir.schedule import MappedSchedule, nodes
-from polytile.ir.scop import AccessKind, Array, Origin, Scop
-from polytile.scheduling.analysis.dependences import Dependences
+from polytile.ir.schedule import nodes
+from polytile.ir.scop import AccessKind, Array, Origin
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import Place, cells, flow_within_blocks, places
 from polytile.scheduling.proof.legality import unordered
 
@@ -88,24 +88,20 @@ def _unordered(
     yield from (Failure(array, v.pairs, v.why) for v in unordered(found.tree, over_cells.union(false)))
 
 
-def wrong_homes(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, homes: Mapping[int, Mapping[str, Storage]]
-) -> list[Failure]:
+def wrong_homes(run: Executions, homes: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
     """Where arrays that live inside one kernel (`homes`, by kernel number) lose values."""
     if not any(homes.values()):
         return []
-    by_kernel = {place.kernel: place for place in places(schedule)}
+    by_kernel = {place.kernel: place for place in places(run.schedule)}
     failures: list[Failure] = []
     for kernel, found in homes.items():
         for name, home in found.items():
-            failures += _wrong_home(scop, dependences, schedule, by_kernel[kernel], scop.array(name), home)
+            failures += _wrong_home(run, by_kernel[kernel], run.scop.array(name), home)
     return failures
 
 
-def _wrong_home(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, home: Storage
-) -> list[Failure]:
-    known = dependences.of(array.name)
+def _wrong_home(run: Executions, place: Place, array: Array, home: Storage) -> list[Failure]:
+    scop, known = run.scop, run.dependences.of(array.name)
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     accesses = [
         scop.accesses(kind, arrays=frozenset((array.name,))).intersect_params(scop.context) for kind in kinds
@@ -124,21 +120,19 @@ def _wrong_home(
         array.name,
         known.flow.intersect_params(scop.context),
         Realisation(
-            schedule.tree.intersect_domain(users), same, used[0], used[1], used[2], home.space is Space.PRIVATE
+            run.schedule.tree.intersect_domain(users), same, used[0], used[1], used[2], home.space is Space.PRIVATE
         ),
     )
 
 
-def wrong_handovers(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, copies: Mapping[int, Mapping[str, Storage]]
-) -> list[Failure]:
+def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
     """Where blocks' copies of arrays that also live in device memory (`copies`, by kernel number) lose values: what a
     kernel reads of the array must come from its own writes, by the cells of the copy."""
-    by_kernel = {place.kernel: place for place in places(schedule)} if any(copies.values()) else {}
+    by_kernel = {place.kernel: place for place in places(run.schedule)} if any(copies.values()) else {}
     failures: list[Failure] = []
     for kernel, found in copies.items():
         for name, copy in found.items():
-            failures += _wrong_handover(scop, dependences, schedule, by_kernel[kernel], scop.array(name), copy)
+            failures += _wrong_handover(run, by_kernel[kernel], run.scop.array(name), copy)
     return failures
 
 
@@ -149,10 +143,8 @@ def _is_copy(copy: Storage) -> bool:
     return copy.space is Space.SHARED and sizes == copy.moduli and len(copy.keeps or ()) == len(sizes) > 0 and powers
 
 
-def _wrong_handover(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, place: Place, array: Array, copy: Storage
-) -> list[Failure]:
-    flow = flow_within_blocks(scop, dependences, array.name, place)
+def _wrong_handover(run: Executions, place: Place, array: Array, copy: Storage) -> list[Failure]:
+    scop, flow = run.scop, flow_within_blocks(run.scop, run.dependences, array.name, place)
     if flow is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]
     if copy.keeps is None or not _is_copy(copy):
@@ -166,5 +158,5 @@ def _wrong_handover(
     used = [cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses]
     users = accesses[0].union(accesses[1]).union(accesses[2]).domain()
     same = isl.UnionSet.identity(users)
-    order = schedule.tree.intersect_domain(users)
+    order = run.schedule.tree.intersect_domain(users)
     return wrong_values(array.name, flow, Realisation(order, same, used[0], used[1], used[2]))

@@ -1,6 +1,6 @@
 """The proof that threads that combine their partial results compute what one instance did that read them all.
 
-Given a Scop with combinations and what runs in its place (lanes/spread.py), whoever made it, it is shown that
+Given a Scop with combinations and the executions in its place, whoever made them, it is shown that
 
 - every instance is a part of one of the Scop's, all parts together have its accesses, and the flow of values between
   parts is, seen from the whole, the Scop's;
@@ -27,41 +27,41 @@ from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.warp_reductions import WarpReduction, lane_operator
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import places, thread_map
-from polytile.scheduling.lanes.spread import Spread
 
 _SET = isl.dim_type.set
 _KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
 
 
-def wrong_meetings(scop: Scop, dependences: Dependences, spread: Spread) -> Iterator[str]:
-    """What does not hold of `spread` as a realisation of `scop`, a line each."""
+def wrong_executions(scop: Scop, dependences: Dependences, run: Executions) -> Iterator[str]:
+    """What does not hold of `run` as a realisation of `scop`, a line each."""
     context = scop.context
-    parts = spread.parts.intersect_params(context)
-    whole = parts.domain().is_equal(spread.scop.domain.intersect_params(context))
+    parts = run.instances.intersect_params(context)
+    whole = parts.domain().is_equal(run.scop.domain.intersect_params(context))
     if not whole or not parts.is_single_valued() or not parts.range().is_equal(scop.domain.intersect_params(context)):
         yield "the threads that combine do not run the parts of each instance"
     own = [a.name for a in scop.arrays]
     for array in own:
-        yield from _other_values(scop, dependences, spread, parts, array)
-    for array in (a.name for a in spread.scop.arrays if a.name not in own):
-        yield from _not_handed_over(spread, parts, array)
-    for meeting in spread.reductions:
-        yield from _wrong_meeting(spread, parts, meeting)
-    for statement in spread.scop.statements:
-        if not _does_as_claimed(scop, spread, parts, statement):
+        yield from _other_values(scop, dependences, run, parts, array)
+    for array in (a.name for a in run.scop.arrays if a.name not in own):
+        yield from _not_handed_over(run, parts, array)
+    for reduction in run.warp_reductions:
+        yield from _wrong_reduction(run, parts, reduction)
+    for statement in run.scop.statements:
+        if not _does_as_claimed(scop, run, parts, statement):
             yield f"{statement.name} does not combine what its lanes have"
 
 
 def _other_values(
-    scop: Scop, dependences: Dependences, spread: Spread, parts: isl.UnionMap, array: str
+    scop: Scop, dependences: Dependences, run: Executions, parts: isl.UnionMap, array: str
 ) -> Iterator[str]:
     only, context = frozenset((array,)), scop.context
     for kind in _KINDS:
-        wanted, given = (s.accesses(kind, arrays=only).intersect_params(context) for s in (scop, spread.scop))
+        wanted, given = (s.accesses(kind, arrays=only).intersect_params(context) for s in (scop, run.scop))
         if not given.apply_domain(parts).is_equal(wanted):
             yield f"the threads that combine do not make the accesses to {array}"
-    before, after = dependences.of(array), spread.dependences.of(array)
+    before, after = dependences.of(array), run.dependences.of(array)
     flow = after.flow.intersect_params(context).apply_domain(parts).apply_range(parts)
     unset = after.uninitialised.intersect_params(context).apply_domain(parts)
     if not flow.is_equal(before.flow.intersect_params(context)):
@@ -70,9 +70,9 @@ def _other_values(
         yield f"the threads that combine get earlier values of {array}"
 
 
-def _not_handed_over(spread: Spread, parts: isl.UnionMap, array: str) -> Iterator[str]:
-    only, found = frozenset((array,)), spread.dependences.of(array)
-    reads, writes = (spread.scop.accesses(k, arrays=only) for k in (AccessKind.READ, AccessKind.WRITE))
+def _not_handed_over(run: Executions, parts: isl.UnionMap, array: str) -> Iterator[str]:
+    only, found = frozenset((array,)), run.dependences.of(array)
+    reads, writes = (run.scop.accesses(k, arrays=only) for k in (AccessKind.READ, AccessKind.WRITE))
     reads, writes = (a.intersect_domain(parts.domain()) for a in (reads, writes))
     stays = parts.apply_range(parts.reverse())
     arrives = parts.reverse().apply_range(writes).is_equal(parts.reverse().apply_range(reads))
@@ -82,16 +82,16 @@ def _not_handed_over(spread: Spread, parts: isl.UnionMap, array: str) -> Iterato
         yield f"what threads hand over through {array} does not arrive, each value once, at the same combination"
 
 
-def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: WarpReduction) -> Iterator[str]:
-    statement = spread.scop.statement(meeting.statement)
+def _wrong_reduction(run: Executions, parts: isl.UnionMap, reduction: WarpReduction) -> Iterator[str]:
+    statement = run.scop.statement(reduction.statement)
     part = next(m for m in maps(parts) if m.get_tuple_name(isl.dim_type.in_) == statement.name)
     domain = part.domain()
-    if not _filled(domain, meeting.sizes).is_equal(domain):
+    if not _filled(domain, reduction.sizes).is_equal(domain):
         yield f"some lanes of {statement.name} are missing"
-    leaders = domain.intersect(_leaders(domain, meeting))
+    leaders = domain.intersect(_leaders(domain, reduction))
     for access in statement.accesses:
         relation = access.relation.intersect_domain(domain)
-        if access.array != meeting.array:
+        if access.array != reduction.array:
             own = relation.domain()
             if not own.is_subset(leaders) or (access.writes and not leaders.is_subset(own)):
                 yield f"other lanes of {statement.name} access {access.array} than those that have a result"
@@ -100,28 +100,29 @@ def _wrong_meeting(spread: Spread, parts: isl.UnionMap, meeting: WarpReduction) 
         apart = part.range_product(relation).is_injective()
         if access.kind is not AccessKind.READ or not each or not apart:
             yield f"the lanes of {statement.name} do not read an element of {access.array} each"
-    yield from _apart(spread.schedule, part, meeting)
+    yield from _apart(run.schedule, part, reduction)
 
 
-def _does_as_claimed(scop: Scop, spread: Spread, parts: isl.UnionMap, statement: Statement) -> bool:
+def _does_as_claimed(scop: Scop, run: Executions, parts: isl.UnionMap, statement: Statement) -> bool:
     """Whether the body of a statement with lanes is one combination of its segments, whose first lanes use it; others
     do not look at other lanes."""
-    meeting = next((m for m in spread.reductions if m.statement == statement.name and m.width > 1), None)
+    reduction = next((m for m in run.warp_reductions if m.statement == statement.name and m.width > 1), None)
     shuffles = [n for s in statement.body for n in walk(s) if isinstance(n, WarpReduce | Shuffle)]
-    if meeting is None:
+    if reduction is None:
         return not shuffles
     whole = next(m for m in maps(parts) if m.get_tuple_name(isl.dim_type.in_) == statement.name)
     combine = scop.statement(whole.get_tuple_name(isl.dim_type.out)).combine
-    lanes = statement.iterators[len(statement.iterators) - len(meeting.sizes) :]
+    lanes = statement.iterators[len(statement.iterators) - len(reduction.sizes) :]
     match statement.body:
         case (Braces(body=(Comment(), Declare(name=name, value=WarpReduce() as met), If() as used)),):
             part = met.value
             if not isinstance(part, Access):
                 return False
-            own = part.array == meeting.array and part.subscripts[-len(lanes) :] == tuple(Name(lane) for lane in lanes)
-            first = used.condition == meeting.leads(lanes) and not used.otherwise
+            last = tuple(Name(lane) for lane in lanes)
+            own = part.array == reduction.array and part.subscripts[-len(lanes) :] == last
+            first = used.condition == reduction.leads(lanes) and not used.otherwise
             same = combine is not None and (met.op, name) == (lane_operator(combine), combine.value)
-            return own and first and same and met.width == meeting.width and len(shuffles) == 1
+            return own and first and same and met.width == reduction.width and len(shuffles) == 1
     return False
 
 
@@ -137,22 +138,23 @@ def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:
     return domain.apply(every).intersect(box)
 
 
-def _leaders(domain: isl.Set, meeting: WarpReduction) -> isl.Set:
+def _leaders(domain: isl.Set, reduction: WarpReduction) -> isl.Set:
     """The first lane of each segment."""
-    return isl.Set(f"{{ {_lane_text(domain, meeting)} : ({_number_text(domain, meeting)}) mod {meeting.width} = 0 }}")
+    number = _number_text(domain, reduction)
+    return isl.Set(f"{{ {_lane_text(domain, reduction)} : ({number}) mod {reduction.width} = 0 }}")
 
 
-def _lane_text(domain: isl.Set, meeting: WarpReduction) -> str:
+def _lane_text(domain: isl.Set, reduction: WarpReduction) -> str:
     return f"{domain.get_tuple_name()}[{', '.join(f'd{k}' for k in range(domain.dim(_SET)))}]"
 
 
-def _number_text(domain: isl.Set, meeting: WarpReduction) -> str:
+def _number_text(domain: isl.Set, reduction: WarpReduction) -> str:
     """The number of a lane, over the iterators."""
-    first = domain.dim(_SET) - len(meeting.sizes)
-    return " + ".join(f"{stride} d{first + k}" for k, stride in enumerate(meeting.strides))
+    first = domain.dim(_SET) - len(reduction.sizes)
+    return " + ".join(f"{stride} d{first + k}" for k, stride in enumerate(reduction.strides))
 
 
-def _apart(schedule: MappedSchedule, part: isl.Map, meeting: WarpReduction) -> Iterator[str]:
+def _apart(schedule: MappedSchedule, part: isl.Map, reduction: WarpReduction) -> Iterator[str]:
     """Where the lanes of an instance are not neighbours at one step of one block."""
     domain = part.domain()
     instances = isl.UnionSet.from_set(domain)
@@ -163,18 +165,18 @@ def _apart(schedule: MappedSchedule, part: isl.Map, meeting: WarpReduction) -> I
     for where in (block, _step(schedule)):
         if not _same(part, isl.Map.from_union_map(where.intersect_domain(instances))):
             yield f"the lanes of {domain.get_tuple_name()} are not at one step of one block"
-    if meeting.width == 1:
+    if reduction.width == 1:
         return
     sizes = next(s for n in _below(mark) if (s := thread_sizes(n)))
     threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark)).intersect_domain(instances)
     dims = [f"t{k}" for k in range(len(sizes))]
     linear = " + ".join(f"{prod(sizes[k + 1 :])} {dim}" for k, dim in enumerate(dims))
     thread = isl.Map.from_union_map(threads).apply_range(isl.Map(f"{{ [{', '.join(dims)}] -> [{linear}] }}"))
-    number = isl.Map(f"{{ {_lane_text(domain, meeting)} -> [{_number_text(domain, meeting)}] }}")
+    number = isl.Map(f"{{ {_lane_text(domain, reduction)} -> [{_number_text(domain, reduction)}] }}")
     base = thread.sum(number.neg().align_params(thread.get_space()))
-    aligned = isl.Set(f"{{ [b] : b mod {meeting.width} = 0 }}")
+    aligned = isl.Set(f"{{ [b] : b mod {reduction.width} = 0 }}")
     if not _same(part, base) or not base.range().is_subset(aligned):
-        yield f"the lanes of {domain.get_tuple_name()} are not neighbours in segments of {meeting.width}"
+        yield f"the lanes of {domain.get_tuple_name()} are not neighbours in segments of {reduction.width}"
 
 
 def _same(part: isl.Map, value: isl.Map) -> bool:

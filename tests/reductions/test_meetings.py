@@ -18,9 +18,9 @@ from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Literal, rewrite
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes
-from polytile.scheduling.lanes.spread import Spread
+from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.prove import Claim, prove_all
-from polytile.scheduling.proof.warp_reductions import wrong_meetings
+from polytile.scheduling.proof.warp_reductions import wrong_executions
 
 from .trees import Shape, built, columns, rows
 
@@ -39,102 +39,99 @@ def states() -> dict[str, Compilation]:
     return {name: built("f", ARGUMENTS, f"{BODY} {body}", shape) for name, (shape, body) in SHAPES.items()}
 
 
-def proven(state: Compilation, spread: Spread) -> None:
+def proven(state: Compilation, run: Executions) -> None:
     assert state.dependences is not None
-    assert state.schedule is not None
-    prove_all(
-        Claim(state.source, state.scop, state.dependences, state.schedule, state.homes, state.transfers, spread)
-    )
+    prove_all(Claim(state.source, state.scop, state.dependences, run, state.homes, state.transfers))
 
 
-def changed_statement(spread: Spread, name: str, **changes: Any) -> Spread:
-    statements = tuple(replace(s, **changes) if s.name == name else s for s in spread.scop.statements)
-    return replace(spread, scop=replace(spread.scop, statements=statements))
+def changed_statement(run: Executions, name: str, **changes: Any) -> Executions:
+    statements = tuple(replace(s, **changes) if s.name == name else s for s in run.scop.statements)
+    return replace(run, scop=replace(run.scop, statements=statements))
 
 
-def changed_tree(spread: Spread, old: str, new: str) -> Spread:
-    text = spread.schedule.to_text()
+def changed_tree(run: Executions, old: str, new: str) -> Executions:
+    text = run.schedule.to_text()
     assert old in text
-    return replace(spread, schedule=replace(spread.schedule, tree=isl.Schedule(text.replace(old, new))))
+    return replace(run, schedule=replace(run.schedule, tree=isl.Schedule(text.replace(old, new))))
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
     state = states[name]
-    assert state.spread is not None
+    assert state.run.scop is not state.scop
     assert state.dependences is not None
-    assert list(wrong_meetings(state.scop, state.dependences, state.spread)) == []
-    proven(state, state.spread)
+    assert list(wrong_executions(state.scop, state.dependences, state.run)) == []
+    proven(state, state.run)
 
 
-def fewer_lanes(spread: Spread) -> Spread:
+def fewer_lanes(run: Executions) -> Executions:
     """The last lane is not there; its partial result is lost."""
-    found = spread.scop.statement("S0_fold")
-    last = spread.reductions[-1].width - 1
+    found = run.scop.statement("S0_fold")
+    last = run.warp_reductions[-1].width - 1
     domain = found.domain.intersect(isl.Set(f"{{ S0_fold[i, l] : l < {last} }}"))
-    parts = spread.parts.subtract_domain(isl.UnionSet.from_set(found.domain.subtract(domain)))
-    return replace(changed_statement(spread, "S0_fold", domain=domain), parts=parts)
+    parts = run.instances.subtract_domain(isl.UnionSet.from_set(found.domain.subtract(domain)))
+    return replace(changed_statement(run, "S0_fold", domain=domain), instances=parts)
 
 
-def narrower(spread: Spread) -> Spread:
+def narrower(run: Executions) -> Executions:
     """Segments of half the lanes: the second half's sum is lost."""
-    last = spread.reductions[-1]
+    last = run.warp_reductions[-1]
     half = last.width // 2
 
     def change(node: Any) -> Any:
         return replace(node, width=max(2, half)) if isinstance(node, WarpReduce) else node
 
-    body = tuple(rewrite(s, change) for s in spread.scop.statement(last.statement).body)
-    spread = changed_statement(spread, last.statement, body=body)
-    return replace(spread, reductions=(*spread.reductions[:-1], replace(last, width=half)))
+    body = tuple(rewrite(s, change) for s in run.scop.statement(last.statement).body)
+    run = changed_statement(run, last.statement, body=body)
+    return replace(run, warp_reductions=(*run.warp_reductions[:-1], replace(last, width=half)))
 
 
-def other_threads(spread: Spread) -> Spread:
+def other_threads(run: Executions) -> Executions:
     """The lanes are one thread further than those that hold the partial results."""
-    return changed_tree(spread, "{ S0_fold[i0, l0] -> [(l0)] }", "{ S0_fold[i0, l0] -> [(l0 + 1)] }")
+    return changed_tree(run, "{ S0_fold[i0, l0] -> [(l0)] }", "{ S0_fold[i0, l0] -> [(l0 + 1)] }")
 
 
-def apart(spread: Spread) -> Spread:
+def apart(run: Executions) -> Executions:
     """Lanes of one row in threads of two rows."""
-    return changed_tree(spread, "{ S0_fold[i0, l0] -> [(i0)] }", "{ S0_fold[i0, l0] -> [(i0 + floor(l0/16))] }")
+    return changed_tree(run, "{ S0_fold[i0, l0] -> [(i0)] }", "{ S0_fold[i0, l0] -> [(i0 + floor(l0/16))] }")
 
 
-def another_operation(spread: Spread) -> Spread:
+def another_operation(run: Executions) -> Executions:
     def change(node: Any) -> Any:
         return replace(node, op="fmax") if isinstance(node, WarpReduce) else node
 
-    body = tuple(rewrite(s, change) for s in spread.scop.statement("S0_fold").body)
-    return changed_statement(spread, "S0_fold", body=body)
+    body = tuple(rewrite(s, change) for s in run.scop.statement("S0_fold").body)
+    return changed_statement(run, "S0_fold", body=body)
 
 
-def every_lane_adds(spread: Spread) -> Spread:
+def every_lane_adds(run: Executions) -> Executions:
     """All lanes add the sum to the result."""
 
     def change(node: Any) -> Any:
         return Literal("1") if getattr(node, "op", "") == "==" else node
 
-    body = tuple(rewrite(s, change) for s in spread.scop.statement("S0_fold").body)
-    return changed_statement(spread, "S0_fold", body=body)
+    body = tuple(rewrite(s, change) for s in run.scop.statement("S0_fold").body)
+    return changed_statement(run, "S0_fold", body=body)
 
 
-def every_lane_writes(spread: Spread) -> Spread:
+def every_lane_writes(run: Executions) -> Executions:
     """As above, and the relations say so."""
-    statement = spread.scop.statement("S0_fold")
+    statement = run.scop.statement("S0_fold")
     accesses = tuple(
         replace(a, relation=isl.Map("{ S0_fold[i, l] -> x[i] }").intersect_domain(statement.domain))
         if a.array == "x"
         else a
         for a in statement.accesses
     )
-    return changed_statement(spread, "S0_fold", accesses=accesses)
+    return changed_statement(run, "S0_fold", accesses=accesses)
 
 
-def no_meetings(spread: Spread) -> Spread:
-    return replace(spread, reductions=())
+def no_meetings(run: Executions) -> Executions:
+    return replace(run, warp_reductions=())
 
 
-def no_barrier(spread: Spread) -> Spread:
-    return replace(spread, schedule=replace(spread.schedule, tree=_without_sync(spread.schedule.tree)))
+def no_barrier(run: Executions) -> Executions:
+    return replace(run, schedule=replace(run.schedule, tree=_without_sync(run.schedule.tree)))
 
 
 def _without_sync(tree: isl.Schedule) -> isl.Schedule:
@@ -142,30 +139,30 @@ def _without_sync(tree: isl.Schedule) -> isl.Schedule:
     return mark.delete().get_schedule()
 
 
-def handed_to_another(spread: Spread) -> Spread:
+def handed_to_another(run: Executions) -> Executions:
     """What a warp hands over goes to the other warp's element, which is then there twice or never."""
-    statement = spread.scop.statement("S0_fold_lanes")
+    statement = run.scop.statement("S0_fold_lanes")
     accesses = tuple(
         replace(a, relation=a.relation.fix_val(isl.dim_type.out, 2, isl.Val(0))) if a.writes else a
         for a in statement.accesses
     )
-    return changed_statement(spread, "S0_fold_lanes", accesses=accesses)
+    return changed_statement(run, "S0_fold_lanes", accesses=accesses)
 
 
-def stored_elsewhere(spread: Spread) -> Spread:
+def stored_elsewhere(run: Executions) -> Executions:
     """Chunks are handed over one place further on."""
-    name = next(s.name for s in spread.scop.statements if s.name.endswith("_store"))
-    statement = spread.scop.statement(name)
+    name = next(s.name for s in run.scop.statements if s.name.endswith("_store"))
+    statement = run.scop.statement(name)
     accesses = tuple(
         replace(a, relation=a.relation.apply_range(isl.Map("{ x_part_all[c, j] -> x_part_all[c + 1, j] }")))
         if a.writes
         else a
         for a in statement.accesses
     )
-    return changed_statement(spread, name, accesses=accesses)
+    return changed_statement(run, name, accesses=accesses)
 
 
-ERRORS: list[tuple[str, Callable[[Spread], Spread]]] = [
+ERRORS: list[tuple[str, Callable[[Executions], Executions]]] = [
     ("warp", fewer_lanes),
     ("block", fewer_lanes),
     ("warp", narrower),
@@ -188,25 +185,27 @@ ERRORS: list[tuple[str, Callable[[Spread], Spread]]] = [
 
 
 @pytest.mark.parametrize(("name", "error"), ERRORS, ids=[f"{n}-{e.__name__}" for n, e in ERRORS])
-def test_planted_errors_are_found(states: dict[str, Compilation], name: str, error: Callable[[Spread], Spread]) -> None:
+def test_planted_errors_are_found(
+    states: dict[str, Compilation], name: str, error: Callable[[Executions], Executions]
+) -> None:
     state = states[name]
-    assert state.spread is not None
+    assert state.run.scop is not state.scop
     with pytest.raises(PolytileError):
-        proven(state, error(state.spread))
+        proven(state, error(state.run))
 
 
 # Certificates --------------------------------------------------------------------------------------------------------
-def checked(state: Compilation, spread: Spread) -> set[str]:
+def checked(state: Compilation, run: Executions) -> set[str]:
     """What the checker says of a certificate."""
-    text = certificate("f.c", "", [], [replace(state, spread=spread)])
+    text = certificate("f.c", "", [], [replace(state, executions=run)])
     return set(problems(json.loads(text)["scops"][0]))
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_certificates_of_right_ones_hold(states: dict[str, Compilation], name: str) -> None:
     state = states[name]
-    assert state.spread is not None
-    assert checked(state, state.spread) == set()
+    assert state.run.scop is not state.scop
+    assert checked(state, state.run) == set()
 
 
 # Bodies are in no certificate.
@@ -215,8 +214,8 @@ IN_RELATIONS = [(n, e) for n, e in ERRORS if e not in (another_operation, every_
 
 @pytest.mark.parametrize(("name", "error"), IN_RELATIONS, ids=[f"{n}-{e.__name__}" for n, e in IN_RELATIONS])
 def test_the_checker_finds_planted_errors(
-    states: dict[str, Compilation], name: str, error: Callable[[Spread], Spread]
+    states: dict[str, Compilation], name: str, error: Callable[[Executions], Executions]
 ) -> None:
     state = states[name]
-    assert state.spread is not None
-    assert checked(state, error(state.spread))
+    assert state.run.scop is not state.scop
+    assert checked(state, error(state.run))

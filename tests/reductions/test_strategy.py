@@ -152,4 +152,4 @@ def test_partial_results_are_in_registers(programs: Programs, case: Case) -> Non
     assert case.axis == 0 or any(isinstance(n, WarpReduce) for n in kernel.nodes)
     for kernel in state.program.kernels:
         inside = [s.array for s in kernel.storage if s.space is Space.SHARED]
-        assert all(state.run[0].array(name).origin is Origin.TEMPORARY for name in inside)
+        assert all(state.run.scop.array(name).origin is Origin.TEMPORARY for name in inside)

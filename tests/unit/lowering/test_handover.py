@@ -172,7 +172,7 @@ def failures(scop: Any, **change: Any) -> list[str]:
     state = scop.compilation
     ((kernel, found),) = state.handovers.items()
     copies = {kernel: {name: replace(copy, **change) for name, copy in found.items()}}
-    return [f.why for f in wrong_handovers(*state.run, copies)]
+    return [f.why for f in wrong_handovers(state.run, copies)]
 
 
 def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
@@ -191,7 +191,7 @@ def test_copies_of_what_another_kernel_writes(compiled: Callable[..., Any]) -> N
     copy = state.handovers[0]["t"]
     for kernel, name in ((0, "x"), (1, "y_part_all")):
         claimed = {kernel: {name: replace(copy, array=name)}}
-        assert [f.why for f in wrong_handovers(*state.run, claimed)] == ["not all that is read is from the block"]
+        assert [f.why for f in wrong_handovers(state.run, claimed)] == ["not all that is read is from the block"]
 
 
 def test_certificates(compiled: Callable[..., Any]) -> None:

@@ -261,7 +261,7 @@ def test_values_from_the_order_as_a_map() -> None:
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { x[i] += A[i][j] * y[j]; z[j] += A[i][j] * w[i]; }"
     arguments = "int n, double A[n][n], double x[n], double y[n], double z[n], double w[n]"
     text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-    scop, _, _ = polytile.compile(text, name="test.c", schedule="superposed").scops[0].compilation.run
+    scop = polytile.compile(text, name="test.c", schedule="superposed").scops[0].compilation.run.scop
     partial = [array.name for array in scop.arrays if "_" in array.name]
     assert len(partial) >= 4
     for name in partial:

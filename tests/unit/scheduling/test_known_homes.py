@@ -13,6 +13,7 @@ from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.diagnostics import InternalError
 from polytile.ir.memory import Space, constant_extents
+from polytile.scheduling.analysis.executions import each_once
 from polytile.scheduling.contract import contract, same_private_home
 from polytile.scheduling.lanes.sink import sunk
 from polytile.scheduling.proof.prove import Claim, prove_all
@@ -55,7 +56,7 @@ def test_other_strides_are_not_proven(stride: int) -> None:
         for k, kernel in state.homes.items()
     }
     assert homes != state.homes
-    claim = Claim(state.source, state.scop, state.dependences, state.schedule, homes, state.transfers, state.spread)
+    claim = Claim(state.source, state.scop, state.dependences, state.run, homes, state.transfers)
     if stride < 32:
         assert prove_all(claim, 10**8).proven
         return
@@ -77,11 +78,11 @@ def test_strides_are_in_the_certificate() -> None:
 @pytest.mark.parametrize("shared", [0, 48 * 1024])
 def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
     state = compile(text, schedule="superposed").scops[0].compilation
-    assert state.spread is not None and state.spread.private
-    anew = contract(*state.run, shared)
-    assert contract(*state.run, shared, known=state.spread.private) == anew
+    assert state.run.warp_reductions and state.known_homes
+    anew = contract(state.run, shared)
+    assert contract(state.run, shared, known=state.known_homes) == anew
     private = {n for homes in anew.values() for n, home in homes.items() if home.space is Space.PRIVATE}
-    assert {n for n, home in state.spread.private.items() if home is not None} <= private
+    assert {n for n, home in state.known_homes.items() if home is not None} <= private
 
 
 def test_what_moves_is_looked_at_anew() -> None:
@@ -90,7 +91,7 @@ def test_what_moves_is_looked_at_anew() -> None:
     assert state.schedule is not None and state.dependences is not None
     nearer = sunk(state.scop, state.schedule, "q_part")
     assert nearer is not None
-    one, other = ((state.scop, state.dependences, schedule) for schedule in (state.schedule, nearer))
+    one, other = (each_once(state.scop, state.dependences, schedule) for schedule in (state.schedule, nearer))
     assert not same_private_home("q_part", one, other)
     for array in ("q_part", "s_part"):
         assert same_private_home(array, one, one)
@@ -99,12 +100,13 @@ def test_what_moves_is_looked_at_anew() -> None:
 
 def test_other_threads_or_flow_are_looked_at_anew() -> None:
     state = compile(BOTH, schedule="superposed").scops[0].compilation
-    scop, dependences, schedule = state.run
-    text = schedule.to_text()
-    wider = replace(schedule, tree=isl.Schedule(text.replace("thread[8,32]", "thread[8,64]")))
+    run = state.run
+    text = run.schedule.to_text()
+    wider = replace(run.schedule, tree=isl.Schedule(text.replace("thread[8,32]", "thread[8,64]")))
     assert wider.to_text() != text
-    assert not same_private_home("s_part", state.run, (scop, dependences, wider))
-    empty = isl.UnionMap.empty(scop.context.get_space())
-    found = tuple(replace(d, flow=empty) if d.array == "s_part" else d for d in dependences.by_array)
-    assert not same_private_home("s_part", state.run, (scop, replace(dependences, by_array=found), schedule))
-    assert same_private_home("q_part", state.run, (scop, replace(dependences, by_array=found), schedule))
+    assert not same_private_home("s_part", run, replace(run, schedule=wider))
+    empty = isl.UnionMap.empty(run.scop.context.get_space())
+    found = tuple(replace(d, flow=empty) if d.array == "s_part" else d for d in run.dependences.by_array)
+    other = replace(run, dependences=replace(run.dependences, by_array=found))
+    assert not same_private_home("s_part", run, other)
+    assert same_private_home("q_part", run, other)

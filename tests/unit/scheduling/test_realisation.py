@@ -117,7 +117,7 @@ def locals_state(compiled: Callable[..., Any]) -> Any:
 
 
 def homes_failures(state: Any, homes: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
-    return wrong_homes(state.scop, state.dependences, state.schedule, homes)
+    return wrong_homes(state.run, homes)
 
 
 def test_chosen_homes_are_proven(locals_state: Any) -> None:

@@ -245,7 +245,7 @@ def test_a_proof_that_fails_leaves_the_classic_schedule(
     compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def proof(claim: Claim, operations: int) -> Proof:
-        if claim.schedule.strategy == "superposed":
+        if claim.run.schedule.strategy == "superposed":
             raise InternalError("isl lost a value")
         return prove_all(claim, operations)
 

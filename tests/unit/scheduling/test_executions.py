@@ -1,0 +1,88 @@
+"""Executions: what runs in place of a Scop's instances, and that no proof takes from what it proves."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import islpy as isl
+import pytest
+
+import polytile
+from polytile.compilation import Compilation
+from polytile.diagnostics import InternalError
+from polytile.scheduling.analysis.executions import Executions, each_once, itself
+from polytile.scheduling.proof.prove import Claim, prove_all
+
+SCALED = """void f(int n, double A[n], double B[n]) {
+#pragma scop
+for (int i = 0; i < n; i++)
+    B[i] = 2 * A[i];
+#pragma endscop
+}
+"""
+SUMS = SCALED.replace("B[i] = 2 * A[i];", "for (int j = 0; j < n; j++) B[i] += A[j] * A[i];")
+ROOMS = {
+    "proof": ("polytile.diagnostics", "polytile.ir", "polytile.options", "polytile.scheduling.analysis"),
+    "analysis": ("polytile.diagnostics", "polytile.ir", "polytile.options"),
+}
+
+
+@pytest.fixture(scope="module")
+def scaled() -> Compilation:
+    return polytile.compile(SCALED, name="f.c").scops[0].compilation
+
+
+def proven(state: Compilation, run: Executions) -> None:
+    assert state.dependences is not None
+    assert prove_all(Claim(state.source, state.scop, state.dependences, run, state.homes, state.transfers)).proven
+
+
+def test_instances_run_once_where_no_threads_combine(scaled: Compilation) -> None:
+    assert scaled.dependences is not None and scaled.executions is not None
+    assert scaled.run.is_each_once(scaled.scop, scaled.dependences)
+    assert scaled.run.instances.is_equal(itself(scaled.scop))
+    proven(scaled, scaled.run)
+
+
+def test_lanes_are_parts_of_instances() -> None:
+    state = polytile.compile(SUMS, name="f.c", schedule="superposed").scops[0].compilation
+    assert state.dependences is not None and state.schedule is not None
+    assert not state.run.is_each_once(state.scop, state.dependences)
+    assert state.run.instances.domain().is_subset(state.run.scop.domain)
+    assert state.run.instances.range().is_subset(state.scop.domain)
+    proven(state, state.run)
+    with pytest.raises(InternalError):  # what is not said to be a part is none
+        proven(state, replace(state.run, instances=itself(state.run.scop)))
+
+
+@pytest.mark.parametrize(
+    "instances", ["[n] -> { S0[i] -> S0[n - 1 - i] : 0 <= i < n }", "[n] -> { S0[i] -> S0[i] : 0 <= i < n - 1 }"]
+)
+def test_instances_of_others_are_refused(scaled: Compilation, instances: str) -> None:
+    """The same statements, of which it is said that they carry out others, or nothing."""
+    with pytest.raises(InternalError):
+        proven(scaled, replace(scaled.run, instances=isl.UnionMap(instances)))
+
+
+def test_another_program_is_refused(scaled: Compilation) -> None:
+    assert scaled.dependences is not None and scaled.schedule is not None
+    writes = tuple(a for a in scaled.scop.statements[0].accesses if a.writes)
+    other = replace(scaled.scop, statements=(replace(scaled.scop.statements[0], accesses=writes),))
+    with pytest.raises(InternalError, match="do not make the accesses to A"):
+        proven(scaled, each_once(other, scaled.dependences, scaled.schedule))
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_rooms_import_nothing_that_they_judge(room: str) -> None:
+    folder = Path(polytile.__file__).parent / "scheduling" / room
+    own = f"polytile.scheduling.{room}"
+    modules = sorted(folder.glob("*.py"))
+    assert len(modules) > 5
+    for path in modules:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for name in (n for n in names if n.startswith("polytile")):
+                assert name.startswith((own, *ROOMS[room])), f"{path.name} imports {name}"
