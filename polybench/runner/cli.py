@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "--from", dest="files", type=Path, nargs="+", default=[], metavar="RESULTS", help="(DIR/results.jsonl)"
     )
     imported.set_defaults(command=_import)
+    _digests_parser(commands.add_parser("digests", help="which kernels and schedules a change of the compiler changes"))
     _counts_parser(commands.add_parser("counts", help="sectors per request: the emulator's, and those of a GPU by ncu"))
     taken = commands.add_parser("resources", help="registers and code of kernels: estimated, and by ptxas (needs nvcc)")
     _selection(taken, "the programs (all)")
@@ -90,6 +91,27 @@ def _run_parser(run: argparse.ArgumentParser) -> None:
     run.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
     run.add_argument("--compare", type=Path, metavar="OLD", help="fail when a figure is worse than in OLD")
     run.set_defaults(command=_run)
+
+
+def _digests_parser(parser: argparse.ArgumentParser) -> None:
+    _selection(parser, "the programs (all), random ones too: 'random/*'")
+    parser.add_argument("--dataset", choices=DATASETS, default="large", help="the size (large)")
+    parser.add_argument("--dtype", type=_several(("double", "float")), default=["double", "float"], help="double,float")
+    every = list(SCHEDULES)
+    parser.add_argument("--schedule", type=_several(SCHEDULES), default=every, help=f"of polytile ({','.join(every)})")
+    parser.add_argument("--random", type=int, default=0, metavar="N", help="the first N random programs too (0)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="the seed of the random programs (1)")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--write", type=Path, metavar="FILE", help="write the digests to FILE")
+    action.add_argument(
+        "--compare", type=Path, metavar="FILE", help="compile what FILE lists; fail when a text differs"
+    )
+    action.add_argument("--update", type=Path, metavar="FILE", help="the same, and write FILE anew")
+    parser.add_argument(
+        "--keep", type=Path, metavar="DIR", help="write the texts to DIR too, to be compared by diff -r"
+    )
+    _jobs(parser)
+    parser.set_defaults(command=_digests)
 
 
 def _counts_parser(parser: argparse.ArgumentParser) -> None:
@@ -189,6 +211,12 @@ def _counts(chosen: argparse.Namespace) -> int:
 
     chosen.selection = chosen.selection or list(FIVE)
     return counts(chosen, [] if chosen.read else _entries(chosen))
+
+
+def _digests(chosen: argparse.Namespace) -> int:
+    from polybench.runner.digests.command import digests
+
+    return digests(chosen)
 
 
 def _resources(chosen: argparse.Namespace) -> int:

@@ -1,0 +1,109 @@
+"""The command: compile, and write or compare the digests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from polybench.runner.digests.processes import Ended, forked
+from polybench.runner.digests.stored import Stored, differences, read, summary, write
+from polybench.runner.digests.texts import TIMED, Source, digest, sources
+from polybench.runner.digests.variants import (
+    RANDOM,
+    Variant,
+    by_source,
+    chosen_variants,
+    random_variants,
+    table_variants,
+)
+from polybench.runner.errors import EXIT_FAILED, RunnerError
+from polybench.runner.tables import Entry, load
+
+SECONDS = 600.0  # for the variants of one program
+
+
+def digests(chosen: argparse.Namespace) -> int:
+    """The exit status is 1 when something differs from the file that is compared with."""
+    old = chosen.compare or chosen.update
+    if old is not None:
+        return _compare(chosen, old)
+    entries = load(chosen.root)
+    variants = table_variants(entries.values(), chosen.dtype, chosen.schedule)
+    variants = chosen_variants([*variants, *random_variants(chosen.seed, chosen.random)], chosen.selection)
+    found = computed(variants, chosen.dataset, entries, chosen)
+    if chosen.write is None:
+        print(found.to_text(), end="")
+        return 0
+    write(chosen.write, found)
+    print(f"{len(found.digests)} variants are in {chosen.write}{_left_out(found)}")
+    return 0
+
+
+def _compare(chosen: argparse.Namespace, path: Path) -> int:
+    """Compile what the file lists, as far as it is selected; `--update` then writes the file anew."""
+    old = read(path)
+    variants = chosen_variants(old.digests, chosen.selection)
+    new = computed(variants, old.dataset, load(chosen.root), chosen)
+    found = list(differences(old.digests, new.digests))
+    for line in found:
+        print(line)
+    print(f"{summary(len(new.digests), found)}{_left_out(new)}{_releases(old, new) if found else ''}")
+    if chosen.update is not None:
+        write(path, Stored({**old.digests, **new.digests}, new.dataset, new.islpy))
+        return 0
+    return EXIT_FAILED if found else 0
+
+
+def _left_out(found: Stored) -> str:
+    timed = sum(TIMED in parts for parts in found.digests.values())
+    return f" ({timed} depend on a time limit and are left out)" if timed else ""
+
+
+def _releases(old: Stored, new: Stored) -> str:
+    return f"; the file was made with islpy {old.islpy}, this is {new.islpy}" if old.islpy != new.islpy else ""
+
+
+def computed(
+    variants: Sequence[Variant], dataset: str, entries: dict[str, Entry], chosen: argparse.Namespace
+) -> Stored:
+    """The digests of variants, each program and type in a process of its own."""
+    gone = sorted({v.program for v in variants} - entries.keys())
+    missing = [program for program in gone if not program.startswith(f"{RANDOM}/")]
+    if missing:
+        raise RunnerError(f"there is no program {missing[0]!r} any more")
+    kept = chosen.keep.resolve() if chosen.keep is not None else None
+    work = sources(by_source(variants), entries, dataset, chosen.root, kept)
+    found: dict[Variant, dict[str, str]] = {}
+    with _progress(len(work)) as advance:
+        for number, result in forked([one.digests for one in work], chosen.jobs, SECONDS):
+            found |= _failed(work[number], result) if isinstance(result, Ended) else result
+            advance()
+    return Stored.of(found, dataset)
+
+
+def _failed(source: Source, ended: Ended) -> dict[Variant, dict[str, str]]:
+    part = TIMED if ended.late else "error"
+    return {variant: {part: digest(ended.reason)} for variant in source.variants}
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on a terminal, drawn without a thread, since processes are forked from this one."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("digests"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=False) as bar:
+        task = bar.add_task("run", total=total)
+
+        def advance() -> None:
+            bar.advance(task)
+            bar.refresh()
+
+        yield advance
