@@ -22,7 +22,7 @@ for what is left, which waits for each iteration, and do not unroll where lanes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import ceil
@@ -30,6 +30,7 @@ from math import ceil
 from polytile.codegen import launch_bounds
 from polytile.codegen.fold import folded
 from polytile.codegen.held import (
+    Extents,
     HeldLoad,
     Setting,
     distinct,
@@ -78,13 +79,14 @@ def batched(
     threads: int,
     machine: Machine,
     lane: str | None = None,
+    extents: Mapping[str, Extents] | None = None,
 ) -> tuple[tuple[Stmt, ...], int]:
     """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
     many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`;
-    `lane` is a thread's in its warp."""
+    `lane` is a thread's in its warp; `extents` are those of arrays."""
     changing = frozenset(t.array for s in body for t in targets(s)) - kept
     tuning = machine.tuning
-    setting = Setting(changing, kept, lane, threads, machine.registers_per_sm // threads, tuning)
+    setting = Setting(changing, kept, lane, threads, machine.registers_per_sm // threads, tuning, extents=extents or {})
     tile = tuning.loads.tile_iterations
     tiled = any(isinstance(n, For) and n.unroll == tile for n in walk(*body))
     registers = tuning.registers.max_registers if tiled else 0
@@ -182,7 +184,7 @@ def _wide(loop: For, setting: Setting) -> _Wide | None:
     free = unguarded(loop)
     plain = replace(loop, body=free.body)
     loads = tuple(f for f in distinct(loads_of(plain, setting)) if f.varies(loop.iterator) and not f.guard)
-    groups = tuple(vectors(loads))
+    groups = tuple(vectors(loads, loop.iterator, setting.extents))
     return _Wide(setting, plain, free, loads, groups) if groups else None
 
 

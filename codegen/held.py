@@ -7,9 +7,9 @@ after:  double A_at1 = A[i][32 * (c + 1) + t], x_at1 = x[32 * (c + 1) + t];     
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from polytile.codegen.fold import folded
@@ -35,13 +35,14 @@ from polytile.ir.expr import (
 from polytile.tuning import Tuning
 
 Guard = tuple[Expr, ...]  # conditions below one another
+Extents = tuple[Expr | None, ...]  # of an array, outermost first; None: not known
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
     of a thread's lane; how many threads a block has, and how many registers are there for each; the machine's tuning;
-    whether half of the threads there can be share the registers."""
+    whether half of the threads there can be share the registers; the extents of the arrays."""
 
     changing: frozenset[str]
     kept: frozenset[str]
@@ -50,6 +51,7 @@ class Setting:
     registers: int
     tuning: Tuning
     half: bool = False
+    extents: Mapping[str, Extents] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,8 @@ class _KernelBuilder:
         lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
         count = prod(self.shape.block)
         lane = lane if self.shape.block[0] == WARP_SIZE else None
-        lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane)
+        extents = {a.name: a.extents for a in self.owner.scop.arrays}
+        lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane, extents)
         lowered = drop_unused(lowered)
         if registers:
             lowered = update_early(lowered, homes, self.owner.names, tuning)

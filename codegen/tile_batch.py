@@ -60,7 +60,7 @@ def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -
         return tuple(in_batches(one, batch, many, last, names, tuning))
 
     found = [load for load in distinct(loads_of(plain, setting)) if load.varies(loop.iterator) and not load.guard]
-    groups = vectors(found)
+    groups = vectors(found, loop.iterator, setting.extents)
     guarded = [load for load in distinct(loads_of(loop, setting)) if load.varies(loop.iterator)]
     whole = batches(plain, found, groups)
     second = folded(Binary("+", loop.lower, Literal("1"), loop.type))

@@ -79,10 +79,12 @@ def _in_vectors(run: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[
     loop = replace(once, body=free.body)
     loads = [load for load in distinct(loads_of(loop, setting)) if not load.guard]
     held = [*loads, *_only_stored(free.body, setting.kept)]
-    within = {number for group in vectors(held) for number in group}
+    groups = vectors(held, _ONCE, setting.extents)
+    within = {number for group in groups for number in group}
     # Elements that are only stored, and belong to no vector, are stored where they are.
-    held = [one for number, one in enumerate(held) if number < len(loads) or number in within]
-    groups = vectors(held)
+    left = [number for number in range(len(held)) if number < len(loads) or number in within]
+    held = [held[number] for number in left]
+    groups = [tuple(left.index(number) for number in group) for group in groups]
     if not groups or not _are_apart(run, {one.access.array for one in held} & setting.changing):
         return run
     part = iteration(loop, held, Name(_ONCE), 0, names, None)

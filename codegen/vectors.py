@@ -6,16 +6,17 @@ after:  const bool aligned = polytile_aligned<16>(&A[i][4 * t]);
         else { float A_at0 = A[i][4 * t], A1_at0 = A[i][4 * t + 1], ... }
 
 Rows of a length that is no multiple of the vector's begin anywhere, so that it is asked when the kernel runs: all
-threads have the same answer. What an iteration of a batch runs below conditions that hold in all but the last of them,
-as those of a thread's neighbouring columns, is there once more without them.
+threads have the same answer. Where constants exclude that all vectors are aligned at once, fewer elements are in
+vectors. What an iteration of a batch runs below conditions that hold in all but the last of them, as those of a
+thread's neighbouring columns, is there once more without them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from polytile.codegen.held import HeldLoad, mentions, needed, with_value
+from polytile.codegen.held import Extents, HeldLoad, mentions, needed, with_value
 from polytile.codegen.iterations import Known, behind, expanded
 from polytile.ir.arith import both
 from polytile.ir.device import Aligned, Load, Store
@@ -33,15 +34,16 @@ from polytile.ir.expr import (
     Stmt,
     walk,
 )
-from polytile.ir.polynomial import linear
+from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope
 from polytile.machine import VECTOR_BYTES
 
 Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
 COUNTS = (2, 4)
 
 
-def vectors(loads: Sequence[HeldLoad]) -> list[Group]:
-    """The loads that are neighbours, as many together as a vector has."""
+def vectors(loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Extents]) -> list[Group]:
+    """The loads that are neighbours, as many together as a vector has, where all of these may be aligned at once in
+    all iterations."""
     rows: dict[object, dict[int, int]] = {}
     for number, load in enumerate(loads):
         ctype = load.access.type
@@ -50,20 +52,54 @@ def vectors(loads: Sequence[HeldLoad]) -> list[Group]:
             place = dict(last).get("", 0)
             row = (load.access.array, tuple(outer), frozenset(pair for pair in last if pair[0]))
             rows.setdefault(row, {})[place] = number
-    return [group for row in rows.values() for group in _groups(row, loads)]
+    found = _Vectors(loads, iterator, extents)
+    for numbers in rows.values():
+        found.add(numbers)
+    return found.groups
 
 
-def _groups(row: dict[int, int], loads: Sequence[HeldLoad]) -> Iterator[Group]:
-    """Vectors of the elements of one row, by their places."""
-    size = loads[next(iter(row.values()))].access.type.size
-    counts = [count for count in sorted(COUNTS, reverse=True) if count * size in VECTOR_BYTES]
-    places = sorted(row)
-    while places:
-        fits = (count for count in counts if all(places[0] + k in row for k in range(count)))
-        count = next(fits, 1)
-        if count > 1:
-            yield tuple(row[places[0] + k] for k in range(count))
-        places = [place for place in places if place >= places[0] + count]
+@dataclass(frozen=True, slots=True)
+class _Vectors:
+    """Vectors that may all be aligned: rows of a constant length have only some.
+
+    before: float A[n][6]: A[2 * t][4 * j] to A[2 * t][4 * j + 3], A[2 * t + 1][4 * j] to A[2 * t + 1][4 * j + 3]
+    after:  four of the first row, two and two of the second
+    """
+
+    loads: Sequence[HeldLoad]
+    iterator: str
+    extents: Mapping[str, Extents]
+    groups: list[Group] = field(default_factory=list)
+
+    def add(self, row: dict[int, int]) -> None:
+        """The vectors of the elements of one row, by their places."""
+        size = self.loads[next(iter(row.values()))].access.type.size
+        counts = [count for count in sorted(COUNTS, reverse=True) if count * size in VECTOR_BYTES]
+        places = sorted(row)
+        while places:
+            fits = (count for count in counts if all(places[0] + k in row for k in range(count)))
+            count = next((c for c in fits if self._may_be_aligned(row[places[0]], c)), 1)
+            if count > 1:
+                self.groups.append(tuple(row[places[0] + k] for k in range(count)))
+            places = [place for place in places if place >= places[0] + count]
+
+    def _may_be_aligned(self, number: int, count: int) -> bool:
+        """Whether nothing that is constant excludes it: the element's place, how far iterations move it, and how far
+        it is from the other vectors of its array."""
+        here, array = self._place(number), self.loads[number].access.array
+        step = slope(here, self.iterator)
+        apart = [
+            residue([difference(here, self._place(group[0]))], min(count, len(group)))
+            for group in self.groups
+            if self.loads[group[0]].access.array == array
+        ]
+        moves = None if step is None else residue([step], count)
+        return not any((moves, residue([here], count), *apart))
+
+    def _place(self, number: int) -> Polynomial:
+        access = self.loads[number].access
+        unknown = (None,) * len(access.subscripts)
+        return index_of(access.subscripts, self.extents.get(access.array, unknown))
 
 
 def are_aligned(loads: Sequence[HeldLoad], groups: Sequence[Group], iterator: str, first: Expr, second: Expr) -> Expr:

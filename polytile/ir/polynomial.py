@@ -6,7 +6,7 @@ after:  {(i, m): 1, (m): 1, (j): 1}  and  {(i, m): 1, (j): 1}, which differ by {
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
 from math import gcd, prod
 from typing import TypeVar
@@ -65,9 +65,13 @@ def _plain(a: Polynomial) -> Polynomial | None:
 
 
 def _index(kernel: Kernel, access: Access) -> Polynomial:
+    return index_of(kernel.subscripts(access), kernel.home(access.array).extents)
+
+
+def index_of(subscripts: Sequence[Expr], extents: Sequence[Expr | None]) -> Polynomial:
+    """The linear position of an element in an array of these extents."""
     index: Polynomial = {}
-    extents = kernel.home(access.array).extents
-    for position, (subscript, extent) in enumerate(zip(kernel.subscripts(access), extents, strict=True)):
+    for position, (subscript, extent) in enumerate(zip(subscripts, extents, strict=True)):
         if position:
             index = times(index, {(_OPAQUE,): 1} if extent is None else terms(extent))
         index = total(index, terms(subscript))
@@ -120,6 +124,12 @@ def size(a: Polynomial) -> int:
 def divisor(a: Polynomial, of: Callable[[str], int] = lambda name: 1) -> int:
     """What divides it, given what divides each name; 0 for 0, which everything divides."""
     return gcd(*(factor * prod(map(of, key)) for key, factor in a.items()))
+
+
+def residue(parts: Sequence[Polynomial], modulus: int) -> int | None:
+    """The sum of polynomials modulo a number, where constants alone decide that."""
+    decided = all(factor % modulus == 0 or not key for part in parts for key, factor in part.items())
+    return sum(part.get((), 0) for part in parts) % modulus if decided else None
 
 
 def expression(a: Polynomial, types: Mapping[str, CType]) -> Expr:

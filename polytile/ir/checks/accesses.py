@@ -9,7 +9,7 @@ from polytile.ir.device import AsyncCopy, Load, Pointer, Store
 from polytile.ir.expr import Access, For, Name, Node, Stmt, bodies, expressions, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
-from polytile.ir.polynomial import Places, Polynomial
+from polytile.ir.polynomial import Places, residue
 from polytile.ir.uses import elements, targets
 
 
@@ -47,7 +47,7 @@ def check_alignment(kernel: Kernel) -> None:
     for node in kernel.nodes:
         count = elements(node)
         for access in _in_memory(node) if count > 1 else ():
-            past = _residue(places(access), count)
+            past = residue(places(access), count)
             ensure(past in (None, 0), kernel, node, f"{count} elements at once, {past} past where they are aligned")
 
 
@@ -58,12 +58,6 @@ def _in_memory(node: Node) -> tuple[Access, ...]:
         case AsyncCopy(target=target, source=source):
             return (target, source)
     return ()
-
-
-def _residue(place: list[Polynomial], modulus: int) -> int | None:
-    """The place modulo a number, where constants alone decide that."""
-    decided = all(factor % modulus == 0 or not key for part in place for key, factor in part.items())
-    return sum(part.get((), 0) for part in place) % modulus if decided else None
 
 
 def check_registers(kernel: Kernel) -> None:
