@@ -6,6 +6,11 @@ Measures whole commands from outside, import included, as a user meets them:
 - `polytile PROGRAM.c --target cuda` for each program of the suite: within 2 s and 400 MB;
 - `polytile PROGRAM.c --target cuda --validate --on emulator` at the small sizes that it chooses: within 10 s.
 
+`--all` takes the programs of all families. `--compare OLD.json` says by what factor the times changed since an earlier
+run; `--against DIR` runs the commands of another checkout in turns with those of this one, so that both meet the same
+machine, load included, and compares these. Both give the geometric mean over the programs, of the time that passed and
+of processor time, which other processes disturb less.
+
 Every figure is the median of three runs. Memory is the largest resident set of the command or of any compiler that it
 ran (what wait4 reports, so the measuring process itself stays small and imports nothing of polytile). The exit status
 is 1 when a limit is exceeded or a command fails.
@@ -21,12 +26,14 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 
-SUITE = Path(__file__).resolve().parent / "polybench"
+FAMILIES = Path(__file__).resolve().parent
+CHECKOUT = FAMILIES.parent
+SUITE = "polybench"
 SEED = "1"
 MAX_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -50,6 +57,7 @@ class Run:
     megabytes: float
     status: int
     output: str
+    processor_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,7 @@ class Figure:
     seconds: float
     megabytes: float
     failure: str = ""
+    processor_seconds: float = 0.0
 
     @property
     def exceeded(self) -> tuple[str, ...]:
@@ -76,27 +85,65 @@ class Figure:
         return not self.failure and not self.exceeded
 
 
-def run(command: Sequence[str], log: Path) -> Run:
-    """Run a command to its end, with its output in `log`."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By what factor one command's time changed; `processor` is None where it was not measured before."""
+
+    program: str
+    action: str
+    before: float
+    after: float
+    factor: float
+    processor: float | None = None
+
+
+def run(command: Sequence[str], log: Path, checkout: Path | None = None) -> Run:
+    """Run a command to its end, with its output in `log`; with the polytile of a checkout, if one is given."""
+    place = None if checkout is None else log.parent  # `python -m` finds what is in the current folder first
+    paths = os.pathsep.join(filter(None, [str(checkout), os.environ.get("PYTHONPATH")]))
+    environment = None if checkout is None else {**os.environ, "PYTHONPATH": paths}
     with log.open("wb") as output:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=place, env=environment
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     megabytes = usage.ru_maxrss * MAX_RSS_UNIT / 1e6
-    return Run(seconds, megabytes, process.returncode, log.read_text(errors="replace"))
+    processor = usage.ru_utime + usage.ru_stime
+    return Run(seconds, megabytes, process.returncode, log.read_text(errors="replace"), processor)
 
 
 def measure(program: str, action: str, command: Sequence[str], folder: Path, repeat: int) -> Figure:
     """The figure of one command."""
-    runs = [run(command, folder / "log") for _ in range(repeat)]
+    return figure(program, action, [run(command, folder / "log") for _ in range(repeat)])
+
+
+def figure(program: str, action: str, runs: Sequence[Run]) -> Figure:
+    """The medians of runs."""
     failed = next((r for r in runs if r.status != 0), None)
     failure = ""
     if failed is not None:
         said = failed.output.strip().splitlines()
         failure = f"exit status {failed.status}{f': {said[0]}' if said else ''}"
-    return Figure(program, action, median(r.seconds for r in runs), median(r.megabytes for r in runs), failure)
+    seconds, processor = median(r.seconds for r in runs), median(r.processor_seconds for r in runs)
+    return Figure(program, action, seconds, median(r.megabytes for r in runs), failure, processor)
+
+
+def in_turns(
+    program: str, action: str, command: Sequence[str], folder: Path, repeat: int, other: Path
+) -> tuple[Figure, Figure, Change]:
+    """The figures of the other checkout and of this one, and the median of the factors between neighbouring runs."""
+    pairs = []
+    for number in range(repeat):
+        order = (other, CHECKOUT) if number % 2 == 0 else (CHECKOUT, other)
+        runs = {checkout: run(command, folder / "log", checkout) for checkout in order}
+        pairs.append((runs[other], runs[CHECKOUT]))
+    before, after = (figure(program, action, [pair[side] for pair in pairs]) for side in (0, 1))
+    factor = median(b.seconds / a.seconds for a, b in pairs)
+    processor = median(b.processor_seconds / a.processor_seconds for a, b in pairs)
+    return before, after, Change(program, action, before.seconds, after.seconds, factor, processor)
 
 
 def commands(programs: Sequence[str], folder: Path, *, validate: bool) -> Iterator[tuple[str, str, list[str]]]:
@@ -105,21 +152,31 @@ def commands(programs: Sequence[str], folder: Path, *, validate: bool) -> Iterat
     table = suite()
     yield "", "version", [*polytile, "--version"]
     for name in programs:
-        base = [*polytile, str(SUITE / table[name]), "--target", "cuda", "-o", str(folder)]
+        base = [*polytile, str(table[name]), "--target", "cuda", "-o", str(folder)]
         yield name, "compile", base
         if validate:
             yield name, "validate", [*base, "--validate", "--on", "emulator", "--seed", SEED]
 
 
-def suite() -> dict[str, str]:
-    """The C file of every program."""
-    return {name: entry["file"] for name, entry in tomllib.loads((SUITE / "programs.toml").read_text()).items()}
+def suite() -> dict[str, Path]:
+    """The C file of every program: `gemm` of the suite, `family/name` of the other families."""
+    found: dict[str, Path] = {}
+    for table in sorted(FAMILIES.glob("*/programs*.toml")):
+        family = table.parent.name
+        for name, entry in tomllib.loads(table.read_text()).items():
+            found[name if family == SUITE else f"{family}/{name}"] = table.parent / entry["file"]
+    return found
+
+
+def selected(programs: Sequence[str], *, every: bool) -> list[str]:
+    """The programs that are named, or all families, or the suite."""
+    return list(programs) or [name for name in suite() if every or "/" not in name]
 
 
 def line(figure: Figure) -> str:
     """A row of the table."""
     beyond = figure.failure or (f"over {' and '.join(figure.exceeded)}" if figure.exceeded else "")
-    row = f"{figure.program:16} {figure.action:9} {figure.seconds:8.2f} s {figure.megabytes:8.0f} MB  {beyond}"
+    row = f"{figure.program:22} {figure.action:9} {figure.seconds:8.2f} s {figure.megabytes:8.0f} MB  {beyond}"
     return row.rstrip()
 
 
@@ -138,24 +195,105 @@ def report(figures: Sequence[Figure], repeat: int) -> str:
     )
 
 
+def changes(old: Sequence[Mapping[str, object]], new: Sequence[Figure]) -> list[Change]:
+    """The factors between the figures of a report and new ones, of the commands that succeeded in both."""
+    before = {(f["program"], f["action"]): f for f in old if not f["failure"]}
+    found = []
+    for now in new:
+        then = before.get((now.program, now.action))
+        if then is None or now.failure:
+            continue
+        seconds, processor = float(str(then["seconds"])), float(str(then.get("processor_seconds") or 0))
+        factor = now.processor_seconds / processor if processor else None
+        found.append(Change(now.program, now.action, seconds, now.seconds, now.seconds / seconds, factor))
+    return found
+
+
+def change_line(change: Change) -> str:
+    """A row of the table of changes."""
+    processor = "" if change.processor is None else f"  processor x {change.processor:.3f}"
+    times = f"{change.before:8.2f} s -> {change.after:.2f} s"
+    return f"{change.program:22} {change.action:9} {times}  x {change.factor:.3f}{processor}"
+
+
+def means(found: Sequence[Change]) -> Iterator[str]:
+    """A line for each action: the geometric mean of the factors."""
+    for action in LIMITS:
+        own = [c for c in found if c.action == action]
+        processor = [c.processor for c in own if c.processor is not None]
+        if own and action != "version":
+            said = f", processor time x {geometric_mean(processor):.3f}" if processor else ""
+            yield f"{action}: geometric mean of {len(own)}: time x {geometric_mean(c.factor for c in own):.3f}{said}"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; the exit status is 1 when something is beyond its limit or failed."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="programs of the suite (all)")
-    parser.add_argument("--repeat", type=int, default=3, help="runs per command, of which the median counts (3)")
-    parser.add_argument("--no-validate", action="store_true", help="leave out the runs in the emulator")
-    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE too; - prints them instead of text")
+    parser = _parser()
     chosen = parser.parse_args(arguments)
     unknown = sorted(set(chosen.programs) - set(suite()))
     if unknown or chosen.repeat < 1:
         parser.error(f"no program {unknown[0]!r} in the suite" if unknown else "--repeat needs at least 1")
-    figures = []
+    if chosen.against is not None and not (chosen.against / "polytile" / "__main__.py").exists():
+        parser.error(f"--against: no polytile in {chosen.against}")
+    old = _read(parser, chosen.compare) if chosen.compare else []
+    show(f"{os.cpu_count()} CPUs, median of {chosen.repeat}", chosen.json)
     with tempfile.TemporaryDirectory(prefix="polytile-") as name:
-        show(f"{os.cpu_count()} CPUs, median of {chosen.repeat}", chosen.json)
-        for work in commands(chosen.programs or list(suite()), Path(name), validate=not chosen.no_validate):
-            figures.append(measure(*work, Path(name), chosen.repeat))
-            show(line(figures[-1]), chosen.json)
+        figures, found = _measured(chosen, Path(name))
+    if chosen.compare:
+        found = changes(old, figures)
+        show("\n".join(map(change_line, found)), chosen.json)
+    for text in means(found):
+        show(text, chosen.json)
     return finish(figures, chosen.repeat, chosen.json)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="programs (those of the suite)")
+    parser.add_argument("--all", action="store_true", help="the programs of all families")
+    parser.add_argument("--repeat", type=int, default=3, help="runs per command, of which the median counts (3)")
+    parser.add_argument("--no-validate", action="store_true", help="leave out the runs in the emulator")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE too; - prints them instead of text")
+    before = parser.add_mutually_exclusive_group()
+    before.add_argument(
+        "--compare", type=Path, metavar="OLD", help="factors since the figures that --json wrote to OLD"
+    )
+    before.add_argument("--against", type=Path, metavar="DIR", help="run the checkout in DIR in turns, and compare")
+    return parser
+
+
+def _read(parser: argparse.ArgumentParser, path: Path) -> list[dict[str, object]]:
+    """The figures of a report."""
+    try:
+        figures: list[dict[str, object]] = json.loads(path.read_text())["figures"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        parser.error(f"--compare: {path} is no report: {error}")
+    return figures
+
+
+def _measured(chosen: argparse.Namespace, folder: Path) -> tuple[list[Figure], list[Change]]:
+    """The figures of this checkout, and how they differ from the other one's; each is shown as it is known."""
+    figures: list[Figure] = []
+    found: list[Change] = []
+    programs = selected(chosen.programs, every=chosen.all)
+    work = list(commands(programs, folder, validate=not chosen.no_validate))
+    if chosen.against is None:
+        for one in work:
+            figures.append(measure(*one, folder, chosen.repeat))
+            show(line(figures[-1]), chosen.json)
+        return figures, found
+    other = chosen.against.resolve()
+    for checkout in (other, CHECKOUT):  # so that neither pays for bytecode
+        run(work[1][2], folder / "log", checkout)
+    for one in work:
+        before, after, change = in_turns(*one, folder, chosen.repeat, other)
+        figures.append(after)
+        if before.failure or after.failure:
+            show(line(after if after.failure else before), chosen.json)
+        else:
+            found.append(change)
+            show(change_line(change), chosen.json)
+    return figures, found
 
 
 def show(text: str, json_file: str | None) -> None:

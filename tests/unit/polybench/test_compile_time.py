@@ -68,3 +68,50 @@ def test_an_unknown_program(compile_time: ModuleType) -> None:
     with pytest.raises(SystemExit) as caught:
         compile_time.main(["gem"])
     assert caught.value.code == 2
+
+
+def test_programs_of_all_families(compile_time: ModuleType) -> None:
+    assert compile_time.selected([], every=False)[0] == "gemm"
+    everything = compile_time.selected([], every=True)
+    assert {"gemm", "an5d/star2d1r", "polyast/symm-3.2"} <= set(everything)
+    assert all(compile_time.suite()[name].exists() for name in everything)
+    assert compile_time.selected(["lu"], every=True) == ["lu"]
+
+
+def test_factors_since_a_report(compile_time: ModuleType) -> None:
+    figure = compile_time.Figure
+    old = [figure("lu", "compile", 2.0, 50, "", 1.0), figure("adi", "compile", 1.0, 50), figure("", "version", 1, 9)]
+    new = [figure("lu", "compile", 1.0, 50, "", 0.9), figure("adi", "compile", 4.0, 50, "", 9.0)]
+    failed = [figure("gemm", "compile", 1.0, 50, "exit status 70"), figure("mvt", "compile", 1.0, 50)]
+    before = json.loads(compile_time.report([*old, *failed], 1))["figures"]
+    found = compile_time.changes(before, [*new, figure("gemm", "compile", 1.0, 50)])
+    assert [(c.program, c.factor, c.processor) for c in found] == [("lu", 0.5, 0.9), ("adi", 4.0, None)]
+    (mean,) = compile_time.means(found)
+    assert mean == "compile: geometric mean of 2: time x 1.414, processor time x 0.900"
+
+
+def test_a_report_that_is_none(compile_time: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "old.json").write_text("[]")
+    for old in ("old.json", "none.json"):
+        with pytest.raises(SystemExit) as caught:
+            compile_time.main(["gemm", "--compare", str(tmp_path / old)])
+        assert caught.value.code == 2 and "is no report" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        compile_time.main(["gemm", "--against", str(tmp_path)])
+    assert "no polytile in" in capsys.readouterr().err
+
+
+def test_in_turns_with_another_checkout(
+    compile_time: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other one's polytile is what runs: it says so and takes its time."""
+    other, report = tmp_path / "other", tmp_path / "report.json"
+    (other / "polytile").mkdir(parents=True)
+    ran = tmp_path / "ran"
+    (other / "polytile" / "__init__.py").write_text("")
+    (other / "polytile" / "__main__.py").write_text(f"open({str(ran)!r}, 'a').write('.')\n")
+    compile_time.main(["jacobi-1d", "--no-validate", "--repeat", "2", "--against", str(other), "--json", str(report)])
+    assert ran.read_text() == "." * 5  # once before the first figure, then twice each of the two commands
+    out = capsys.readouterr().out
+    assert "jacobi-1d              compile" in out and "compile: geometric mean of 1: time x " in out
+    assert [f["failure"] for f in json.loads(report.read_text())["figures"]] == ["", ""]
