@@ -121,8 +121,9 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
         marks=marks,
         device=device.statement,
     )
+    coordinates = [c for c in kernel.coordinates if c.name in used]
     body = [
-        *(f"const {kernel.index_type} {c.name} = {c.source};" for c in kernel.coordinates if c.name in used),
+        *(f"const {kernel.index_type} {c.name} = {printer.expression(c.source)};" for c in coordinates),
         *shared_declarations(kernel, dialect),
         *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
     ]

@@ -22,7 +22,10 @@ from polytile.ir.device import (
     Atomic,
     Await,
     AwaitLaunches,
+    BlockIndex,
+    BuiltIn,
     CommitCopies,
+    GridExtent,
     InitBarrier,
     Leave,
     Load,
@@ -31,6 +34,7 @@ from polytile.ir.device import (
     PrivateArray,
     Shuffle,
     Store,
+    ThreadIndex,
     WaitCopies,
     WarpReduce,
 )
@@ -40,6 +44,7 @@ from polytile.ir.memory import Space
 from polytile.machine import WARP_SIZE
 
 _PARTS = "xyzw"
+_BUILT_IN: dict[type[BuiltIn], str] = {ThreadIndex: "threadIdx", BlockIndex: "blockIdx", GridExtent: "gridDim"}
 _ATOMICS = {"+": "Add", "min": "Min", "max": "Max", "&": "And", "|": "Or", "^": "Xor"}
 
 
@@ -59,6 +64,8 @@ class DeviceText:
     def value(self, expr: Expr, printer: Printer) -> str:
         """The text of a value that only kernels have."""
         match expr:
+            case BuiltIn(axis=axis):
+                return f"{_BUILT_IN[type(expr)]}.{axis}"
             case Shuffle(kind=kind, value=value, by=by, width=width):
                 return self.dialect.shuffled(kind, printer(value), printer(by), width)
             case WarpReduce(value=value, width=width, more=more):

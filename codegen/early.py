@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from polytile.ir.device import Atomic, AwaitLaunches, Load, Store
-from polytile.ir.expr import Access, Assign, For, If, Name, Stmt, walk
+from polytile.ir.device import Atomic, AwaitLaunches, GridExtent, Load, Store
+from polytile.ir.expr import Access, Assign, For, If, Stmt, walk
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.memory import Space
@@ -49,7 +49,7 @@ def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
 
 def _is_over_blocks(loop: For) -> bool:
     """Whether it strides over what the grid's limits leave, so that one iteration is the rule."""
-    return isinstance(loop.step, Name) and loop.step.name.startswith("gridDim.")
+    return isinstance(loop.step, GridExtent)
 
 
 def _loads(loop: For, arrays: AbstractSet[str | None]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from polytile.codegen.mathematics import MATH_SIGNATURES
 from polytile.codegen.spelling import identifier, to_cpp
 from polytile.diagnostics import InternalError
-from polytile.ir.device import BARRIER_TYPE
+from polytile.ir.device import BARRIER_TYPE, BuiltIn
 from polytile.ir.expr import (
     COMPARISONS,
     INT,
@@ -144,6 +144,8 @@ class Printer:
         match expr:
             case Literal(text=text):
                 return text, (_UNARY if text.startswith("-") else _POSTFIX)
+            case BuiltIn() if self.device is not None:
+                return self.device(expr, self), _POSTFIX
             case Name(name=name):
                 return self.name(name), _POSTFIX
             case Access():

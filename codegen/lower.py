@@ -23,6 +23,7 @@ from polytile.codegen.stream import streamed
 from polytile.codegen.tidy import drop_unused, merge_scopes, tidy, unscoped
 from polytile.codegen.updates import update_early
 from polytile.diagnostics import InternalError
+from polytile.ir.device import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -152,10 +153,10 @@ class _KernelBuilder:
 
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
         lowered = self._body(body)
-        coordinates = [Coordinate(name, f"threadIdx.{axis}") for name, axis in self.shape.threads]
+        coordinates = [Coordinate(name, ThreadIndex(axis)) for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
             if block.axis == "x" and _is_zero(grid.first):
-                coordinates.append(Coordinate(block.name, "blockIdx.x"))
+                coordinates.append(Coordinate(block.name, BlockIndex("x")))
             elif block.axis == "x":
                 first = plus(grid.first, self._block_index("x"), self.owner.integer)
                 lowered = (Declare(block.name, self.owner.integer, first), *lowered)
@@ -169,7 +170,7 @@ class _KernelBuilder:
         tuning = machine.tuning.loads
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
         lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
-        lane = next((c.name for c in coordinates if c.source == "threadIdx.x"), None)
+        lane = next((c.name for c in coordinates if c.source == ThreadIndex("x")), None)
         count = prod(self.shape.block)
         lane = lane if self.shape.block[0] == WARP_SIZE else None
         extents = {a.name: a.extents for a in self.owner.scop.arrays}
@@ -196,7 +197,7 @@ class _KernelBuilder:
     def _block_index(self, axis: str) -> Expr:
         """The index as a signed number: CUDA's is `unsigned`, and -1 plus an `unsigned` is not -1 in a wider type."""
         integer = self.owner.integer
-        index = Name(f"blockIdx.{axis}", integer)
+        index = BlockIndex(axis, integer)
         return index if integer.size <= 4 else Cast(integer, index)
 
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
@@ -207,7 +208,7 @@ class _KernelBuilder:
         integer = self.owner.integer
         first = plus(grid.first, self._block_index(axis), integer)
         condition = Binary("<=", Name(name, integer), grid.last)
-        return For(name, first, condition, Name(f"gridDim.{axis}", integer), body, integer)
+        return For(name, first, condition, GridExtent(axis, integer), body, integer)
 
     def _body(self, body: Sequence[Stmt]) -> tuple[Stmt, ...]:
         found: list[Stmt] = []

@@ -100,21 +100,20 @@ class StatementPrinter:
         ctype = self.index_type if stmt.type == INT else type_name(stmt.type, cpp=self.expression.cpp)
         start = f"{ctype} {iterator} = {self.expression(stmt.lower)}"
         condition = self.expression.truth(strict_bound(stmt.condition, stmt.iterator))
-        return f"for ({start}; {condition}; {_advance(iterator, stmt.step)})"
+        return f"for ({start}; {condition}; {self._advance(iterator, stmt.step)})"
+
+    def _advance(self, iterator: str, step: int | Name) -> str:
+        if isinstance(step, Name):  # a grid stride
+            return f"{iterator} += {self.expression(step)}"
+        if abs(step) == 1:
+            return f"{'++' if step > 0 else '--'}{iterator}"
+        return f"{iterator} {'+' if step > 0 else '-'}= {abs(step)}"
 
 
 def _loads_into(stmt: Stmt, declared: Declare) -> bool:
     """Whether a declaration without a value and the load behind it can be one line, `double a = __ldcs(&A[i]);`."""
     targets = stmt.targets if isinstance(stmt, Load) else ()
     return declared.value is None and [t.name for t in targets if isinstance(t, Name)] == [declared.name]
-
-
-def _advance(iterator: str, step: int | Name) -> str:
-    if isinstance(step, Name):  # a grid stride
-        return f"{iterator} += {step.name}"
-    if abs(step) == 1:
-        return f"{'++' if step > 0 else '--'}{iterator}"
-    return f"{iterator} {'+' if step > 0 else '-'}= {abs(step)}"
 
 
 def strict_bound(condition: Expr, iterator: str) -> Expr:

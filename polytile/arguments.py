@@ -89,7 +89,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic or superposed (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
-    add("--block", metavar="16,16", help="threads per block, threadIdx.x last")
+    add("--block", metavar="16,16", help="threads per block, those along x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")

@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from polytile.codegen.passes.constants import Body, substituted_expr
 from polytile.diagnostics import InternalError
 from polytile.ir.checks.uniform import differing_names, differs
-from polytile.ir.device import Atomic, Await, Pointer
+from polytile.ir.device import Atomic, Await, Pointer, ThreadIndex
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt, expressions, walk, with_bodies
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space
 from polytile.ir.polynomial import linear
 from polytile.ir.uses import elements, names_of, reads_memory, targets, written_names
-
-_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ def insert_barriers(kernel: Kernel) -> Kernel:
 
 def _threads(kernel: Kernel) -> dict[str, int]:
     """The coordinates of threads, and how many there are of each."""
-    sizes = dict(zip(_AXES, kernel.block, strict=True))
-    return {c.name: sizes[c.source] for c in kernel.coordinates if c.source in sizes}
+    sizes = dict(zip("xyz", kernel.block, strict=True))
+    return {c.name: sizes[c.source.axis] for c in kernel.coordinates if isinstance(c.source, ThreadIndex)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from math import prod
 from polytile.codegen.resources.costs import helper_registers, instructions, operation, registers
 from polytile.codegen.resources.live import Loop, Value
 from polytile.ir.arith import known
-from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Store
+from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Store, ThreadIndex
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -224,8 +224,8 @@ class _Builder:
             return self.names[name]
         if name in self.declared:
             return self._read(name, 1)
-        source = self.sources.get(name, name)
-        if not source.startswith("threadIdx"):
+        source = self.sources.get(name)
+        if not isinstance(source, ThreadIndex):
             return name
         self.names[name] = self._emit((source,), [], 1, 1)
         return self.names[name]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dataclasses import field as _field
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
-from polytile.ir.expr import BOOL, DOUBLE, Access, CType, Expr, Literal, Name, Stmt
+from polytile.ir.expr import BOOL, DOUBLE, INT, Access, CType, Expr, Literal, Name, Stmt
 from polytile.machine import ASYNC_COPY_BYTES, SEGMENT_SIZES, VECTOR_BYTES, WARP_SIZE
 
 BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
@@ -28,6 +28,44 @@ def require(holds: bool, message: str) -> None:
     """Raise InternalError unless `holds`: whoever builds kernels made a mistake."""
     if not holds:
         raise InternalError(message)
+
+
+# Places in the grid -------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, init=False)
+class BuiltIn(Name):
+    """A name whose value the machine gives, along an axis. Targets spell it; with a point in it, it is no program's."""
+
+    def __init__(self, what: str, axis: str, type: CType = INT) -> None:
+        require(axis in ("x", "y", "z"), f"unknown axis: {axis}")
+        Name.__init__(self, f"{what}.{axis}", type)
+
+    @property
+    def axis(self) -> str:
+        return self.name[-1]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ThreadIndex(BuiltIn):
+    """The thread's index in its block."""
+
+    def __init__(self, axis: str, type: CType = INT) -> None:
+        BuiltIn.__init__(self, "thread", axis, type)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BlockIndex(BuiltIn):
+    """The block's index in the grid."""
+
+    def __init__(self, axis: str, type: CType = INT) -> None:
+        BuiltIn.__init__(self, "block", axis, type)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class GridExtent(BuiltIn):
+    """How many blocks the grid has."""
+
+    def __init__(self, axis: str, type: CType = INT) -> None:
+        BuiltIn.__init__(self, "grid", axis, type)
 
 
 # Values -------------------------------------------------------------------------------------------

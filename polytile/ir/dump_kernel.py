@@ -29,7 +29,7 @@ def dump_kernel(kernel: Kernel) -> str:
     head = ", ".join([f"kernel {kernel.name}", f"block {' '.join(map(str, kernel.block))}", *shape])
     inside = [
         *(_parameter(p) for p in kernel.parameters),
-        *(f"coordinate {c.name} = {c.source}" for c in kernel.coordinates),
+        *(f"coordinate {c.name} = {expression_text(c.source)}" for c in kernel.coordinates),
         *(_storage(s) for s in kernel.storage),
         *(line for stmt in kernel.body for line in _lines(stmt)),
     ]

@@ -179,7 +179,8 @@ class If(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class For(Stmt):
-    """`for (type iterator = lower; condition; iterator += step) body`. A kernel's grid-stride loops step by a name."""
+    """`for (type iterator = lower; condition; iterator += step) body`. A kernel's grid-stride loops step by the
+    grid's extent, which is a name."""
 
     iterator: str
     lower: Expr

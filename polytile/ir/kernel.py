@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.device import AwaitLaunches, Pointer, PrivateArray
+from polytile.ir.device import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
@@ -52,11 +52,11 @@ class KernelParameter:
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """`const int name = source;` at the top of a kernel, e.g. `const int bi = blockIdx.y;`, or `gridDim.y - 1 -
-    blockIdx.y` for blocks in the opposite order."""
+    """`const int name = source;` at the top of a kernel: the index of a thread or block, or the grid's extent less one
+    and less that index, for blocks in the opposite order."""
 
     name: str
-    source: str
+    source: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +161,10 @@ def _local_home(node: PrivateArray | Pointer) -> Storage:
 
 
 def _coordinate_range(coordinate: Coordinate, block: tuple[int, int, int]) -> Range:
-    kind, _, axis = coordinate.source.partition(".")
-    if kind == "threadIdx" and axis in _AXES:
-        return Range(coordinate.name, lift(0), lift(block[_AXES.index(axis)] - 1))
-    return Range(coordinate.name, lift(0) if kind in ("blockIdx", "gridDim") else None)
+    source = coordinate.source
+    if isinstance(source, ThreadIndex):
+        return Range(coordinate.name, lift(0), lift(block[_AXES.index(source.axis)] - 1))
+    return Range(coordinate.name, lift(0) if any(isinstance(n, BuiltIn) for n in walk(source)) else None)
 
 
 def ceil_div(value: int, by: int) -> int:

@@ -31,12 +31,14 @@ from polytile.ir.device import (
     Arrive,
     AsyncCopy,
     Await,
+    BlockIndex,
     CommitCopies,
     InitBarrier,
     Pointer,
     PrivateArray,
     Rotate,
     Store,
+    ThreadIndex,
     WaitCopies,
 )
 from polytile.ir.expr import (
@@ -85,7 +87,7 @@ def block_sweep(sweep: BlockSweep) -> Kernel:
         sweep.name,
         (*integers, *arrays),
         (sweep.threads, 1, 1),
-        (Coordinate("block", "blockIdx.x"), Coordinate("thread", "threadIdx.x")),
+        (Coordinate("block", BlockIndex("x")), Coordinate("thread", ThreadIndex("x"))),
         (
             *(Storage(n, Space.GLOBAL, element, (NZ, ROWS, PITCH), n, read_only=n == "A") for n in "AB"),
             *shared,

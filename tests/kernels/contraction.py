@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, compare, div, least, lift, mod, mul, select, sub
-from polytile.ir.device import CommitCopies, Leave, WaitCopies
+from polytile.ir.device import BlockIndex, CommitCopies, Leave, ThreadIndex, WaitCopies
 from polytile.ir.expr import INT, Assign, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
@@ -76,7 +76,7 @@ def contraction_kernel(spec: Contraction, staged: Sequence[Staging], product: Pr
         spec.name,
         (*(KernelParameter(n.name, INT) for n in SIZES), *values, *arrays),
         (spec.threads, 1, 1),
-        (Coordinate("block", "blockIdx.x"), Coordinate("thread", "threadIdx.x")),
+        (Coordinate("block", BlockIndex("x")), Coordinate("thread", ThreadIndex("x"))),
         (*homes, *(s.storage(spec.stages) for s in staged)),
         tuple(_Body(spec, staged, product).statements()),
         (f"tiles of {' x '.join(map(str, spec.tile))}, warps of {' x '.join(map(str, spec.warp))}",),

@@ -20,7 +20,19 @@ from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.passes.vectorise import vectorise
 from polytile.codegen.passes.widths import widen
 from polytile.ir.arith import add, both, compare, div, fma, lift, mul, select, sub
-from polytile.ir.device import Advance, AsyncCopy, CommitCopies, Load, Pointer, PrivateArray, Rotate, Store, WaitCopies
+from polytile.ir.device import (
+    Advance,
+    AsyncCopy,
+    BlockIndex,
+    CommitCopies,
+    Load,
+    Pointer,
+    PrivateArray,
+    Rotate,
+    Store,
+    ThreadIndex,
+    WaitCopies,
+)
 from polytile.ir.expr import (
     DOUBLE,
     INT,
@@ -73,7 +85,7 @@ def kernel(*body: Stmt, shared: Sequence[Storage] = (), ranges: Sequence[Range] 
         KernelParameter("A", DOUBLE, "A", const=True),
         KernelParameter("B", DOUBLE, "B"),
     )
-    coordinates = (Coordinate("b", "blockIdx.x"), Coordinate("t", "threadIdx.x"))
+    coordinates = (Coordinate("b", BlockIndex("x")), Coordinate("t", ThreadIndex("x")))
     storage = (*globals_, *shared)
     return Kernel("k", parameters, (THREADS, 1, 1), coordinates, storage, body, ranges=tuple(ranges))
 

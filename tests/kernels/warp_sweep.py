@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polytile.ir.arith import add, both, compare, div, either, fma, least, lift, mod, most, mul, select, sub
-from polytile.ir.device import Advance, Load, Pointer, PrivateArray, Shuffle, Store
+from polytile.ir.device import Advance, BlockIndex, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex
 from polytile.ir.expr import BOOL, INT, LLONG, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch, ceil_div
@@ -61,7 +61,7 @@ def warp_sweep(sweep: Sweep) -> Kernel:
         sweep.name,
         (*integers, *arrays),
         (WARP_SIZE * sweep.warps, 1, 1),
-        (Coordinate("block", "blockIdx.x"), Coordinate("thread", "threadIdx.x")),
+        (Coordinate("block", BlockIndex("x")), Coordinate("thread", ThreadIndex("x"))),
         tuple(Storage(n, Space.GLOBAL, sweep.element, (ROWS, PITCH), n, read_only=n == "A") for n in "AB"),
         tuple(_body(sweep)),
         (f"{sweep.steps} steps of a stencil of radius {sweep.radius}, {sweep.columns} columns a lane",),

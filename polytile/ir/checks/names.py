@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.ir.checks.refuse import ensure
-from polytile.ir.device import Advance, Pointer, PrivateArray, Rotate
+from polytile.ir.device import Advance, BuiltIn, Pointer, PrivateArray, Rotate
 from polytile.ir.expr import Access, Declare, Expr, For, Name, Stmt, bodies, children, expressions
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
-
-_BUILT_IN = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 def check_names(kernel: Kernel) -> None:
@@ -55,7 +53,7 @@ def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:
     below = children(value)
     match value:
         case Name(name=name):
-            ensure(name in known or name.split(".")[0] in _BUILT_IN, kernel, value, f"{name} is not defined here")
+            ensure(name in known or isinstance(value, BuiltIn), kernel, value, f"{name} is not defined here")
         case Access(array=array):
             ensure(array in known, kernel, value, f"{array} is not defined here")
             _check_rank(kernel, value)

@@ -3,14 +3,13 @@ condition that may differ between them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import prod
 
 from polytile.ir.checks.refuse import ensure
 from polytile.ir.checks.scopes import distinctly_named
-from polytile.ir.device import Atomic, Leave, Load, Shuffle, WarpReduce
+from polytile.ir.device import Atomic, Leave, Load, Shuffle, ThreadIndex, WarpReduce
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -30,13 +29,13 @@ from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
 from polytile.ir.uses import targets
 
-AXES = "xyz"  # of threadIdx
+AXES = "xyz"
 
 
 def check_uniform(kernel: Kernel) -> None:
     """Raise InternalError where a barrier of the block or grid, or a `Leave`, may miss some threads of a block.
 
-    Values from memory, from other lanes and from `threadIdx` may differ; so may what is computed from them.
+    Values from memory, from other lanes and the indices of threads may differ; so may what is computed from them.
     """
     if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
         kernel = replace(kernel, body=distinctly_named(kernel.body))
@@ -56,8 +55,8 @@ def check_segments(kernel: Kernel) -> None:
 
 
 def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
-    """The names that always stand for threadIdx.x."""
-    own = {c.name for c in kernel.coordinates if c.source == "threadIdx.x"}
+    """The names that always stand for the thread's index along x."""
+    own = {c.name for c in kernel.coordinates if c.source == ThreadIndex("x")}
     others = {n.target.name for n in kernel.nodes if isinstance(n, Assign) and isinstance(n.target, Name)}
     declared = [n for n in kernel.nodes if isinstance(n, Declare)]
     for d in declared:
@@ -68,7 +67,8 @@ def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lanes:
-    """Segments of `width` lanes: along which axes, and which names differ inside; `own` are names of threadIdx.x."""
+    """Segments of `width` lanes: along which axes, and which names differ inside; `own` are names of the index
+    along x."""
 
     width: int
     axes: str
@@ -126,7 +126,9 @@ def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = 
     """Whether a value may differ between threads of a block that differ along `axes`, given the names that may."""
     for node in walk(value):
         match node:
-            case Name(name=name) if name in differing or _indexes(name, axes):
+            case ThreadIndex(axis=axis) if axis in axes:
+                return True
+            case Name(name=name) if name in differing:
                 return True
             case Access(array=array) if kernel.home(array).space is not Space.VALUE:
                 return True
@@ -135,15 +137,11 @@ def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = 
     return False
 
 
-def _indexes(text: str, axes: str) -> bool:
-    return any(f"threadIdx.{axis}" in text for axis in axes)
-
-
 def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
     """The names that may have different values in threads of a block that differ along `axes`."""
     found: set[str] = set()
     for c in kernel.coordinates:
-        if _indexes(c.source, axes) or found & set(re.findall(r"\w+", c.source)):
+        if differs(kernel, c.source, frozenset(found), axes):
             found.add(c.name)
     before = -1
     while len(found) > before:

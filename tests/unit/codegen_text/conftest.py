@@ -10,6 +10,7 @@ import pytest
 
 from polytile.codegen.hostfile import host_file
 from polytile.diagnostics import Location
+from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
@@ -81,10 +82,10 @@ def integers(*names: str) -> tuple[KernelParameter, ...]:
     return tuple(KernelParameter(n, INT) for n in names)
 
 
-X = Coordinate("bx", "blockIdx.x")
-Y = Coordinate("by", "blockIdx.y")
-TX = Coordinate("tx", "threadIdx.x")
-TY = Coordinate("ty", "threadIdx.y")
+X = Coordinate("bx", BlockIndex("x"))
+Y = Coordinate("by", BlockIndex("y"))
+TX = Coordinate("tx", ThreadIndex("x"))
+TY = Coordinate("ty", ThreadIndex("y"))
 
 
 def at(array: Array, *subscripts: Expr) -> Access:
@@ -102,7 +103,7 @@ def vector_add() -> HostProgram:
         "kernel_axpy_0",
         (*integers("n"), KernelParameter("a", DOUBLE), pointer(z), pointer(x, const=True), pointer(y, const=True)),
         (128, 1, 1),
-        (X, Coordinate("unused", "blockIdx.z"), TX),
+        (X, Coordinate("unused", BlockIndex("z")), TX),
         (home(z), home(x, read_only=True), home(y, read_only=True), Storage("a", Space.VALUE, DOUBLE, (), "a")),
         (For("i", element, at_most(i, sub(N, ONE)), 128 * 4096, (statement,)),),
         ("axpy.c:5-8, classic schedule", "i -> blockIdx.x, threadIdx.x"),

@@ -11,6 +11,7 @@ from polytile.ir.device import (
     AsyncCopy,
     Atomic,
     Await,
+    BlockIndex,
     CommitCopies,
     InitBarrier,
     Leave,
@@ -20,6 +21,7 @@ from polytile.ir.device import (
     PrivateArray,
     Shuffle,
     Store,
+    ThreadIndex,
     WaitCopies,
     WarpReduce,
 )
@@ -90,7 +92,7 @@ def kernel(*body: Stmt, name: str = "k", block: tuple[int, int, int] = (256, 1, 
     """A kernel of thread t over A[n][m], B, F, C and L, with shared s[2][512], and split barriers if it uses them."""
     split = any(isinstance(n, Access) and n.array == "bar" for s in body for n in walk(s))
     barriers = (Storage("bar", Space.SHARED, BARRIER_TYPE, (Literal("2"),), "bar"),) if split else ()
-    coordinates = (Coordinate("t", "threadIdx.x"), Coordinate("b", "blockIdx.x"))
+    coordinates = (Coordinate("t", ThreadIndex("x")), Coordinate("b", BlockIndex("x")))
     return Kernel(name, buffers(), block, coordinates, (*storage(), *barriers), body, **shape)  # type: ignore[arg-type]
 
 

@@ -9,14 +9,16 @@ import pytest
 
 from polytile.codegen.cuda import print_kernel
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, binary, compare, lift, mul
+from polytile.ir.arith import add, binary, compare, div, lift, mul
 from polytile.ir.check_kernel import check_kernel
 from polytile.ir.device import (
     Advance,
     Arrive,
     AsyncCopy,
     Await,
+    BlockIndex,
     CommitCopies,
+    GridExtent,
     InitBarrier,
     Leave,
     Load,
@@ -25,6 +27,7 @@ from polytile.ir.device import (
     Rotate,
     Shuffle,
     Store,
+    ThreadIndex,
     WaitCopies,
     WarpReduce,
 )
@@ -94,7 +97,7 @@ def test_names(body: list[Stmt], message: str) -> None:
 
 
 def test_coordinates_of_the_machine_are_names() -> None:
-    accepted(write(Name("blockIdx.x")))
+    accepted(write(BlockIndex("x")))
 
 
 def test_extents_are_known_in_the_kernel() -> None:
@@ -232,7 +235,7 @@ def test_one_arrival_a_warp_passes() -> None:
 U = Name("u")
 BELOW_THREADS: Iterable[list[Stmt]] = [
     [If(FIRST, (SYNC,))],
-    [If(compare("<", Name("threadIdx.y"), 3), (), (SYNC,))],
+    [If(compare("<", ThreadIndex("y"), 3), (), (SYNC,))],
     [If(FIRST, (Barrier("blocks", "grid"),))],
     [If(FIRST, (Leave("a test"),))],
     [Declare("u", INT, add(T, 1)), If(compare("<", U, 3), (Scope((SYNC,)),))],
@@ -263,7 +266,7 @@ def test_a_block_of_one_thread_cannot_part(body: list[Stmt]) -> None:
     [
         [If(compare("<", Name("b"), N), (SYNC,))],
         [loop(If(compare("<", ROUND, N), (SYNC,)))],
-        [For("i", Name("b"), compare("<", ROUND, N), Name("gridDim.x"), (SYNC,))],
+        [For("i", Name("b"), compare("<", ROUND, N), GridExtent("x"), (SYNC,))],
         [Declare("u", INT, add(Name("b"), 1)), If(compare("<", U, 3), (Leave("a test"),))],
         [If(FIRST, (Barrier("lanes", "warp"),))],
     ],
@@ -275,13 +278,14 @@ def test_barriers_that_all_threads_reach(body: list[Stmt]) -> None:
 def test_coordinates_of_threads_through_others() -> None:
     built = kernel(If(compare("<", Name("k"), 3), (SYNC,)))
     with pytest.raises(InternalError, match="below a condition"):
-        check_kernel(replace(built, coordinates=(*built.coordinates, Coordinate("k", "b * 4 + t / 32"))))
+        warp = add(mul(Name("b"), 4), div(Name("t"), 32))
+        check_kernel(replace(built, coordinates=(*built.coordinates, Coordinate("k", warp))))
 
 
 # Lanes that combine their values together ----------------------------------------------------------
 TOGETHER = Assign(SUM, "", WarpReduce("+", SUM, 8))
 START = Declare("sum", DOUBLE, ZERO)
-Y = Name("threadIdx.y")
+Y = ThreadIndex("y")
 
 
 @pytest.mark.parametrize(

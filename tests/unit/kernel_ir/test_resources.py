@@ -15,7 +15,7 @@ from polytile.codegen.resources.figures import KernelResources, resident_blocks,
 from polytile.codegen.resources.live import Loop, Value, pressure
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
-from polytile.ir.device import PrivateArray
+from polytile.ir.device import PrivateArray, ThreadIndex
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
@@ -99,7 +99,7 @@ def kernel(*body: Stmt, **fields: object) -> Kernel:
     """256 threads i over A, which is read, and B."""
     parameters = (KernelParameter("n", INT), *(KernelParameter(a, DOUBLE, a, const=a == "A") for a in "AB"))
     storage = tuple(Storage(a, Space.GLOBAL, DOUBLE, (None,), a) for a in "AB")
-    thread = (Coordinate("i", "threadIdx.x"),)
+    thread = (Coordinate("i", ThreadIndex("x")),)
     return replace(Kernel("k", parameters, (256, 1, 1), thread, storage, body), **fields)  # type: ignore[arg-type]
 
 

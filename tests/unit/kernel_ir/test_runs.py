@@ -12,7 +12,7 @@ from polytile.codegen.cuda import print_unit
 from polytile.codegen.header import print_header
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
-from polytile.ir.device import Advance, Atomic, Load, Pointer, PrivateArray, Shuffle, Store, WarpReduce
+from polytile.ir.device import Advance, Atomic, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex, WarpReduce
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, If, Literal, Name, Stmt
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
@@ -35,7 +35,7 @@ def program(name: str, *body: Stmt) -> HostProgram:
     parameters = (KernelParameter("n", INT), *(KernelParameter(a, t, a, const=a == "A") for a, t in types.items()))
     storage = tuple(Storage(a, Space.GLOBAL, t, (None,), a) for a, t in types.items())
     shared = (Storage("s", Space.SHARED, DOUBLE, (Literal(str(SIZE)),), "s"),) if name == "shared" else ()
-    thread = (Coordinate("t", "threadIdx.x"),)
+    thread = (Coordinate("t", ThreadIndex("x")),)
     built = Kernel(f"{name}_kernel", parameters, (LANES, 1, 1), thread, (*storage, *shared), body)
     arrays = tuple(Array(a, t, (lift(SIZE),)) for a, t in types.items())
     buffers = tuple(Buffer(a, lift(0), lift(SIZE), copy_in=True, copy_out=a.name != "A") for a in arrays)

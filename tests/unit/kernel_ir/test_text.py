@@ -12,11 +12,23 @@ from polytile.codegen.cuda import print_kernel, print_kernels, print_unit
 from polytile.codegen.device_functions import require_machine
 from polytile.codegen.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
-from polytile.ir.arith import add, compare, lift
-from polytile.ir.device import Atomic, Load, MultiplyAccumulate, Pointer, PrivateArray, Shuffle, Store, WarpReduce
+from polytile.ir.arith import add, compare, lift, sub
+from polytile.ir.device import (
+    Atomic,
+    BlockIndex,
+    GridExtent,
+    Load,
+    MultiplyAccumulate,
+    Pointer,
+    PrivateArray,
+    Shuffle,
+    Store,
+    ThreadIndex,
+    WarpReduce,
+)
 from polytile.ir.dump_kernel import dump_kernel
-from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, Literal, Node, Stmt, children, rewrite
-from polytile.ir.kernel import Kernel, KernelParameter, Launch
+from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, For, Literal, Name, Node, Stmt, children, rewrite
+from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.machine import machine_of
 
@@ -51,13 +63,23 @@ def test_every_node_has_text_and_is_in_the_golden_kernel() -> None:
         if isinstance(c, type) and issubclass(c, Stmt | Expr) and c.__module__ == device.__name__
     }
     used: set[str] = set()
-    stack: list[object] = list(everything().body)
+    stack: list[object] = [*everything().body, *(c.source for c in everything().coordinates)]
     while stack:
         node = stack.pop()
         used.add(type(node).__name__)
         stack += children(node)  # type: ignore[arg-type]
-    # A kernel that waits is not cooperative, and has a test of its own; what rotates has no text.
-    assert nodes - used == {"AwaitLaunches", "Rotate"}
+    # A kernel that waits is not cooperative, and has a test of its own, as grids have; what rotates has no text.
+    assert nodes - used == {"AwaitLaunches", "BuiltIn", "GridExtent", "Rotate"}
+
+
+def test_places_in_the_grid() -> None:
+    body = (Assign(ref("C", ThreadIndex("z")), "", Name("i")),)
+    built = kernel(For("i", BlockIndex("y"), compare("<", Name("i"), Name("n")), GridExtent("y"), body))
+    last = sub(sub(GridExtent("x"), 1), BlockIndex("x"))
+    built = replace(built, coordinates=(*built.coordinates[:1], Coordinate("b", last)))
+    text = print_kernel(replace(built, body=(*built.body, Assign(ref("C", Name("b")), "", lift(0)))))
+    assert "for (int i = blockIdx.y; i < n; i += gridDim.y) {" in text and "C[threadIdx.z] = " in text
+    assert "const int b = gridDim.x - 1 - blockIdx.x;" in text
 
 
 def test_nvcc_has_nothing_to_say(compiles: Callable[..., str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polytile.ir.arith import add, div, lift, mul, sub
-from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store
+from polytile.ir.device import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store, ThreadIndex
 from polytile.ir.expr import (
     DOUBLE,
     INT,
@@ -80,7 +80,7 @@ def test_linear_forms() -> None:
 def places(*body: Stmt) -> Places:
     storage = (Storage("A", Space.GLOBAL, DOUBLE, (M, mul(M, 4)), "A"),)
     parameters = (KernelParameter("m", INT), KernelParameter("A", DOUBLE, "A"))
-    return Places(Kernel("k", parameters, (32, 1, 1), (Coordinate("i", "threadIdx.x"),), storage, body))
+    return Places(Kernel("k", parameters, (32, 1, 1), (Coordinate("i", ThreadIndex("x")),), storage, body))
 
 
 @pytest.mark.parametrize(

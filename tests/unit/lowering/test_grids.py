@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import For
 from polytile.ir.kernel import Barrier
 
@@ -54,7 +55,7 @@ def test_strides_over_y_and_z_but_not_over_x(compiled: Callable[..., Any]) -> No
     (kernel,) = compiled("int n, double A[n][n][n]", body).program.kernels
     strided = [n.iterator for n in loops(kernel.body)]
     assert sorted(strided) == ["bi", "bj"]
-    assert [c.name for c in kernel.coordinates if "blockIdx" in c.source] == ["bk"]
+    assert [c.name for c in kernel.coordinates if isinstance(c.source, BlockIndex)] == ["bk"]
 
 
 def loops(body: tuple[Any, ...]) -> list[For]:
@@ -88,7 +89,7 @@ def test_one_block_for_each_row_with_barriers(compiled: Callable[..., Any], bloc
 def test_barriers_are_reached_by_all_threads(compiled: Callable[..., Any]) -> None:
     """No barrier stands under a condition on, or in a loop over, thread coordinates."""
     (kernel,) = compiled("int n, int T, double A[n][n], double B[n][n]", ROWS).program.kernels
-    names = {c.name for c in kernel.coordinates if "threadIdx" in c.source}
+    names = {c.name for c in kernel.coordinates if isinstance(c.source, ThreadIndex)}
     assert names
     assert not [path for path in barrier_paths(kernel.body) for n in path if any(t in repr(n) for t in names)]
 

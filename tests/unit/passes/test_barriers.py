@@ -7,6 +7,7 @@ import pytest
 from polytile.codegen.passes.barriers import insert_barriers, remove_barriers
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift, mul, sub
+from polytile.ir.device import ThreadIndex
 from polytile.ir.expr import DOUBLE, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
@@ -21,7 +22,7 @@ def kernel(*body: Stmt, block: tuple[int, int, int] = (32, 1, 1)) -> Kernel:
         Storage("r", Space.SHARED, DOUBLE, (lift(8), lift(32)), "r"),
         Storage("A", Space.GLOBAL, DOUBLE, (None,), "A"),
     )
-    coordinates = (Coordinate("t", "threadIdx.x"), Coordinate("u", "threadIdx.y"))
+    coordinates = (Coordinate("t", ThreadIndex("x")), Coordinate("u", ThreadIndex("y")))
     return Kernel(
         "k", (KernelParameter("n", N.type), KernelParameter("A", DOUBLE, "A")), block, coordinates, storage, body
     )

@@ -8,7 +8,7 @@ from polytile.codegen.cuda import print_kernel
 from polytile.codegen.passes.pipeline import pipeline
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift, mul, sub
-from polytile.ir.device import Advance, AsyncCopy, CommitCopies, Pointer, WaitCopies
+from polytile.ir.device import Advance, AsyncCopy, CommitCopies, Pointer, ThreadIndex, WaitCopies
 from polytile.ir.expr import DOUBLE, Access, Assign, Cast, Declare, Expr, For, Literal, Name, Stmt
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
@@ -34,7 +34,8 @@ def kernel(*body: Stmt, before: tuple[Stmt, ...] = ()) -> Kernel:
     loop = For("k", lift(0), compare("<", K, N), 1, body)
     start = Declare("sum", DOUBLE, Literal("0.0", DOUBLE))
     end = Assign(at("B", T), "", SUM)
-    return Kernel("k", parameters, (32, 1, 1), (Coordinate("t", "threadIdx.x"),), storage, (start, *before, loop, end))
+    thread = Coordinate("t", ThreadIndex("x"))
+    return Kernel("k", parameters, (32, 1, 1), (thread,), storage, (start, *before, loop, end))
 
 
 PLACE = Declare("from", T.type, add(mul(K, 64), T))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polytile.codegen.passes.separate import separate
 from polytile.ir.arith import add, both, compare, either, lift, mul, select
-from polytile.ir.device import Store
+from polytile.ir.device import BlockIndex, Store, ThreadIndex
 from polytile.ir.expr import BOOL, DOUBLE, Access, Assign, Binary, Declare, For, If, Literal, Name, Stmt
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
@@ -16,7 +16,8 @@ Z = Literal("0.0", DOUBLE)
 
 def kernel(*body: Stmt) -> Kernel:
     parameters = (KernelParameter("n", N.type), KernelParameter("m", M.type), KernelParameter("A", DOUBLE, "A"))
-    coordinates = (Coordinate("b", "blockIdx.x"), Coordinate("c", "blockIdx.y"), Coordinate("t", "threadIdx.x"))
+    blocks = Coordinate("b", BlockIndex("x")), Coordinate("c", BlockIndex("y"))
+    coordinates = (*blocks, Coordinate("t", ThreadIndex("x")))
     storage = (Storage("A", Space.GLOBAL, DOUBLE, (None, M), "A"),)
     return Kernel("k", parameters, (32, 1, 1), coordinates, storage, body, ranges=(Range("n", lift(1)),))
 

@@ -12,7 +12,7 @@ from polytile.codegen.cuda import print_kernel
 from polytile.codegen.passes.simplify import simplified, simplify
 from polytile.codegen.passes.widths import intervals, widen
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, sub
-from polytile.ir.device import Leave, Pointer, Store
+from polytile.ir.device import Leave, Pointer, Store, ThreadIndex
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
@@ -116,7 +116,7 @@ def test_unsigned_numbers_wrap() -> None:
 def test_coordinates_are_bounded_by_the_launch() -> None:
     ti = Name("ti")
     kernel = Kernel(
-        "k", (), (32, 1, 1), (Coordinate("ti", "threadIdx.x"),), (), (If(compare("<", ti, lift(32)), (store(ti),)),)
+        "k", (), (32, 1, 1), (Coordinate("ti", ThreadIndex("x")),), (), (If(compare("<", ti, lift(32)), (store(ti),)),)
     )
     assert simplify(kernel).body == (store(ti),)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import pytest
 
+from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Call, CType, Expr, For, Literal, Name
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
@@ -86,7 +87,7 @@ def make_program(scop: Scop) -> HostProgram:
             KernelParameter("x", ctype, "x", const=True),
         ),
         (32, 1, 1),
-        (Coordinate("bx", "blockIdx.x"), Coordinate("tx", "threadIdx.x")),
+        (Coordinate("bx", BlockIndex("x")), Coordinate("tx", ThreadIndex("x"))),
         (
             Storage("y", Space.GLOBAL, ctype, y.extents, "y"),
             Storage("x", Space.GLOBAL, ctype, x.extents, "x", read_only=True),

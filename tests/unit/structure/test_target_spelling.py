@@ -1,0 +1,46 @@
+"""Only what prints CUDA knows how it spells the place of a thread in its grid; everything else has nodes for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = ("polytile", "frontend", "scheduling", "codegen")
+SPELLING = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|__syncthreads")
+PRINTERS = {"device_text.py", "statements.py", "dialects.py"}  # of the targets
+WORDS = {"spelling.py", "reserved_names.py"}  # which no variable may be called
+
+
+def sources() -> list[Path]:
+    linked = {ROOT / "polytile" / folder for folder in FOLDERS}
+    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    own = (p for p in found if not linked & set(p.parents) and "emulator" not in p.parts)
+    return sorted(p for p in own if p.name not in PRINTERS | WORDS)
+
+
+def spelled(text: str) -> Iterator[tuple[int, str]]:
+    """The strings of a module's code, not of its documentation, that spell a coordinate as CUDA does."""
+    tree = ast.parse(text)
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        if node.body and isinstance(node.body[0], ast.Expr)
+    }
+    strings = (n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    yield from ((n.lineno, n.value) for n in strings if id(n) not in prose and SPELLING.search(n.value))
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_coordinate_is_spelled_outside_the_printers(path: Path) -> None:
+    assert list(spelled(path.read_text())) == []
+
+
+@pytest.mark.parametrize("line", ['x = "threadIdx.x"', 'f(f"blockIdx.{axis}")', 'if name.startswith("gridDim."): pass'])
+def test_each_kind_is_found(line: str) -> None:
+    assert list(spelled(line))
