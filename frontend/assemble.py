@@ -10,12 +10,12 @@ from pycparser import c_ast
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.directives import check_directives
+from polytile.frontend.find_scops import Place, functions
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
-from polytile.frontend.region import Region, Symbol
-from polytile.frontend.regions import Place, functions
+from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.symbols import scalar_fields, symbols_of

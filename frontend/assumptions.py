@@ -10,9 +10,9 @@ from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from polytile.diagnostics import UserError
+from polytile.frontend.find_scops import Place, polytile_pragma
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
-from polytile.frontend.regions import Place, polytile_pragma
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import address_taken, block_items, variables_in, written_name
 

@@ -10,9 +10,9 @@ from pycparser import c_ast
 
 from polytile.diagnostics import UserError
 from polytile.frontend.assemble import FileContext
+from polytile.frontend.find_scops import Place, functions
 from polytile.frontend.loop_text import loops_span
 from polytile.frontend.parse import location_of
-from polytile.frontend.regions import Place, functions
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items
 from polytile.ir.scop import Scop

@@ -9,7 +9,7 @@ from pycparser import c_ast
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
-from polytile.frontend.names import Iterator, Names, Variable
+from polytile.frontend.name_binding import Iterator, Names, Variable
 from polytile.ir.expr import (
     INT,
     ULONG,

@@ -10,13 +10,13 @@ from pycparser import c_ast, c_generator
 from polytile.diagnostics import UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.build_scop import Draft, finish
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
-from polytile.frontend.finish import Draft, finish
 from polytile.frontend.loops import domain, header
-from polytile.frontend.names import Names, Variable, isl_reads
+from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
-from polytile.frontend.region import Region
+from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.ir.expr import Cast, CType, Expr, Stmt

@@ -12,13 +12,13 @@ from pycparser import c_ast, c_parser
 from polytile.diagnostics import NOWHERE, UserError
 from polytile.frontend.accesses import Collector
 from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.build_scop import lift
 from polytile.frontend.expressions import Translator
-from polytile.frontend.finish import lift
 from polytile.frontend.index_width import leaves_int, with_moderate_sizes
-from polytile.frontend.names import Names
+from polytile.frontend.name_binding import Names
 from polytile.frontend.reductions import reduction
-from polytile.frontend.region import Region, Symbol
 from polytile.frontend.relations import without_in_map
+from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.statements import Branches
 from polytile.ir.expr import INT, Access, CType, Name, Stmt, rewrite, walk
 from polytile.ir.isl_util import maps, sets

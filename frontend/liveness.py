@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
+from polytile.frontend.find_scops import Place
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.regions import Place
 from polytile.frontend.scope import Binding
 from polytile.frontend.trees import address_taken, block_items, variables_in
 

@@ -12,7 +12,7 @@ from polytile.frontend.affine import LARGEST, Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
-from polytile.frontend.names import Iterator, loop_iterator
+from polytile.frontend.name_binding import Iterator, loop_iterator
 from polytile.ir.expr import INT, Binary, CType, Expr, Name, walk
 
 _PARAM = isl.dim_type.param

@@ -7,8 +7,8 @@ from enum import Enum
 
 from pycparser import c_ast
 
+from polytile.frontend.find_scops import Place
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.regions import Place
 from polytile.frontend.scope import Binding
 from polytile.frontend.trees import written_name
 

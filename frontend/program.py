@@ -9,12 +9,12 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect
 from polytile.frontend.extract import extract
+from polytile.frontend.find_scops import Place
 from polytile.frontend.linkage import Linkage
-from polytile.frontend.regions import Place
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.ir.scop import Scop, Span
-from polytile.progress import piece
+from polytile.work_pieces import piece
 
 
 @dataclass(frozen=True, slots=True)

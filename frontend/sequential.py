@@ -13,7 +13,7 @@ from pycparser.c_generator import CGenerator
 
 from polytile.frontend.callees import called_name
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.region import Region, Symbol
+from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.trees import copied
 from polytile.ir.scop import Array, Scop
 

@@ -13,7 +13,7 @@ from polytile.diagnostics import UserError
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
-from polytile.frontend.names import Names, Variable
+from polytile.frontend.name_binding import Names, Variable
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Expr, Literal
 from polytile.ir.scop import Array, Origin

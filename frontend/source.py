@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.frontend.assemble import FileContext, assemble
+from polytile.frontend.find_scops import Place, marked_places
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
-from polytile.frontend.region import Region
-from polytile.frontend.regions import Place, marked_places
+from polytile.frontend.scop_region import Region
 
 
 def read_regions(

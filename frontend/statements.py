@@ -12,7 +12,7 @@ from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import header
-from polytile.frontend.names import Variable
+from polytile.frontend.name_binding import Variable
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, If, Literal, Stmt
 
 _REFUSED: dict[type[c_ast.Node], tuple[str, str]] = {

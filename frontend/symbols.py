@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
+from polytile.frontend.find_scops import Place
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.pointers import Ownership, ownership
-from polytile.frontend.region import Symbol
-from polytile.frontend.regions import Place
+from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Shape
 from polytile.frontend.trees import address_taken, variables_in, written_name
 from polytile.ir.expr import CType

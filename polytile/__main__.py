@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from polytile.guard import guarded_main as main
+from polytile.cli.watchdog import guarded_main as main
 
 if __name__ == "__main__":
     sys.exit(main())

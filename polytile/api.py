@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import polytile
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
-from polytile.codegen.hostfile import host_file
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.c.host_file import host_file
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.compilation import Compilation
 from polytile.diagnostics import Diagnostic, UsageError, UserError
 from polytile.frontend.isl_text import scop_from_isl
@@ -30,11 +30,11 @@ from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
-from polytile.progress import deep_recursion, piece
 from polytile.runtime.output import write_outputs
 from polytile.runtime.parameters import check_parameters, choose_parameters
 from polytile.runtime.signature import signature
 from polytile.schedule_file import join_schedules, split_schedules
+from polytile.work_pieces import deep_recursion, piece
 
 if TYPE_CHECKING:
     from polytile.execution import Execution

@@ -14,8 +14,8 @@ from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
-from polytile.scheduling.partial_text import with_partials
 from polytile.scheduling.proof.legality import Proof
+from polytile.scheduling.transform.reductions.text import with_partials
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from polytile.pipeline import sequential_text
 from polytile.runtime.binding import Call
 from polytile.runtime.checked import Unit, checked_engine, checks_named
 from polytile.runtime.counted import Counted, counted_engine
-from polytile.runtime.device import cupy_available, cupy_engine
+from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.inputs import new_seed

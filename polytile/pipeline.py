@@ -8,27 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.codegen.alternate import alternate
-from polytile.codegen.complete import UnfaithfulLoopsError
-from polytile.codegen.device_functions import require_machine
-from polytile.codegen.early import start_early
-from polytile.codegen.leaving import leaving
-from polytile.codegen.lower import LoweringInput, lower, lower_sequential
-from polytile.codegen.sequential import print_sequential
+from polytile.codegen.lowering.lower import LoweringInput, lower, lower_sequential
+from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
+from polytile.codegen.passes.block_order import alternate
+from polytile.codegen.passes.dependent_launch import start_early
+from polytile.codegen.passes.kernel_cache_hints import leaving
+from polytile.codegen.targets.c.reference_c import print_sequential
+from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError, UserError
-from polytile.ir.checks.uniform import check_segments, check_uniform
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
+from polytile.ir.verify.uniform import check_segments, check_uniform
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.choice import find_schedule
-from polytile.stages.realise import choose_storage, combine_lanes, proven
+from polytile.stages.place_data import choose_storage, combine_lanes, proven
+from polytile.stages.select_schedule import find_schedule
 from polytile.tuning import LoadTuning
 
 Observer = Callable[[str, object], None]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LoadTuning:
-    """How many loads of a thread are under way together: codegen/batch.py, tile_batch.py, ahead.py and updates.py."""
+    """How many loads of a thread are under way together: codegen/passes/unroll_loads_first.py, unroll_tile_loads_first.py, register_prefetch.py and early_loads.py."""
 
     batch_bytes: int = 256  # that the loads of a batch bring each thread
     max_batch_iterations: int = 32
@@ -33,7 +33,7 @@ class LoadTuning:
 
 @dataclass(frozen=True, slots=True)
 class RegisterTuning:
-    """Registers of a thread in kernels with batches: codegen/launch_bounds.py."""
+    """Registers of a thread in kernels with batches: codegen/passes/launch_bounds.py."""
 
     max_registers: int = 128
     reducing_registers: int = 64  # where lanes meet in each iteration

@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from polytile.codegen.fold import fold_node
-from polytile.codegen.passes.constants import Body, Context, rewritten
-from polytile.codegen.passes.facts import Facts
 from polytile.ir import arith
+from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import known
+from polytile.ir.def_use import assigned_names
 from polytile.ir.expr import BOOL, COMPARISONS, Binary, Call, Expr, For, Literal, Stmt, rewrite
+from polytile.ir.fold import fold_node
 from polytile.ir.kernel import Kernel
 from polytile.ir.polynomial import linear
 from polytile.ir.ranges import Range
-from polytile.ir.uses import assigned_names
+from polytile.ir.substitute import Body, Context, rewritten
 
 
 def simplify(kernel: Kernel) -> Kernel:

@@ -15,17 +15,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polytile.codegen.fold import constant, folded
-from polytile.codegen.passes.constants import Body, block, braces, count_nodes, substituted
-from polytile.codegen.passes.roles import START, Movable, Roles, movables, moves, renamed
-from polytile.codegen.passes.trips import Trips, trip_values, trips
-from polytile.codegen.spelling import fresh
+from polytile.codegen.passes.register_rotation import START, Movable, Roles, movables, moves, renamed
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
-from polytile.ir.device import Pointer, PrivateArray, Rotate
+from polytile.ir.def_use import names_of, written_names
 from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.fold import constant, folded
+from polytile.ir.gpu_ops import Pointer, PrivateArray, Rotate
 from polytile.ir.kernel import Kernel
-from polytile.ir.uses import names_of, written_names
+from polytile.ir.reserved_names import fresh
+from polytile.ir.substitute import Body, block, braces, count_nodes, substituted
+from polytile.ir.trip_count import Trips, trip_values, trips
 
 LIMIT = 200_000  # nodes of one unrolled loop
 

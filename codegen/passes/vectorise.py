@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polytile.codegen.passes.alignment import Alignment, Divisors
-from polytile.codegen.passes.constants import Body
-from polytile.ir.device import Load, Shuffle, Store, WarpReduce
+from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import Access, Assign, Expr, Name, Stmt, walk, with_bodies
+from polytile.ir.gpu_ops import Load, Shuffle, Store, WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.polynomial import degree, difference, polynomial
-from polytile.ir.uses import mentioned_names
+from polytile.ir.substitute import Body
 from polytile.machine import VECTOR_BYTES
 
 _ADDRESSED = (Space.GLOBAL, Space.SHARED, Space.POINTER)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from math import prod
 
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.resources.code import code_of
-from polytile.codegen.resources.figures import KernelResources, resident_blocks, resources
-from polytile.codegen.resources.live import pressure
-from polytile.codegen.shared import shared_bytes
+from polytile.codegen.resources.linear_code import code_of
+from polytile.codegen.resources.occupancy import KernelResources, resident_blocks, resources
+from polytile.codegen.resources.register_pressure import pressure
+from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.ir.kernel import Kernel, ceil_div
 from polytile.machine import (
     INSTRUCTION_BYTES,
@@ -22,7 +22,7 @@ from polytile.machine import (
     WARP_SIZE,
     Machine,
 )
-from polytile.progress import deep_recursion
+from polytile.work_pieces import deep_recursion
 
 RESERVED = 8  # registers for the stack, addresses in the making, and what the order of instructions costs
 FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding

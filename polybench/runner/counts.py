@@ -70,7 +70,7 @@ def _count(chosen: argparse.Namespace, entry: Entry, dtype: str, schedule: str) 
     """Compile as the export does, in the folder of the families, so that the texts are the same."""
     import polytile
     from polybench.runner.figures import values_of
-    from polytile.count_report import as_facts
+    from polytile.cli.count_report import as_facts
     from polytile.diagnostics import PolytileError
 
     here = os.getcwd()

@@ -20,10 +20,10 @@ from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.diagnostics import DeviceError
 from polytile.runtime.compilers import nvcc
-from polytile.runtime.device import cupy_available, cupy_engine, require_cupy
+from polytile.runtime.cupy_engine import cupy_available, cupy_engine, require_cupy
 from polytile.runtime.engine import Engine, nvcc_engine, on_gpu
 from polytile.runtime.expectation import Expectation
-from polytile.runtime.interpret import evaluate
+from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.layout import element_dtype
 from polytile.runtime.timing import WARM_UPS, Timing, time_engine
 from polytile.runtime.validate import Validation, validate

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from polybench.runner.errors import RunnerError
 from polybench.runner.figures import values_of
 from polytile.api import CompiledScop, Program
-from polytile.codegen.entry import arguments, declarator
-from polytile.codegen.expressions import type_name
+from polytile.codegen.targets.cuda.entry import arguments, declarator
+from polytile.codegen.targets.expressions import type_name
 from polytile.ir.expr import CType
 from polytile.ir.scop import Array
 from polytile.runtime.expectation import chain_length

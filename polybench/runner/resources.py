@@ -18,7 +18,7 @@ from polybench.runner.figures import ARCH, nvcc_release
 from polybench.runner.tables import Entry
 from polytile.api import Program
 from polytile.codegen.resources.estimate import estimate
-from polytile.codegen.resources.figures import KernelResources
+from polytile.codegen.resources.occupancy import KernelResources
 from polytile.diagnostics import PolytileError
 from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc

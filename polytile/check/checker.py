@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polytile.check.regroup import condensed, results, settled, wrong_results
+from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tree import LOOP, NODE, THREADS, blocks, kernels, mark, nodes, thread_of

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 
 from polytile.diagnostics import InternalError
-from polytile.ir.device import FRAGMENTS
+from polytile.ir.gpu_ops import FRAGMENTS
 
 LANES = 32  # that a fragment of a matrix product is spread over
 _OPERANDS = "dab"  # in the order of FRAGMENTS
@@ -115,7 +115,7 @@ def _fragments() -> dict[str, tuple[int, int, int]]:
 
 
 def _in_fragment(operand: str, row: int, column: int) -> tuple[int, int]:
-    """The lane and register of an element (see MultiplyAccumulate in device.py)."""
+    """The lane and register of an element (see MultiplyAccumulate in gpu_ops.py)."""
     if operand == "d":
         return row % 8 * 4 + column // 2, row // 8 * 2 + column % 2
     if operand == "a":

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
 
 from polytile.diagnostics import Location
-from polytile.ir.device import Aligned, Shuffle, WarpReduce
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Node, Stmt, Ternary, Unary
+from polytile.ir.gpu_ops import Aligned, Shuffle, WarpReduce
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
 from polytile.machine import WARP_SIZE

@@ -1,6 +1,6 @@
 """Kernels: statement trees with barriers, and everything a printer needs to know about where names live.
 
-The body uses the nodes of ir/expr.py, of ir/device.py and the two below. Accesses name arrays of the Scop; `storage`
+The body uses the nodes of ir/expr.py, of ir/gpu_ops.py and the two below. Accesses name arrays of the Scop; `storage`
 says where each of them lives in this kernel. The block and thread coordinates are plain names, bound by `coordinates`.
 """
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.device import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
+from polytile.ir.def_use import assigned_names, names_of
 from polytile.ir.expr import Access, CType, Expr, Literal, Node, Stmt, walk
+from polytile.ir.gpu_ops import AwaitLaunches, BuiltIn, Pointer, PrivateArray, ThreadIndex
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Range
-from polytile.ir.uses import assigned_names, names_of
 
 _AXES = ("x", "y", "z")
 

@@ -21,7 +21,7 @@ from enum import Enum
 import islpy as isl
 
 from polytile.ir.cell_layout import ROW_MAJOR, Layout, require
-from polytile.ir.device import CACHES, FRAGMENTS
+from polytile.ir.gpu_ops import CACHES, FRAGMENTS
 from polytile.ir.memory import Space
 
 WHOLE_KERNEL = "kernel"  # the level of what lives as long as a block, and where its copies are

@@ -12,8 +12,8 @@ from math import gcd, prod
 from typing import TypeVar
 
 from polytile.ir.arith import add, known, lift, mul, sub
-from polytile.ir.device import Advance, Pointer
 from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary
+from polytile.ir.gpu_ops import Advance, Pointer
 from polytile.ir.kernel import Kernel
 
 Monomial = tuple[str, ...]  # names in order; () for the constant

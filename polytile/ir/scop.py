@@ -14,8 +14,8 @@ from enum import Enum
 import islpy as isl
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
+from polytile.ir.access_boxes import united
 from polytile.ir.expr import CType, Expr, Stmt
-from polytile.ir.translates import united
 
 
 class AccessKind(Enum):
@@ -101,7 +101,7 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True)
 class Privatised:
-    """A reduction into `array` that was split into partial results (see scheduling/privatise.py), by names.
+    """A reduction into `array` that was split into partial results (see scheduling/transform/reductions/privatise.py), by names.
 
     `statement` is what it was called before, `group` are those of its iterators that its results are told apart by.
     The others are statements of the Scop: `initial` and `update` of `partial`, `combine` over lanes (into `middle`

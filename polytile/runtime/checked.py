@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polytile.codegen.cuda import locate_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.diagnostics import Diagnostic, FindingsError, UsageError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytile.codegen.cuda import locate_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.diagnostics import InternalError, Location
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -16,7 +16,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 from polytile.runtime.engine import EmulatorEngine, write_unit
-from polytile.runtime.interpret import evaluate
+from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import Validation
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import DeviceError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.runtime.compilers import check_command, nvcc
-from polytile.runtime.device import cupy_available, cupy_engine
+from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.layout import Layout

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from polytile.codegen.resources.figures import KernelResources, resources
+from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.diagnostics import DeviceError
 from polytile.ir.kernel import Kernel
 from polytile.machine import Machine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polytile.codegen.expressions import Printer
+from polytile.codegen.targets.expressions import Printer
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Expr
 from polytile.ir.scop import Array, Scop

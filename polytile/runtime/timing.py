@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from polytile.runtime.device import CupyEngine, require_cupy
+from polytile.runtime.cuda_graphs import capture, worth_a_graph
+from polytile.runtime.cupy_engine import CupyEngine, require_cupy
 from polytile.runtime.engine import Engine, NativeEngine
-from polytile.runtime.graphs import capture, worth_a_graph
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import Memory
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from polytile.compilation import Compilation
 from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.expand import expand
-from polytile.scheduling.fuse_locals import fuse_locals
-from polytile.scheduling.live_ranges import split_live_ranges
 from polytile.scheduling.proof.prove import ARRAY_SHARE
+from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.live_range_splitting import split_live_ranges
+from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 
 def join_locals(state: Compilation) -> Compilation:

@@ -20,9 +20,9 @@ For whoever orders loops (docs/cost-model.md explains the model):
         `unit` iterations apart, each of which runs `inner` neighbours.
 """
 
-from polytile.scheduling.cost.lines import DistinctLines, distinct_lines
-from polytile.scheduling.cost.priority import coalescing, derivatives, is_coalesced, memory_cost, priority
-from polytile.scheduling.cost.requests import Lane, Request, predict
+from polytile.scheduling.cost.coalescing import Lane, Request, predict
+from polytile.scheduling.cost.distinct_lines import DistinctLines, distinct_lines
+from polytile.scheduling.cost.loop_order import coalescing, derivatives, is_coalesced, memory_cost, priority
 
 __all__ = [
     "DistinctLines",

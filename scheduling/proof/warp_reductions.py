@@ -18,9 +18,9 @@ from math import prod
 
 import islpy as isl
 
-from polytile.ir.device import Shuffle, WarpReduce
 from polytile.ir.expr import Access, Declare, If, Name, walk
 from polytile.ir.expr import Scope as Braces
+from polytile.ir.gpu_ops import Shuffle, WarpReduce
 from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
 from polytile.ir.kernel import Comment
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes

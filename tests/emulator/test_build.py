@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from jinja2 import Environment, FileSystemLoader
 
-from polytile.codegen import templating
-from polytile.codegen.dialects import CUDA
+from polytile.codegen.targets import templating
+from polytile.codegen.targets.dialects import CUDA
 from polytile.diagnostics import DeviceError
 from polytile.runtime.emulator import (
     INCLUDE_DIRECTORY,

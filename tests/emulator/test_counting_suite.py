@@ -18,7 +18,7 @@ import pytest
 
 import polytile
 from polytile.api import Program
-from polytile.cli import main
+from polytile.cli.main import main
 from polytile.runtime.emulator.counts import Counts
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"

@@ -13,7 +13,7 @@ import polytile
 from polytile.api import Program
 from polytile.ir.memory import Space
 from polytile.ir.scop import AccessKind
-from polytile.scheduling.cost.time import timed
+from polytile.scheduling.cost.schedule_cost import timed
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"
 

@@ -12,8 +12,8 @@ import pytest
 
 import polytile
 from polybench.runner import cli as runner
-from polytile import cli
 from polytile.api import CompiledScop
+from polytile.cli import main
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, FindingsError, UsageError
 from polytile.ir.expr import Access, Binary, Literal, rewrite
 from polytile.ir.kernel import Barrier, Comment
@@ -120,7 +120,7 @@ def overflowing(tmp_path: Path) -> list[str]:
 
 @pytest.mark.usefixtures("checking_compiler")
 def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert cli.main([*overflowing, "--sanitize", "undefined,race"]) == EXIT_VALIDATION
+    assert main.main([*overflowing, "--sanitize", "undefined,race"]) == EXIT_VALIDATION
     out, err = capsys.readouterr()
     assert "squares.c:5:9: error: undefined: kernel " in err
     assert "3 * 1000000000 does not fit in 'int' (squares_kernel.cu:" in err
@@ -129,7 +129,7 @@ def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.Captu
 
 @pytest.mark.usefixtures("checking_compiler")
 def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*overflowing, "--sanitize", "undefined", "--json"]) == EXIT_VALIDATION
+    assert main.main([*overflowing, "--sanitize", "undefined", "--json"]) == EXIT_VALIDATION
     result = json.loads(capsys.readouterr().out)
     (message,) = (d for d in result["diagnostics"] if d["severity"] == "error")
     assert message["line"] == 5 and message["message"].startswith("undefined: kernel ")
@@ -137,7 +137,7 @@ def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[
 
 @pytest.mark.usefixtures("checking_compiler")
 def test_without_the_check_the_program_agrees(overflowing: list[str]) -> None:
-    assert cli.main([*overflowing, "--sanitize", "race,address"]) == EXIT_DONE
+    assert main.main([*overflowing, "--sanitize", "race,address"]) == EXIT_DONE
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_without_the_check_the_program_agrees(overflowing: list[str]) -> None:
     [["--sanitize", "race"], ["--validate", "--on", "gpu", "--sanitize", "race"], ["--validate", "--sanitize", "fast"]],
 )
 def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["squares.c", *words]) == EXIT_USAGE
+    assert main.main(["squares.c", *words]) == EXIT_USAGE
     assert "--sanitize" in capsys.readouterr().err
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import polytile
 from polytile.runtime.compilers import nvcc
-from polytile.runtime.device import cupy_available
+from polytile.runtime.cupy_engine import cupy_available
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.engine import on_gpu
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polytile.ir.arith import add, compare, either, fma, lift, mul, select, sub
-from polytile.ir.device import Load, PrivateArray, Shuffle, Store
 from polytile.ir.expr import BOOL, FLOAT, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Load, PrivateArray, Shuffle, Store
 from polytile.ir.kernel import ceil_div
 
 from .block_tile import LANE, NZ, BlockSweep

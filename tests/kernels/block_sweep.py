@@ -25,22 +25,6 @@ from dataclasses import dataclass
 
 from polytile.codegen.passes.unroll import unroll
 from polytile.ir.arith import add, binary, both, compare, div, least, lift, mod, most, mul, select, sub
-from polytile.ir.device import (
-    BARRIER_TYPE,
-    Advance,
-    Arrive,
-    AsyncCopy,
-    Await,
-    BlockIndex,
-    CommitCopies,
-    InitBarrier,
-    Pointer,
-    PrivateArray,
-    Rotate,
-    Store,
-    ThreadIndex,
-    WaitCopies,
-)
 from polytile.ir.expr import (
     BOOL,
     INT,
@@ -55,6 +39,22 @@ from polytile.ir.expr import (
     Literal,
     Name,
     Stmt,
+)
+from polytile.ir.gpu_ops import (
+    BARRIER_TYPE,
+    Advance,
+    Arrive,
+    AsyncCopy,
+    Await,
+    BlockIndex,
+    CommitCopies,
+    InitBarrier,
+    Pointer,
+    PrivateArray,
+    Rotate,
+    Store,
+    ThreadIndex,
+    WaitCopies,
 )
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch, ceil_div

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.ir.arith import lift, mul
 from polytile.ir.expr import Expr, Name, Stmt
 from polytile.ir.host import Buffer, HostProgram

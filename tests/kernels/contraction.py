@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, compare, div, least, lift, mod, mul, select, sub
-from polytile.ir.device import BlockIndex, CommitCopies, Leave, ThreadIndex, WaitCopies
 from polytile.ir.expr import INT, Assign, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.gpu_ops import BlockIndex, CommitCopies, Leave, ThreadIndex, WaitCopies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage

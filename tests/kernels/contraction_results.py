@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polytile.ir.arith import add, both, compare, fma, lift, mul
-from polytile.ir.device import Load, Pointer, PrivateArray, Store
 from polytile.ir.expr import BOOL, Access, Binary, Expr, If, Literal, Stmt
+from polytile.ir.gpu_ops import Load, Pointer, PrivateArray, Store
 
 from .contraction_parts import COLUMN, LDC, NI, NJ, ROW, Contraction, N, Product, R, repeat
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, div, fma, lift, mod, mul, sub
-from polytile.ir.device import Load, PrivateArray
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Load, PrivateArray
 from polytile.ir.kernel import Kernel
 from polytile.machine import WARP_SIZE
 

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from polytile.codegen.cuda import print_kernels
-from polytile.codegen.shared import dynamic_shared_bytes
+from polytile.codegen.targets.cuda.cuda import print_kernels
+from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.diagnostics import UsageError
 from polytile.ir.expr import FLOAT
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
-from polytile.runtime.interpret import execute
+from polytile.runtime.host_interpreter import execute
 
 from .measure_cases import Measured, Problem, everything
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, compare, div, least, lift, mod, mul, sub
-from polytile.ir.device import Advance, AsyncCopy, Pointer, PrivateArray
 from polytile.ir.expr import INT, Access, Assign, CType, Declare, Expr, If, Name, Stmt
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Pointer, PrivateArray
 from polytile.ir.kernel import ceil_div
 from polytile.ir.memory import Space, Storage
 from polytile.machine import WARP_SIZE

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import Value, add, div, lift, mod, mul, sub
-from polytile.ir.device import Load, MultiplyAccumulate, PrivateArray
 from polytile.ir.expr import DOUBLE, INT, Access, Declare, Expr, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Load, MultiplyAccumulate, PrivateArray
 from polytile.ir.kernel import Kernel
 
 from .contraction import contraction_kernel, operands

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.cuda import print_kernel, print_kernels
 from polytile.codegen.passes.unroll import unroll
+from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
-from polytile.ir.check_kernel import check_kernel
-from polytile.ir.device import Arrive, AsyncCopy, Await, PrivateArray, Shuffle, Store, WaitCopies
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Assign, Call, For, Literal, Name, Ternary, rewrite, walk
+from polytile.ir.gpu_ops import Arrive, AsyncCopy, Await, PrivateArray, Shuffle, Store, WaitCopies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel
+from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.compilers import nvcc
 
 from .block_sweep import block_sweep, block_sweep_program

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.passes.hoist import hoist
+from polytile.codegen.passes.common_subexpressions import hoist
+from polytile.codegen.passes.index_width import widen
 from polytile.codegen.passes.simplify import simplify
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.passes.widths import widen
 from polytile.diagnostics import InternalError
-from polytile.ir.check_kernel import check_kernel
-from polytile.ir.device import AsyncCopy, Leave, WaitCopies
 from polytile.ir.expr import DOUBLE, FLOAT, Call, For, If, Literal, rewrite, walk
+from polytile.ir.gpu_ops import AsyncCopy, Leave, WaitCopies
 from polytile.ir.kernel import Barrier, Comment, Kernel
+from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.emulator import compile_shared
 
 from .common import build, build_checked, passed

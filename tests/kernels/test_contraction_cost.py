@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from polytile.codegen.cuda import print_kernels, print_unit
-from polytile.codegen.header import print_header
 from polytile.codegen.passes.unroll import unroll
-from polytile.ir.check_kernel import check_kernel
-from polytile.ir.device import AsyncCopy, MultiplyAccumulate
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_kernels, print_unit
 from polytile.ir.expr import For, walk
+from polytile.ir.gpu_ops import AsyncCopy, MultiplyAccumulate
 from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read

@@ -10,29 +10,16 @@ import numpy as np
 import pytest
 
 from polytile.codegen.passes.alignment import Alignment
-from polytile.codegen.passes.barriers import insert_barriers, remove_barriers
-from polytile.codegen.passes.hoist import hoist
-from polytile.codegen.passes.pipeline import pipeline
-from polytile.codegen.passes.pointers import point
-from polytile.codegen.passes.separate import separate
+from polytile.codegen.passes.common_subexpressions import hoist
+from polytile.codegen.passes.index_width import widen
+from polytile.codegen.passes.insert_barriers import insert_barriers, remove_barriers
+from polytile.codegen.passes.partition_tiles import separate
 from polytile.codegen.passes.simplify import simplify
+from polytile.codegen.passes.software_pipeline import pipeline
+from polytile.codegen.passes.strength_reduction import point
 from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.passes.vectorise import vectorise
-from polytile.codegen.passes.widths import widen
 from polytile.ir.arith import add, both, compare, div, fma, lift, mul, select, sub
-from polytile.ir.device import (
-    Advance,
-    AsyncCopy,
-    BlockIndex,
-    CommitCopies,
-    Load,
-    Pointer,
-    PrivateArray,
-    Rotate,
-    Store,
-    ThreadIndex,
-    WaitCopies,
-)
 from polytile.ir.expr import (
     DOUBLE,
     INT,
@@ -49,6 +36,19 @@ from polytile.ir.expr import (
     Stmt,
     rewrite,
     walk,
+)
+from polytile.ir.gpu_ops import (
+    Advance,
+    AsyncCopy,
+    BlockIndex,
+    CommitCopies,
+    Load,
+    Pointer,
+    PrivateArray,
+    Rotate,
+    Store,
+    ThreadIndex,
+    WaitCopies,
 )
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch

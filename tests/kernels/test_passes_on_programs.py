@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from polytile.api import compile_file
-from polytile.codegen.entry import arguments
-from polytile.codegen.passes.barriers import remove_barriers
-from polytile.codegen.passes.hoist import hoist
-from polytile.codegen.passes.pointers import point
-from polytile.codegen.passes.separate import separate
+from polytile.codegen.passes.common_subexpressions import hoist
+from polytile.codegen.passes.index_width import widen
+from polytile.codegen.passes.insert_barriers import remove_barriers
+from polytile.codegen.passes.partition_tiles import separate
+from polytile.codegen.passes.strength_reduction import point
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.passes.widths import widen
+from polytile.codegen.targets.cuda.entry import arguments
 from polytile.ir.expr import rewrite
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.cuda import print_kernel, print_kernels
+from polytile.codegen.passes.index_width import widen
 from polytile.codegen.passes.simplify import simplify
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.passes.widths import widen
+from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare
-from polytile.ir.check_kernel import check_kernel
-from polytile.ir.device import Advance, Load, PrivateArray, Shuffle, Store
 from polytile.ir.expr import DOUBLE, FLOAT, Call, CType, Declare, If, Literal, Name, Ternary, rewrite, walk
+from polytile.ir.gpu_ops import Advance, Load, PrivateArray, Shuffle, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.memory import Space
+from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.compilers import nvcc
 
 from .common import Built, Numbers, build, build_checked

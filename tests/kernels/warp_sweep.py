@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polytile.ir.arith import add, both, compare, div, either, fma, least, lift, mod, most, mul, select, sub
-from polytile.ir.device import Advance, BlockIndex, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex
 from polytile.ir.expr import BOOL, INT, LLONG, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Advance, BlockIndex, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch, ceil_div
 from polytile.ir.memory import Space, Storage

@@ -15,8 +15,8 @@ import islpy as isl
 import pytest
 
 from polytile.compilation import Compilation
-from polytile.ir.device import Store
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Scope, Stmt, rewrite, walk
+from polytile.ir.gpu_ops import Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
 from polytile.ir.memory import Space, Storage

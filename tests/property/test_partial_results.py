@@ -17,9 +17,9 @@ from polytile.frontend.program import read_program
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop, Split, Statement
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.privatise import privatise, result_group
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings
+from polytile.scheduling.transform.reductions.privatise import privatise, result_group
 
 VALUES = ({"n": 0, "m": 3}, {"n": 1, "m": 0}, {"n": 4, "m": 3}, {"n": 6, "m": 7})
 Point = tuple[int, ...]

@@ -8,7 +8,7 @@ from polytile.compilation import Compilation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Split
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.privatise import privatise
+from polytile.scheduling.transform.reductions.privatise import privatise
 
 from .trees import compiled, read
 

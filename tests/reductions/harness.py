@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.compilation import Compilation
 from polytile.runtime.checked import CheckedEngine, Unit, checked_engine
 from polytile.runtime.compilers import check_command, nvcc

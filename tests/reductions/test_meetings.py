@@ -14,8 +14,8 @@ from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.compilation import Compilation
 from polytile.diagnostics import PolytileError
-from polytile.ir.device import WarpReduce
 from polytile.ir.expr import Literal, rewrite
+from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes
 from polytile.scheduling.analysis.executions import Executions

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from polytile.compilation import Compilation
-from polytile.ir.device import WarpReduce
+from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.tuning import LoadTuning

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.ir.device import WarpReduce
+from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.memory import Space
 from polytile.ir.scop import Origin
 

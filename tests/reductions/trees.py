@@ -14,9 +14,9 @@ from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import generate_program, prove_legality
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.privatise import privatise
+from polytile.scheduling.transform.reductions.privatise import privatise
 from polytile.stages.analysis import find_dependences
-from polytile.stages.realise import choose_storage, combine_lanes
+from polytile.stages.place_data import choose_storage, combine_lanes
 
 
 def read(name: str, arguments: str, body: str, before: str = "") -> Scop:

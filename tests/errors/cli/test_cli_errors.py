@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.cli import main
+from polytile.cli.main import main
 
 GOOD = """void f(int n, double A[n], double B[n])
 {
@@ -218,7 +218,7 @@ def test_a_bug_is_reported_without_a_traceback(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("oops")
 
-    monkeypatch.setattr("polytile.run.compile_file", fail)
+    monkeypatch.setattr("polytile.cli.command.compile_file", fail)
     assert run(good, "-o", tmp_path) == 70
     error = capsys.readouterr().err
     assert "internal error: RuntimeError: oops" in error and "please report" in error and "Traceback" not in error
@@ -230,7 +230,7 @@ def test_an_interrupt(good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polytile.run.compile_file", stop)
+    monkeypatch.setattr("polytile.cli.command.compile_file", stop)
     assert run(good, "-o", tmp_path) == 130
 
 

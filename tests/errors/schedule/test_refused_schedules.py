@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.cli import main
+from polytile.cli.main import main
 
 HERE = Path(__file__).parent
 ILLEGAL = "this pair is one counterexample"

@@ -12,7 +12,7 @@ import pytest
 
 import polytile
 from polytile.check.checker import problems
-from polytile.cli import main
+from polytile.cli.main import main
 
 Scop = dict[str, Any]
 POLYBENCH = Path(__file__).resolve().parents[3] / "polybench" / "polybench"

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from polytile import __version__
-from polytile.arguments import parse
-from polytile.cli import main
+from polytile.cli.arguments import parse
+from polytile.cli.main import main
 from polytile.diagnostics import UsageError
 from polytile.schedule_file import join_schedules, split_schedules
 
@@ -77,7 +77,7 @@ def test_help_lists_exit_statuses(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_wrong_usage_imports_nothing_heavy() -> None:
     code = (
-        "import sys; from polytile.cli import main; main(['--version']); main(['x.c', '--tile', 'x']); "
+        "import sys; from polytile.cli.main import main; main(['--version']); main(['x.c', '--tile', 'x']); "
         "print([m for m in ('islpy', 'numpy', 'pycparser', 'jinja2', 'rich') if m in sys.modules])"
     )
     command = [sys.executable, "-c", code]
@@ -91,7 +91,7 @@ def test_compiling_imports_nothing_that_only_runs_code(tmp_path: Path) -> None:
         "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 1;\n#pragma endscop\n}\n"
     )
     code = (
-        "import sys; from polytile.cli import main; "
+        "import sys; from polytile.cli.main import main; "
         f"main([{str(source)!r}, '--target', 'cuda', '-o', {str(tmp_path)!r}]); "
         "print([m for m in ('numpy', 'cupy', 'rich', 'polytile.execution') if m in sys.modules])"
     )

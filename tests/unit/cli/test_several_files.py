@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.cli import main
+from polytile.cli.main import main
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess

@@ -8,9 +8,8 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
-from polytile.codegen.hostfile import host_file
+from polytile.codegen.targets.c.host_file import host_file
 from polytile.diagnostics import Location
-from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
@@ -29,6 +28,7 @@ from polytile.ir.expr import (
     Name,
     Stmt,
 )
+from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import DeviceError, UsageError, UserError
 from polytile.ir.host import HostProgram
 from polytile.runtime.build import build_program

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytile.codegen.expressions import Printer, linear_index, type_name
+from polytile.codegen.targets.expressions import Printer, linear_index, type_name
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
     BOOL,

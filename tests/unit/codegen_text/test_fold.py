@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polytile.codegen.expressions import Printer
-from polytile.codegen.fold import folded
+from polytile.codegen.targets.expressions import Printer
 from polytile.ir.expr import Binary, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.fold import folded
 
 n, m = Name("n"), Name("m")
 ZERO, ONE = Literal("0"), Literal("1")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from polytile.codegen.expressions import Printer
-from polytile.codegen.layout import broken, wrapped
-from polytile.codegen.statements import StatementPrinter, comment, one_line
+from polytile.codegen.targets.expressions import Printer
+from polytile.codegen.targets.line_wrap import broken, wrapped
+from polytile.codegen.targets.statements import StatementPrinter, comment, one_line
 from polytile.diagnostics import Location
+from polytile.ir.def_use import reads
 from polytile.ir.expr import INT, Access, Assign, Binary, Call, Declare, Expr, For, If, Literal, Name, Scope, Stmt
 from polytile.ir.kernel import Barrier, Comment
-from polytile.ir.uses import reads
 
 i, n = Name("i"), Name("n")
 S = Assign(Access("x", (i,)), "+", Literal("1.0"), Location("f.c", 4, 5))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.ir.host import HostProgram
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 

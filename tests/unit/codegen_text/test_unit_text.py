@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from polytile.codegen.cuda import print_kernels, print_unit
-from polytile.codegen.header import print_header
-from polytile.codegen.shared import dynamic_shared_bytes, shared_bytes
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_kernels, print_unit
+from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes, shared_bytes
 from polytile.ir.host import HostProgram
 
 Programs = Mapping[str, Callable[[], HostProgram]]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.cli import main
-from polytile.codegen.cuda import print_kernel
+from polytile.cli.main import main
+from polytile.codegen.targets.cuda.cuda import print_kernel
 
 ROOT = Path(__file__).resolve().parents[3]
 README = ROOT / "README.md"

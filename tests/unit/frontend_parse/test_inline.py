@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pycparser.c_generator import CGenerator
 
-from polytile.frontend.region import Region
+from polytile.frontend.scop_region import Region
 from polytile.frontend.source import read_regions
 
 HEAD = """

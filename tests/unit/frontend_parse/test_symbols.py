@@ -6,7 +6,7 @@ import pytest
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import UserError
-from polytile.frontend.region import Region, Symbol
+from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.source import read_regions
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import polytile.fuzz.campaign
-from polytile.cli import main
+from polytile.cli.main import main
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
@@ -121,7 +121,7 @@ def test_a_file_called_fuzz_is_reached_by_its_path(
 
 def test_the_command_loads_nothing_heavy_before_it_must() -> None:
     script = (
-        "import sys, polytile.cli as c; c.main(['fuzz', '--nothing']); c.main(['--version'])\n"
+        "import sys, polytile.cli.main as c; c.main(['fuzz', '--nothing']); c.main(['--version'])\n"
         "print([m for m in ('islpy', 'numpy', 'pycparser') if m in sys.modules])"
     )
     finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)

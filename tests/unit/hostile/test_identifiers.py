@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import polytile
-from polytile.codegen.spelling import is_free
 from polytile.diagnostics import UserError
+from polytile.ir.reserved_names import is_free
 from polytile.runtime.emulator import compile_object
 from polytile.runtime.emulator.build import INCLUDE_DIRECTORY
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.codegen.hostfile import line_directive
-from polytile.codegen.statements import comment
+from polytile.codegen.targets.c.host_file import line_directive
+from polytile.codegen.targets.statements import comment
 from polytile.diagnostics import UserError
 from polytile.ir.c_text import c_string, c_unescaped, in_comment, one_line
 from polytile.runtime.output import write_outputs

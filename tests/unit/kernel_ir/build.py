@@ -3,7 +3,26 @@
 from __future__ import annotations
 
 from polytile.ir.arith import Value, add, binary, both, compare, either, lift, mul
-from polytile.ir.device import (
+from polytile.ir.expr import (
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    LLONG,
+    Access,
+    Assign,
+    Cast,
+    CType,
+    Declare,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    walk,
+)
+from polytile.ir.gpu_ops import (
     BARRIER_TYPE,
     Advance,
     Aligned,
@@ -24,25 +43,6 @@ from polytile.ir.device import (
     ThreadIndex,
     WaitCopies,
     WarpReduce,
-)
-from polytile.ir.expr import (
-    BOOL,
-    DOUBLE,
-    FLOAT,
-    INT,
-    LLONG,
-    Access,
-    Assign,
-    Cast,
-    CType,
-    Declare,
-    For,
-    If,
-    Literal,
-    Name,
-    Scope,
-    Stmt,
-    walk,
 )
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from polytile.codegen.cuda import print_kernel
+from polytile.codegen.targets.cuda.cuda import print_kernel
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, compare, div, lift, mul
-from polytile.ir.check_kernel import check_kernel
-from polytile.ir.device import (
+from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite
+from polytile.ir.gpu_ops import (
     Advance,
     Arrive,
     AsyncCopy,
@@ -31,9 +31,9 @@ from polytile.ir.device import (
     WaitCopies,
     WarpReduce,
 )
-from polytile.ir.expr import DOUBLE, INT, Access, Assign, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite
 from polytile.ir.kernel import Barrier, Coordinate, Kernel
 from polytile.ir.memory import Space, Storage
+from polytile.ir.verify.kernel import check_kernel
 from polytile.machine import machine_of
 
 from .build import ROUND, SUM, N, T, bar, everything, kernel, loop, names, portable, ref, row

@@ -9,14 +9,14 @@ import pytest
 
 import polytile
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.resources.code import code_of
 from polytile.codegen.resources.estimate import estimate
-from polytile.codegen.resources.figures import KernelResources, resident_blocks, resources
-from polytile.codegen.resources.live import Loop, Value, pressure
+from polytile.codegen.resources.linear_code import code_of
+from polytile.codegen.resources.occupancy import KernelResources, resident_blocks, resources
+from polytile.codegen.resources.register_pressure import Loop, Value, pressure
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
-from polytile.ir.device import PrivateArray, ThreadIndex
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.gpu_ops import PrivateArray, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 from polytile.machine import machine_of

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from polytile.codegen.cuda import print_unit
-from polytile.codegen.header import print_header
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
-from polytile.ir.device import Advance, Atomic, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex, WarpReduce
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Declare, Expr, If, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Advance, Atomic, Load, Pointer, PrivateArray, Shuffle, Store, ThreadIndex, WarpReduce
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from polytile.codegen.cuda import print_kernel, print_kernels, print_unit
-from polytile.codegen.device_functions import require_machine
-from polytile.codegen.dialects import HIP
+from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels, print_unit
+from polytile.codegen.targets.cuda.device_functions import require_machine
+from polytile.codegen.targets.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
 from polytile.ir.arith import add, compare, lift, sub
-from polytile.ir.device import (
+from polytile.ir.dump_kernel import dump_kernel
+from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, For, Literal, Name, Node, Stmt, children, rewrite
+from polytile.ir.gpu_ops import (
     Atomic,
     BlockIndex,
     GridExtent,
@@ -26,8 +28,6 @@ from polytile.ir.device import (
     ThreadIndex,
     WarpReduce,
 )
-from polytile.ir.dump_kernel import dump_kernel
-from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, For, Literal, Name, Node, Stmt, children, rewrite
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.machine import machine_of
@@ -54,7 +54,7 @@ def test_structure(golden: Golden) -> None:
 
 
 def test_every_node_has_text_and_is_in_the_golden_kernel() -> None:
-    import polytile.ir.device as device
+    import polytile.ir.gpu_ops as device
     from polytile.ir.expr import Expr
 
     nodes = {

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from polytile.codegen.held import HeldLoad
-from polytile.codegen.vectors import vectors
+from polytile.codegen.passes.alignment_versioning import vectors
+from polytile.codegen.passes.iteration_loads import HeldLoad
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Binary, CType, Expr, Literal, Name
 from polytile.ir.polynomial import linear
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import For
+from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Barrier
 
 LIMIT = 65535

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import polytile
-from polytile.codegen.names import Names
-from polytile.codegen.spelling import is_free
+from polytile.ir.name_supply import Names
+from polytile.ir.reserved_names import is_free
 
 Validated = Callable[..., Any]
 

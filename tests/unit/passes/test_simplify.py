@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytile.codegen.cuda import print_kernel
+from polytile.codegen.passes.index_width import intervals, widen
 from polytile.codegen.passes.simplify import simplified, simplify
-from polytile.codegen.passes.widths import intervals, widen
+from polytile.codegen.targets.cuda.cuda import print_kernel
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, sub
-from polytile.ir.device import Leave, Pointer, Store, ThreadIndex
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
@@ -33,6 +32,7 @@ from polytile.ir.expr import (
     Stmt,
     Unary,
 )
+from polytile.ir.gpu_ops import Leave, Pointer, Store, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Interval, Intervals, Range
@@ -171,8 +171,8 @@ EXPRESSIONS = st.recursive(LEAVES, _grow, max_leaves=8)
 
 
 def evaluated(expr: Expr, i: int, j: int) -> int:
-    from polytile.codegen.passes.constants import substituted_expr
     from polytile.ir.arith import known
+    from polytile.ir.substitute import substituted_expr
 
     value = known(substituted_expr(expr, {"i": lift(i), "j": lift(j)}))
     assert value is not None

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.codegen.fold import folded
-from polytile.codegen.passes.constants import substituted
 from polytile.codegen.passes.unroll import unrolled
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
-from polytile.ir.device import PrivateArray, Rotate
 from polytile.ir.expr import (
     BOOL,
     DOUBLE,
@@ -29,6 +26,9 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
 )
+from polytile.ir.fold import folded
+from polytile.ir.gpu_ops import PrivateArray, Rotate
+from polytile.ir.substitute import substituted
 
 I, J, N, V = (Name(name) for name in "ijnv")  # noqa: E741
 L = Name("l", DOUBLE)

@@ -7,8 +7,8 @@ import pytest
 from polytile.codegen.passes.alignment import Alignment, Divisors
 from polytile.codegen.passes.vectorise import vectorise
 from polytile.ir.arith import add, compare, lift, mul, sub
-from polytile.ir.device import Advance, Load, Pointer, PrivateArray, Store
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Assign, CType, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray, Store
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
 

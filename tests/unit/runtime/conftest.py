@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import islpy as isl
 import pytest
 
-from polytile.ir.device import BlockIndex, ThreadIndex
 from polytile.ir.expr import DOUBLE, INT, Access, Assign, Binary, Call, CType, Expr, For, Literal, Name
+from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.codegen.expressions import Printer
+from polytile.codegen.targets.expressions import Printer
 from polytile.ir.expr import (
     DOUBLE,
     FLOAT,

@@ -11,8 +11,8 @@ import pytest
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis import dependences as module
 from polytile.scheduling.analysis.dependences import Dependences, analyse, array_dependences
-from polytile.scheduling.expand import expand
-from polytile.scheduling.live_ranges import split_live_ranges
+from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 
 ARGUMENTS = "int n, int m, double A[n][m], double B[n][m], double s[m]"
 PROGRAMS = {

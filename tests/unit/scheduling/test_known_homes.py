@@ -14,8 +14,8 @@ from polytile.check.checker import problems
 from polytile.diagnostics import InternalError
 from polytile.ir.memory import Space, constant_extents
 from polytile.scheduling.analysis.executions import each_once
-from polytile.scheduling.contract import contract, same_private_home
-from polytile.scheduling.lanes.sink import sunk
+from polytile.scheduling.promotion.array_contraction import contract, same_private_home
+from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
 from polytile.scheduling.proof.prove import Claim, prove_all
 
 ROWS = """void f(int n, int m, double A[n][m], double x[m], double y[n]) {

@@ -21,13 +21,13 @@ from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.partial_plan import Adders
-from polytile.scheduling.privatise import privatise, privatised, result_group
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings
+from polytile.scheduling.transform.reductions.plan import Adders
+from polytile.scheduling.transform.reductions.privatise import privatise, privatised, result_group
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.choice import find_schedule
-from polytile.stages.realise import choose_storage
+from polytile.stages.place_data import choose_storage
+from polytile.stages.select_schedule import find_schedule
 
 SIZES = ((0, 0), (1, 1), (31, 33), (32, 32), (33, 31), (70, 70))
 
@@ -228,7 +228,7 @@ def expectation(source: Scop, n: int, m: int) -> Expectation:
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", CASES, ids=lambda name: name.replace(" ", "-"))
 def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polytile.scheduling.privatise.ARRAY_OPERATIONS", MAX_OPERATIONS)  # not a matter of time here
+    monkeypatch.setattr("polytile.scheduling.transform.reductions.privatise.ARRAY_OPERATIONS", MAX_OPERATIONS)  # not a matter of time here
     case = CASES[name]
     source, scop = prepared(case)
     kinds = splits(case.reductions)

@@ -9,7 +9,7 @@ import pytest
 
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
-from polytile.scheduling.strides import DEPTH_WEIGHT, strided_accesses
+from polytile.scheduling.cost.strides import DEPTH_WEIGHT, strided_accesses
 
 # An access, and whether it is apart for neighbouring i and for neighbouring j.
 ACCESSES = {

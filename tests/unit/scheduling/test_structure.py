@@ -8,7 +8,7 @@ from typing import Any
 import islpy as isl
 import pytest
 
-from polytile.scheduling.strides import few_threads
+from polytile.scheduling.cost.strides import few_threads
 
 SQUARE = "int n, double A[n][n]"
 PAIR = "int n, int T, double A[n][n], double B[n][n]"

@@ -18,7 +18,16 @@ from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.pipeline import STAGES
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of, to_schedule
+from polytile.scheduling.strategies.superposed.loop_tree import (
+    Kind,
+    Leaf,
+    Loop,
+    Row,
+    Sequence,
+    Tree,
+    statements_of,
+    to_schedule,
+)
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench"
 TOUCHING = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)

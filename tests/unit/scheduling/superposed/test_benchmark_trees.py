@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from polytile.scheduling.superposed.trees import loop_trees
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench"
 PROGRAMS = [

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.scheduling.superposed.edges import edges_of
-from polytile.scheduling.superposed.nest import Kind, Leaf, Loop, Row, Sequence, Tree
-from polytile.scheduling.superposed.parallelism import kinds_of, labelled, loop_over
-from polytile.scheduling.superposed.trees import loop_trees
+from polytile.scheduling.strategies.superposed.distances import edges_of
+from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree
+from polytile.scheduling.strategies.superposed.parallelism import kinds_of, labelled, loop_over
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 SERIAL, FORALL, REDUCTION = Kind.SEQUENTIAL, Kind.FORALL, Kind.REDUCTION
 STENCIL = ("int n, double A[n][n]", "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = A[i - 1][j];")

@@ -17,7 +17,7 @@ from polytile.fuzz.draw import Draw
 from polytile.fuzz.printing import c_text
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
-from polytile.scheduling.superposed.trees import loop_trees
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "40"))
 OPERATIONS = 20_000_000  # for the tests' own check of one program

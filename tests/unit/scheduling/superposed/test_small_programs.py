@@ -14,11 +14,11 @@ from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.isl_util import OverBudgetError
 from polytile.ir.scop import Array, Scop
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.superposed.distribution import Distribution
-from polytile.scheduling.superposed.nest import Kind, rows_of
-from polytile.scheduling.superposed.original import NoLoopTreeError, original_tree
-from polytile.scheduling.superposed.thread_level import thread_level
-from polytile.scheduling.superposed.trees import loop_trees
+from polytile.scheduling.strategies.superposed.component_loops import Distribution
+from polytile.scheduling.strategies.superposed.loop_tree import Kind, rows_of
+from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError, original_tree
+from polytile.scheduling.strategies.superposed.thread_level import thread_level
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 
 ONE = "int n, double x[n], double y[n]"
 PAIR = "int n, double A[n][n], double B[n][n]"

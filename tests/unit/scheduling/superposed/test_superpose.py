@@ -12,7 +12,7 @@ import pytest
 from polytile.diagnostics import InternalError
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.proof.prove import Claim, prove_all
-from polytile.stages import realise
+from polytile.stages import place_data
 
 # arguments, body, schedule
 PROGRAMS = {
@@ -249,7 +249,7 @@ def test_a_proof_that_fails_leaves_the_classic_schedule(
             raise InternalError("isl lost a value")
         return prove_all(claim, operations)
 
-    monkeypatch.setattr(realise, "prove_all", proof)
+    monkeypatch.setattr(place_data, "prove_all", proof)
     made = compiled(*PROGRAMS["rows"][:2], schedule="superposed")
     assert made.compilation.schedule.strategy.startswith("classic")
     assert made.compilation.options.schedule == "superposed"

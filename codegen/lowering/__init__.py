@@ -1,0 +1,1 @@
+"""Schedule -> plain kernels and the host's loops around them, nothing clever."""

@@ -1,0 +1,87 @@
+"""From an annotated schedule to one statement tree: the host's loops around kernels, their code inside."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked, statements, substitute
+from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
+from polytile.codegen.lowering.verify_ast import require_faithful
+from polytile.ir.expr import CType, For, If, Name, Stmt
+from polytile.ir.isl_expr import ast_options, expression
+from polytile.ir.isl_util import CONTEXT, reduce_quotients
+from polytile.ir.schedule import KERNEL
+
+
+def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType) -> tuple[Stmt, ...]:
+    """The statement tree (For, If, Instance, Marked `kernel:N`) of the host's tree, with the kernels inside."""
+    kernels = {k.launch: k for k in annotation.kernels}
+    host = generate(tree, annotation.scop.context, annotation.iterator, integer)
+    bodies = {k.launch: _kernel(annotation, k, integer) for k in annotation.kernels}
+
+    def fill(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(fill_one(stmt) for stmt in body)
+
+    def fill_one(stmt: Stmt) -> Stmt:
+        match stmt:
+            case For():
+                return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, fill(stmt.body), stmt.type)
+            case If():
+                return If(stmt.condition, fill(stmt.then), fill(stmt.otherwise))
+            case Instance():
+                return _launched(stmt, kernels[stmt.statement], bodies[stmt.statement])
+        return stmt
+
+    return fill(host)
+
+
+def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
+    """A kernel for the launch at hand, whose host iterators may have known values."""
+    stmt: Stmt = body
+    for name, value in zip(kernel.host, instance.values, strict=True):
+        if not (isinstance(value, Name) and value.name == name):
+            stmt = substitute(stmt, name, value)
+    return stmt
+
+
+def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType) -> Marked:
+    context = kernel.context.intersect_params(annotation.scop.context)
+    inner = annotation.names.prefix("c")
+    body = generate(kernel.tree, context, inner if inner != annotation.iterator else f"{inner}_", integer)
+    return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
+
+
+def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[GridRange, ...]:
+    build = isl.AstBuild.from_context(kernel.where.intersect_params(annotation.scop.context))
+    host = isl.MultiId(f"{{ [{', '.join(kernel.host)}] }}")
+    ranges = []
+    for block in kernel.blocks:
+        count = reduce_quotients(block.last.sub(block.first).add_constant_val(isl.Val(1)))
+        bounds = (bound.bind_domain(host) for bound in (block.first, block.last, count))
+        with ast_options():
+            ranges.append(GridRange(*(expression(build.expr_from_pw_aff(bound), integer) for bound in bounds)))
+    return tuple(ranges)
+
+
+def generate(tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType) -> tuple[Stmt, ...]:
+    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth. Raises
+    UnfaithfulLoopsError where it does not run the tree's instances."""
+    ids = isl.IdList.alloc(CONTEXT, 0)
+    for i in range(max_depth(tree)):
+        ids = ids.add(isl.Id(f"{iterator}{i}"))
+    with ast_options():
+        build = isl.AstBuild.from_context(context).set_iterators(ids)
+        found = statements(build.node_from_schedule(tree), integer)
+    require_faithful(tree, context, iterator, found)
+    return found
+
+
+def max_depth(tree: isl.Schedule) -> int:
+    """The largest number of band members above a leaf."""
+    deepest = 0
+    stack = [tree.get_root()]
+    while stack:
+        node = stack.pop()
+        deepest = max(deepest, int(node.get_schedule_depth()))
+        stack.extend(node.child(i) for i in range(node.n_children()))
+    return deepest + 1

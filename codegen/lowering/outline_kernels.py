@@ -1,0 +1,318 @@
+"""From a mapped tree to trees that isl can generate: coordinates become parameters, barriers become statements.
+
+before: band [t] { kernel { block band [i/8] { thread[8] band [i mod 8] } } }
+after:  on the host, band [t] of launch0[t]; in the kernel, with t a parameter,
+        filter { S[t, i] : floor(i/8) = bi } { band [i/8] { filter { S[t, i] : i mod 8 = ti } { band [i mod 8] } } }
+
+A `sync` mark adds an instance sync0[] at the end of each iteration of its band, or behind all but the last child of its
+sequence. Its domain does not mention threads, so every thread of the block reaches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+
+import islpy as isl
+
+from polytile.ir.isl_util import (
+    OverBudgetError,
+    band_members,
+    budget,
+    mark_name,
+    reduce_quotients,
+    sets,
+    transform_node,
+)
+from polytile.ir.name_supply import Names
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, nodes, path_of, thread_sizes
+from polytile.ir.scop import Scop
+
+AXES = "xyz"
+END_OPERATIONS = 1_000_000  # of isl, for the ends of a grid dimension
+MOST_PIECES = 6  # of the ends of a grid dimension
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCoordinate:
+    """A grid dimension: its name in the kernel and the range of its values, over the host's iterators."""
+
+    name: str
+    axis: str
+    first: isl.PwAff = field(compare=False)
+    last: isl.PwAff = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelShape:
+    """What annotation found out about one kernel.
+
+    `host` names the iterators of the host's loops around it, which are parameters of its `tree`; `where` holds what is
+    known of them at a launch, `context` what is known of the coordinates too.
+    """
+
+    number: int
+    launch: str  # the name of its instances in the host's tree
+    host: tuple[str, ...]
+    where: isl.Set = field(compare=False)
+    context: isl.Set = field(compare=False)
+    tree: isl.Schedule = field(compare=False)
+    blocks: tuple[BlockCoordinate, ...]
+    threads: tuple[tuple[str, str], ...]  # (name, axis), outermost first
+    block: tuple[int, int, int]  # threads along x, y, z
+    statements: tuple[str, ...]
+
+
+@dataclass
+class Annotation:
+    """The annotation of a mapped tree. `syncs` maps the name of each barrier instance to its mark's path."""
+
+    scop: Scop
+    names: Names
+    iterator: str  # prefix of the host's loops
+    kernels: list[KernelShape] = field(default_factory=list)
+    syncs: dict[str, Path] = field(default_factory=dict)
+
+    def annotate(self, tree: isl.Schedule) -> isl.Schedule:
+        """Find all kernels; returns the host's tree, over launch instances."""
+        for node in nodes(tree):
+            if mark_name(node) == KERNEL:
+                self.kernels.append(self._kernel(node, len(self.kernels)))
+        host = self._host(tree.get_root(), iter(self.kernels))
+        return isl.Schedule.empty(tree.get_domain().get_space()) if host is None else host
+
+    def _host(self, node: isl.ScheduleNode, kernels: Iterator[KernelShape]) -> isl.Schedule | None:
+        """The part of the tree above the kernels, in the same order; None where there is no kernel, below a filter that
+        leaves nothing."""
+        if mark_name(node) == KERNEL:
+            launches = _prefix_range(node).set_tuple_id(isl.Id(next(kernels).launch))
+            return isl.Schedule.from_domain(isl.UnionSet.from_set(launches))
+        found = [self._host(node.child(i), kernels) for i in range(node.n_children())]
+        parts = [part for part in found if part is not None]
+        if not parts:
+            return None
+        tree = reduce(lambda before, after: before.sequence(after), parts)
+        if node.get_type() == isl.schedule_node_type.band and node.band_n_member() > 0:
+            partial = _dimensions(tree.get_domain(), int(node.get_schedule_depth()), int(node.band_n_member()))
+            tree = tree.insert_partial_schedule(partial)
+        return tree
+
+    def _kernel(self, mark: isl.ScheduleNode, number: int) -> KernelShape:
+        below = [n for n in descendants(mark) if n.get_type() == isl.schedule_node_type.mark]
+        block_mark = next((n for n in below if mark_name(n) == BLOCK), None)
+        thread_marks = [n for n in below if thread_sizes(n)]
+        blocks = self._block_coordinates(block_mark)
+        sizes = (thread_sizes(thread_marks[0]) or ()) if thread_marks else ()
+        threads = self._thread_coordinates(thread_marks, sizes)
+        x, y, z = (*reversed(sizes), 1, 1, 1)[:3]
+        statements = tuple(s.get_tuple_name() for s in sets(mark.get_domain()))
+        host = tuple(f"{self.iterator}{i}" for i in range(int(mark.get_schedule_depth())))
+        inside = _Inside(self, blocks, threads, sizes).visit(mark.child(0)).get_schedule()
+        tree = inside.intersect_domain(_fixed(mark, host))
+        where = as_parameters(_prefix_range(mark), host)
+        context = as_parameters(_context(mark, blocks, block_mark, threads, sizes), host)
+        launch = self.names.fresh(f"launch{number}")
+        return KernelShape(
+            number, launch, host, where, context.intersect(where), tree, blocks, threads, (x, y, z), statements
+        )
+
+    def _block_coordinates(self, mark: isl.ScheduleNode | None) -> tuple[BlockCoordinate, ...]:
+        if mark is None:
+            return ()
+        members = band_members(mark.child(0))
+        coordinates: list[BlockCoordinate] = []
+        for i, member in enumerate(members):
+            ranges = _range_of(mark, member)
+            name = self._coordinate("b", {_iterator(self.scop, member, str(i))}, i, [c.name for c in coordinates])
+            axis = AXES[len(members) - 1 - i]
+            first, last = (reduce_quotients(bound) for bound in _ends(ranges))
+            coordinates.append(BlockCoordinate(name, axis, first, last))
+        return tuple(coordinates)
+
+    def _thread_coordinates(
+        self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]
+    ) -> tuple[tuple[str, str], ...]:
+        found: list[tuple[str, str]] = []
+        for i in range(len(sizes)):
+            hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in marks}
+            name = self._coordinate("t", hints, i, [n for n, _ in found])
+            found.append((name, AXES[len(sizes) - 1 - i]))
+        return tuple(found)
+
+    def _coordinate(self, prefix: str, hints: set[str], i: int, others: list[str]) -> str:
+        """`bi` where member `i` of a band runs through iterator i alone, and no other member does; else `b0`."""
+        wanted = self.names.shared(f"{prefix}{hints.pop() if len(hints) == 1 else i}")
+        return wanted if wanted not in others else self.names.shared(f"{prefix}{i}")
+
+
+@dataclass
+class _Inside:
+    """The rewriting of one kernel's subtree."""
+
+    owner: Annotation
+    blocks: tuple[BlockCoordinate, ...]
+    threads: tuple[tuple[str, str], ...]
+    sizes: tuple[int, ...]
+
+    def visit(self, node: isl.ScheduleNode, threaded: bool = False) -> isl.ScheduleNode:
+        """Rewrite the subtree at `node`; returns the node at the same position."""
+        name = mark_name(node)
+        if name == BLOCK:
+            node = self.visit(node.child(0), threaded)
+            return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
+        if thread_sizes(node):
+            node = self.visit(node.child(0), True)
+            names = [t for t, _ in self.threads]
+            return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
+        if name == SYNC:
+            return self._sync(node, threaded)
+        if node.get_type() == isl.schedule_node_type.leaf:
+            return node if threaded or not self.sizes else node.insert_filter(self._first_thread(node))
+        return transform_node(node, lambda child: self.visit(child, threaded))
+
+    def _first_thread(self, leaf: isl.ScheduleNode) -> isl.UnionSet:
+        names = ", ".join(t for t, _ in self.threads)
+        zero = isl.Set(f"[{names}] -> {{ : {' and '.join(f'{t} = 0' for t, _ in self.threads)} }}")
+        return leaf.get_domain().intersect_params(zero)
+
+    def _sync(self, mark: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
+        path = path_of(mark)
+        node = self.visit(mark.child(0), threaded)
+        if node.get_type() == isl.schedule_node_type.band:
+            node = self._barrier_behind(node.child(0), path).parent()
+        else:
+            for i in range(node.n_children() - 1):
+                node = self._barrier_behind(node.child(i).child(0), path).parent().parent()
+        return node.parent().delete()
+
+    def _barrier_behind(self, node: isl.ScheduleNode, path: Path) -> isl.ScheduleNode:
+        name = self.owner.names.fresh(f"sync{len(self.owner.syncs)}")
+        self.owner.syncs[name] = path
+        when = _prefix_range(node)
+        instance = isl.Set(f"{{ {name}[] }}").align_params(when.get_space())
+        extension = isl.UnionMap.from_map(isl.Map.from_domain_and_range(when, instance))
+        position = node.get_tree_depth()
+        node = node.graft_after(isl.ScheduleNode.from_extension(extension))
+        while node.get_tree_depth() > position:
+            node = node.parent()
+        return node
+
+
+def descendants(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
+    """The node and all below it, parents first."""
+    found = [node]
+    for i in range(node.n_children()):
+        found += descendants(node.child(i))
+    return found
+
+
+def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
+    """A set over dimensions as a set of parameters: `{ [t] : 0 <= t < T }` becomes `[t] -> { : 0 <= t < T }`."""
+    first = points.dim(isl.dim_type.param)
+    moved = isl.Map.from_range(points)
+    moved = moved.move_dims(isl.dim_type.param, first, isl.dim_type.out, 0, len(names))
+    for i, name in enumerate(names):
+        moved = moved.set_dim_name(isl.dim_type.param, first + i, name)
+    return moved.params()
+
+
+def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:
+    """The instances of one launch, whose host iterations are the parameters `host`."""
+    dims = [f"p{i}" for i in range(len(host))]
+    equal = " and ".join(f"{d} = {h}" for d, h in zip(dims, host, strict=True))
+    now = isl.UnionSet(f"[{', '.join(host)}] -> {{ [{', '.join(dims)}] : {equal} }}")
+    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    return prefix.intersect_range(now).domain()
+
+
+def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnionPwAff:
+    """`count` dimensions of every launch instance, from the one at `first`."""
+    total = isl.UnionMap.empty(launches.get_space())
+    for launch in sets(launches):
+        pick = isl.Map.identity(launch.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
+        rank = pick.dim(isl.dim_type.out)
+        pick = pick.project_out(isl.dim_type.out, first + count, rank - first - count)
+        pick = pick.project_out(isl.dim_type.out, 0, first).intersect_domain(launch)
+        total = total.union(isl.UnionMap.from_map(pick))
+    return isl.MultiUnionPwAff.from_union_map(total)
+
+
+def _prefix_range(node: isl.ScheduleNode) -> isl.Set:
+    """The iterations of the bands above `node`, as a set over the schedule dimensions."""
+    prefix = node.get_prefix_schedule_union_map().intersect_domain(node.get_domain())
+    return isl.Set.from_union_set(prefix.range())
+
+
+def _range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
+    """The values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
+    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    values = isl.UnionMap.from_union_pw_aff(member)
+    return isl.Map.from_union_map(prefix.reverse().apply_range(values))
+
+
+def _hull(ranges: isl.Map) -> isl.Map:
+    """A convex superset of the ranges, without divisions."""
+    return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
+
+
+def _ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
+    """The least and the greatest value. Where they are too many cases, those of the hull: blocks between do nothing."""
+    try:
+        with budget(END_OPERATIONS):  # many bounds have very many orders
+            first, last = ranges.dim_min(0), ranges.dim_max(0)
+    except OverBudgetError:
+        hull = _hull(ranges)
+        return hull.dim_min(0), hull.dim_max(0)
+    if first.n_piece() + last.n_piece() > MOST_PIECES:
+        try:
+            hull = _hull(ranges)
+            return hull.dim_min(0), hull.dim_max(0)
+        except isl.Error:  # the hull has no bound
+            return first, last
+    return first, last
+
+
+def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
+    """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
+    dims = [f"p{i}" for i in range(len(names))]
+    folded = dims if sizes is None else [f"{d} mod {s}" for d, s in zip(dims, sizes, strict=True)]
+    terms = [f"{point} = {name}" for point, name in zip(folded, names, strict=True)]
+    where = isl.UnionSet(f"[{', '.join(names)}] -> {{ [{', '.join(dims)}] : {' and '.join(terms)} }}")
+    values = isl.UnionMap.from_multi_union_pw_aff(node.band_get_partial_schedule())
+    return values.intersect_range(where).domain()
+
+
+def _context(
+    mark: isl.ScheduleNode,
+    blocks: tuple[BlockCoordinate, ...],
+    block_mark: isl.ScheduleNode | None,
+    threads: tuple[tuple[str, str], ...],
+    sizes: tuple[int, ...],
+) -> isl.Set:
+    """What holds of the coordinates wherever the kernel runs: a convex set, as every block of the grid is launched."""
+    context = isl.Set.universe(_prefix_range(mark).get_space())
+    members = band_members(block_mark.child(0)) if block_mark is not None else []
+    for coordinate, member in zip(blocks, members, strict=True):
+        assert block_mark is not None
+        hull = _hull(_range_of(block_mark, member))
+        hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
+        hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)
+        context = context.intersect(hull.domain().align_params(context.get_space()))
+    for (name, _), size in zip(threads, sizes, strict=True):
+        context = context.intersect_params(isl.Set(f"[{name}] -> {{ : 0 <= {name} < {size} }}"))
+    return context
+
+
+def _iterator(scop: Scop, member: isl.UnionPwAff, fallback: str) -> str:
+    """The source iterator that a band member is made of, when it is the same one for every statement."""
+    found: set[str] = set()
+
+    def piece(values: isl.PwAff) -> None:
+        statement = scop.statement(values.get_domain_space().get_tuple_name(isl.dim_type.set))
+        found.update(
+            name for i, name in enumerate(statement.iterators) if values.involves_dims(isl.dim_type.in_, i, 1)
+        )
+
+    member.foreach_pw_aff(piece)
+    return found.pop() if len(found) == 1 else fallback

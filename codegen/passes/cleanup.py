@@ -1,0 +1,127 @@
+"""Small rewrites that make kernels read as a person would write them; none changes what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, rewrite, walk, with_bodies
+from polytile.ir.gpu_ops import Pointer, PrivateArray
+
+
+def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Name the iterators before the conditions that test them, and drop braces that guard nothing.
+
+    before: if (ti + 8 * bi < n) { { const int i = ti + 8 * bi; A[i] = 0; } }
+    after:  const int i = ti + 8 * bi; if (i < n) { A[i] = 0; }
+    """
+    return tuple(_flat(_tidy(stmt) for stmt in body))
+
+
+def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Leave out values that nothing reads: an iterator that only subscripted an array which became a register.
+
+    before: const int i = ti + 8 * bi; const int j = tj; B[j] = t;
+    after:  const int j = tj; B[j] = t;
+    """
+    kept: list[Stmt] = []
+    for stmt in reversed([with_bodies(s, drop_unused) for s in body]):
+        if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
+            behind = {n.name for s in kept for n in walk(s) if isinstance(n, Name)}
+            if stmt.name not in behind:
+                continue
+        kept.append(stmt)
+    return tuple(reversed(kept))
+
+
+def _tidy(stmt: Stmt) -> list[Stmt]:
+    if isinstance(stmt, Scope):
+        return [Scope(tidy(stmt.body))]
+    stmt = with_bodies(stmt, lambda body: _unwrapped(tidy(body)))
+    return _hoisted(stmt) if isinstance(stmt, If) else [stmt]
+
+
+def _flat(parts: Iterable[list[Stmt]]) -> Iterable[Stmt]:
+    for part in parts:
+        yield from part
+
+
+def _unwrapped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The braces of an only statement are those of the loop or branch around it."""
+    if len(body) == 1 and isinstance(body[0], Scope):
+        return body[0].body
+    return body
+
+
+def _hoisted(branch: If) -> list[Stmt]:
+    """Move the leading declarations of the then-branch in front when the condition tests their values."""
+    declared: list[Declare] = []
+    for stmt in branch.then:
+        if not isinstance(stmt, Declare) or stmt.value is None or _reads_memory(stmt.value):
+            break
+        declared.append(stmt)
+    condition = branch.condition
+    for d in declared:
+        condition = _named(condition, d)
+    used = {n.name for n in walk(condition) if isinstance(n, Name)}
+    wanted = {d.name for d in declared}
+    known = {n.name for n in walk(branch.condition) if isinstance(n, Name)}
+    if not wanted & used or wanted & known or branch.otherwise:
+        return [branch]
+    return [Scope((*declared, If(condition, branch.then[len(declared) :], (), branch.location)))]
+
+
+def _reads_memory(value: Expr) -> bool:
+    """Whether a value may only be computed where the condition holds."""
+    return any(isinstance(n, Access) for n in walk(value))
+
+
+def _named(condition: Expr, declared: Declare) -> Expr:
+    def change(node: Expr) -> Expr:
+        return Name(declared.name, declared.type) if node == declared.value else node
+
+    return rewrite(condition, change)  # type: ignore[no-any-return]
+
+
+def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Neighbouring scopes that open with the same declarations become one.
+
+    before: { const int i = c0; A[i] = 0; } { const int i = c0; B[i] = 0; }
+    after:  { const int i = c0; A[i] = 0; B[i] = 0; }
+    """
+    merged: list[Stmt] = []
+    for stmt in body:
+        stmt = _inside(stmt)
+        previous = merged[-1] if merged else None
+        if isinstance(stmt, Scope) and isinstance(previous, Scope):
+            shared = _declarations(stmt)
+            if shared and shared == _declarations(previous):
+                merged[-1] = Scope((*previous.body, *stmt.body[len(shared) :]))
+                continue
+        merged.append(stmt)
+    return tuple(merged)
+
+
+def unscoped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements of scopes that declare nothing, in their places.
+
+    before: { s += a; } { { t += b; } const int i = c0; x[i] = t; }
+    after:  s += a; { t += b; const int i = c0; x[i] = t; }
+    """
+    found: list[Stmt] = []
+    for stmt in body:
+        stmt = with_bodies(stmt, unscoped)
+        declares = isinstance(stmt, Scope) and any(isinstance(s, Declare | PrivateArray | Pointer) for s in stmt.body)
+        found += stmt.body if isinstance(stmt, Scope) and not declares else [stmt]
+    return tuple(found)
+
+
+def _inside(stmt: Stmt) -> Stmt:
+    if isinstance(stmt, Scope):
+        return Scope(merge_scopes(stmt.body))
+    return with_bodies(stmt, lambda body: _unwrapped(merge_scopes(body)))
+
+
+def _declarations(scope: Scope) -> tuple[Stmt, ...]:
+    """The declarations at the top of a scope."""
+    count = next((i for i, s in enumerate(scope.body) if not isinstance(s, Declare)), len(scope.body))
+    return scope.body[:count]

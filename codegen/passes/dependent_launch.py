@@ -1,0 +1,77 @@
+"""Kernels that may be launched while the one before them ends, and wait for it themselves.
+
+before: run.launch("k0", k0, ...); run.launch("k1", k1, ...);    (k1 is launched when k0 has ended: some microseconds)
+after:  both kernels begin with polytile_await_launches(), and run.early().launch(...)
+
+A kernel that waits comes after all before it: the one before has waited too, or was launched when those had ended. The
+first launch of a run is a plain one, so that nothing from before the run is still under way.
+
+ptxas moves loads through pointers to constants that nothing aliases ahead of any barrier, and of this wait. That is
+right of arrays that no kernel writes; the others lose their `__restrict__`. As ptxas then keeps their loads behind the
+stores before them, a kernel whose loops do both is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from polytile.ir.expr import Access, Assign, For, If, Stmt, walk
+from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel, Launch
+from polytile.ir.memory import Space
+
+
+def start_early(program: HostProgram) -> HostProgram:
+    """The program with kernels that wait, where it can make more than one launch."""
+    if most_launches(program.body) < 2:
+        return program
+    written = {p.buffer for k in program.kernels for p in k.parameters if p.buffer is not None and not p.const}
+    kernels = tuple(_waiting(k, written) if _can_wait(k, written) else k for k in program.kernels)
+    return replace(program, kernels=kernels)
+
+
+def _waiting(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
+    parameters = tuple(replace(p, restrict=False) if p.const and p.buffer in written else p for p in kernel.parameters)
+    return replace(kernel, parameters=parameters, body=(AwaitLaunches(), *kernel.body))
+
+
+def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
+    """Whether not all blocks have to run at once, and no load wants to be ahead of barriers or stores."""
+    if kernel.cooperative or any(isinstance(n, Load) and n.cache == "read-only" for n in kernel.nodes):
+        return False
+    changed = {p.buffer for p in kernel.parameters if p.const} & written
+    loops = (n for n in kernel.nodes if isinstance(n, For) and not _is_over_blocks(n))
+    return not any(_loads(loop, changed) and _stores(loop, kernel) for loop in loops)
+
+
+def _is_over_blocks(loop: For) -> bool:
+    """Whether it strides over what the grid's limits leave, so that one iteration is the rule."""
+    return isinstance(loop.step, GridExtent)
+
+
+def _loads(loop: For, arrays: AbstractSet[str | None]) -> bool:
+    return any(isinstance(n, Access) and n.array in arrays for s in loop.body for n in walk(s))
+
+
+def _stores(loop: For, kernel: Kernel) -> bool:
+    targets = (n.target for s in loop.body for n in walk(s) if isinstance(n, Assign | Store | Atomic))
+    return any(isinstance(t, Access) and kernel.home(t.array).space is Space.GLOBAL for t in targets)
+
+
+def most_launches(body: Sequence[Stmt]) -> int:
+    """How many launches a run of `body` can make, at most 2: those of a loop are many."""
+    return min(sum(_launches(stmt) for stmt in body), 2)
+
+
+def _launches(stmt: Stmt) -> int:
+    match stmt:
+        case Launch():
+            return 1
+        case For(body=inner):
+            return 2 * most_launches(inner)
+        case If(then=then, otherwise=otherwise):
+            return max(most_launches(then), most_launches(otherwise))
+    return 0

@@ -1,0 +1,58 @@
+"""How many registers a thread of a kernel with batches may have, as its launch bounds say.
+
+before: __global__ void k(...)                         ptxas saves registers, and so loads one element after another
+after:  __global__ void __launch_bounds__(256, 2) k(...)                                              128 registers
+
+Less is worth more where all that a batch loads fits: twice as many threads wait at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytile.codegen.passes.interleave_reductions import meets
+from polytile.codegen.passes.iteration_loads import targets
+from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
+from polytile.ir.gpu_ops import Load, WarpReduce
+from polytile.tuning import RegisterTuning
+
+
+def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:
+    """As many as these loops want; `kept` are the arrays that live inside the kernel."""
+    vectors = [_of_vectors(n, kept, tuning) for n in batches]
+    widest = [min(tuning.max_registers, max(vectors))] if any(vectors) else []
+    return min([*widest, *(_of(n, kept, tuning) for n, own in zip(batches, vectors, strict=True) if not own)])
+
+
+def _of_vectors(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
+    """How many a batch of vectors wants: for all that it loads, and some more, but no more than half of the threads
+    leave where it fits into those; 0 where it has none."""
+    inside = _with_vectors(loop.body)
+    found = [s for s in inside if isinstance(s, Load)]
+    if not found:
+        return 0
+    beside = [s for s in inside if isinstance(s, Declare) and isinstance(s.value, Access)]
+    size = sum(t.type.size for n in found for t in n.targets) + sum(s.type.size for s in beside)
+    updated = {n.target for n in walk(*inside) if isinstance(n, Assign) and n.op}
+    sums = [t for t in updated if not isinstance(t, Access) or t.array in kept]
+    live = tuning.half_spare + (size + sum(t.type.size for t in sums)) // 4
+    return tuning.half_registers if live <= tuning.half_registers else tuning.vector_spare + size // 4
+
+
+def _with_vectors(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """What a batch runs where its vectors are aligned; nothing where it has none."""
+    if any(isinstance(s, Load) for s in body):
+        return body
+    inner = (s.then if isinstance(s, If) else s.body if isinstance(s, Scope) else () for s in body)
+    return next((found for b in inner if (found := _with_vectors(b))), ())
+
+
+def _of(loop: For, kept: frozenset[str], tuning: RegisterTuning) -> int:
+    """How many another batch wants."""
+    if not meets(*loop.body):
+        stores = any(target.array not in kept for s in loop.body for target in targets(s))
+        return tuning.storing_registers if stores else tuning.max_registers
+    declared = [s for s in loop.body if isinstance(s, Declare)]
+    loads = [s for s in declared if any(isinstance(n, Access) and n.array not in kept for n in walk(s))]
+    joined = any(isinstance(n, WarpReduce) and n.more for n in walk(*loop.body))
+    return tuning.reducing_spare + sum(s.type.size for s in loads) // 4 if joined else tuning.reducing_registers

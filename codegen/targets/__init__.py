@@ -1,0 +1,1 @@
+"""Kernels and host programs as text."""

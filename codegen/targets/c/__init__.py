@@ -1,0 +1,1 @@
+"""C text: the host file, its header, the sequential reference."""

@@ -1,0 +1,131 @@
+"""`NAME_host.c`: the user's file with each SCoP replaced by a call, all else byte for byte as it was.
+
+before:  #pragma scop ... #pragma endscop
+after:   { extern int NAME(int n, double *A); if (NAME(n, (double *)A) != 0) { extern void exit(int); exit(4); } }
+
+The block stands among the user's macros. Where one of them has a name that the block says, it is put aside for the
+block: `#pragma push_macro("double")`, which gcc, clang and nvcc know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import PurePath
+
+from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
+from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
+from polytile.diagnostics import EXIT_DEVICE, InternalError
+from polytile.ir.c_text import c_string, in_comment
+from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop, Span
+
+_PRAGMAS = ("scop", "endscop")
+
+
+def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]], macros: Collection[str] = ()) -> str:
+    """The text of the host file: `text`, which is `file`'s, with the span of each Scop replaced by a call.
+
+    `macros` are the names that are a macro somewhere in the file or in what it includes.
+
+    The call declares what it needs in its own block, so nothing has to be included. The sequential C stays behind it,
+    compiled but never run: variables and functions that only the SCoP uses stay in use. `#line` keeps the compiler's
+    messages and `__LINE__` those of `file`.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n"
+    pieces, position = [], 0
+    for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
+        if span.start < position:
+            raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
+        pieces += [text[position : span.start], _replacement(text, file, span, program, newline, macros)]
+        position = span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _span(scop: Scop) -> Span:
+    if scop.span is None:
+        raise InternalError(f"{scop.name} has no place in a file")
+    return scop.span
+
+
+def _replacement(text: str, file: str, span: Span, program: HostProgram, newline: str, macros: Collection[str]) -> str:
+    """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
+    skipped, source, end = _split(text[span.start : span.end])
+    indent = _indentation(text, span, source)
+    if not _at_line_start(text, span):
+        source = [indent + source[0], *source[1:]]
+    calls = [*_call(program), "if (0) {"]
+    hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
+    call = [
+        f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
+        *(line for name in hidden for line in (f'#pragma push_macro("{name}")', f"#undef {name}")),
+        *indented(calls[:-1]),
+        f"{INDENT}{calls[-1]} /* the sequential C, compiled so that what it uses stays in use, but never run */",
+        *(f'#pragma pop_macro("{name}")' for name in hidden),
+    ]
+    lines = [
+        *(indent + line for line in call),
+        line_directive(span.first_line + skipped, file),
+        *source,
+        f"{indent}{INDENT}}}",
+        line_directive(span.last_line, file),
+        f"{indent}}}",
+    ]
+    block = newline.join(lines)
+    return (block if _at_line_start(text, span) else block.removeprefix(indent)) + end
+
+
+def _place(file: str, span: Span) -> str:
+    """`gemm.c:41-52`, inside a comment."""
+    last = f"-{span.last_line}" if span.last_line != span.first_line else ""
+    return f"{in_comment(PurePath(file).name)}:{span.first_line}{last}"
+
+
+def _at_line_start(text: str, span: Span) -> bool:
+    return span.start == 0 or text[span.start - 1] == "\n"
+
+
+def _indentation(text: str, span: Span, source: list[str]) -> str:
+    """The indentation of the SCoP: of its first line of code, or of the line that it starts in the middle of."""
+    line = text[text.rfind("\n", 0, span.start) + 1 :]
+    if _at_line_start(text, span):
+        line = next((code for code in source if code.strip()), "")
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _split(source: str) -> tuple[int, list[str], str]:
+    """The lines of a SCoP without its pragmas: how many went before them, the lines, the line end after the last."""
+    code = source.rstrip("\r\n")
+    lines = re.split(r"\r?\n", code)
+    skipped = int(_is_pragma(lines[0]))
+    last = len(lines) - int(len(lines) > skipped and _is_pragma(lines[-1]))
+    return skipped, lines[skipped:last], source[len(code) :]
+
+
+def _is_pragma(line: str) -> bool:
+    words = line.replace("#", " # ").split()
+    return words[:2] == ["#", "pragma"] and len(words) > 2 and words[2] in _PRAGMAS
+
+
+def _call(program: HostProgram) -> list[str]:
+    start, parts = prototype(program, cpp=False)
+    passed = [p.name for p in program.parameters] + [_passed(a) for a in arguments(program)]
+    return [
+        *wrapped(f"extern {start}", parts, ");"),
+        *wrapped(f"if ({program.name}(", passed, ") != 0) {"),
+        f"{INDENT}extern void exit(int);",
+        f"{INDENT}exit({EXIT_DEVICE});",
+        "}",
+    ]
+
+
+def _passed(argument: Argument) -> str:
+    """The C expression that passes one array or scalar of the user's."""
+    name = argument.array.name
+    if argument.value and not argument.opaque:
+        return name
+    return f"({argument.type_text(cpp=False)}){'' if argument.array.rank else '&'}{name}"
+
+
+def line_directive(line: int, file: str) -> str:
+    return f"#line {line} {c_string(file)}"

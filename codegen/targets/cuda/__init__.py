@@ -1,0 +1,1 @@
+"""CUDA text: kernels, entry points, device functions."""

@@ -1,0 +1,174 @@
+"""CUDA text: the kernels of host programs, and the whole `NAME_kernel.cu`.
+
+before: a `Kernel` whose accesses name arrays of the Scop, with `storage` saying where each of them lives
+after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__restrict__ A) { ... }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from polytile.codegen.passes.index_width import intervals
+from polytile.codegen.targets.cuda.device_functions import features, functions
+from polytile.codegen.targets.cuda.device_text import DeviceText
+from polytile.codegen.targets.cuda.entry import print_entry
+from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
+from polytile.codegen.targets.dialects import CUDA, Dialect
+from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
+from polytile.codegen.targets.line_wrap import indented, wrapped
+from polytile.codegen.targets.source_map import LocatedText, Marks
+from polytile.codegen.targets.statements import StatementPrinter, comment
+from polytile.codegen.targets.templating import render
+from polytile.ir.def_use import mentioned_names, reads
+from polytile.ir.expr import Access, Declare, Expr, Node, walk
+from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
+from polytile.ir.kernel import Kernel, KernelParameter, Launch
+from polytile.ir.memory import Space, Storage
+from polytile.ir.ranges import Intervals
+from polytile.ir.reserved_names import identifier, to_cpp
+from polytile.ir.verify.kernel import check_kernel
+
+
+def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
+    """Device code alone, without any header but those that it needs: what the run-time compiler takes."""
+    text = render(
+        "kernels.cu.j2",
+        headers=[*([dialect.header] if dialect.header else []), *_headers([program], dialect)],
+        helpers=_helpers([program]),
+        functions=functions(program.kernels),
+        dialect=dialect,
+        program=_device_part(program, dialect=dialect),
+    )
+    return text.rstrip() + "\n"
+
+
+def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> str:
+    """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
+
+    `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
+    """
+    return locate_unit(programs, header=header, title=title).text
+
+
+def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> LocatedText:
+    """The text of `print_unit`, and the lines of the user's C that lines of its kernels compute."""
+    marks = Marks()
+    text = render(
+        "unit.cu.j2",
+        title=[line for text in title for line in comment(text)],
+        header=header,
+        headers=_headers(programs, CUDA),
+        helpers=_helpers(programs),
+        functions=functions(k for p in programs for k in p.kernels),
+        dialect=CUDA,
+        cooperative=any(k.cooperative for p in programs for k in p.kernels),
+        early=any(k.starts_early for p in programs for k in p.kernels),
+        fewest=FEWEST_LAUNCHES,
+        most=MOST_LAUNCHES,
+        graphs=any(p.graphs for p in programs),
+        support=f"{programs[0].name}_support" if programs else "",
+        programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
+    )
+    return marks.read(text)
+
+
+def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
+    grid = any("grid" in features(k) for p in programs for k in p.kernels)
+    return [dialect.grid_header] if grid else []
+
+
+def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dialect = CUDA) -> dict[str, Any]:
+    """Own types live in a namespace: CUDA has a `double2` of its own, and two SCoPs may differ in theirs."""
+    return {
+        "namespace": f"{program.name}_types" if program.definitions.strip() else "",
+        "definitions": to_cpp(program.definitions.strip()),
+        "kernels": [print_kernel(k, marks, dialect) for k in program.kernels],
+    }
+
+
+def _helpers(programs: Iterable[HostProgram]) -> list[str]:
+    return sorted(used_helpers(node for p in programs for node in _roots(p)))
+
+
+def _roots(program: HostProgram) -> Iterator[Node]:
+    yield from program.body
+    yield from (size for s in program.body for n in walk(s) if isinstance(n, Launch) for size in n.grid)
+    for buffer in program.buffers:
+        yield from (buffer.first, buffer.elements)
+    for kernel in program.kernels:
+        yield from kernel.body
+        yield from (e for s in kernel.storage for e in s.extents if e is not None)
+
+
+def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = CUDA) -> str:
+    """One kernel with its comment; coordinates and arrays that the body does not use are left out.
+
+    Raises UsageError where `dialect` has no words for it, InternalError where it was built wrongly.
+    """
+    check_kernel(kernel)
+    dialect.require(kernel, *sorted(features(kernel)))
+    device = DeviceText.of(kernel, dialect)
+    extents = (e for s in kernel.storage for e in s.extents if e is not None)
+    used = frozenset(mentioned_names(*kernel.body, *extents))
+    read = frozenset(name for stmt in kernel.body for name in reads(stmt))
+    declared = frozenset(n.name for n in kernel.nodes if isinstance(n, Declare))
+    fits = intervals(kernel) if kernel.ranges else None
+    printer = StatementPrinter(
+        Printer(lambda access, printer: element(kernel.home(access.array), access, printer, fits), device=device.value),
+        kernel.index_type,
+        unread=declared - read,
+        marks=marks,
+        device=device.statement,
+    )
+    coordinates = [c for c in kernel.coordinates if c.name in used]
+    body = [
+        *(f"const {kernel.index_type} {c.name} = {printer.expression(c.source)};" for c in coordinates),
+        *shared_declarations(kernel, dialect),
+        *(private_declaration(s, read) for s in kernel.storage if s.space is Space.PRIVATE and s.array in used),
+    ]
+    lines = printer.lines(kernel.body)
+    start = f'extern "C" __global__ void {dialect.bounds(kernel)} {kernel.name}('
+    return "\n".join(
+        [
+            *(line for text in kernel.summary for line in comment(text)),
+            *wrapped(start, [parameter(p) for p in kernel.parameters], ")"),
+            "{",
+            *indented([*body, "", *lines] if body else lines),
+            "}",
+        ]
+    )
+
+
+def parameter(p: KernelParameter) -> str:
+    """`const double *__restrict__ A`, or `int n`."""
+    if p.buffer is None:
+        return f"{type_name(p.type)} {identifier(p.name)}"
+    const, restrict = "const " if p.const else "", "__restrict__ " if p.restrict else ""
+    return f"{const}{type_name(p.type)} *{restrict}{identifier(p.name)}"
+
+
+def private_declaration(storage: Storage, read: frozenset[str]) -> str:
+    """`double t[4];` for a thread's own copy of an array."""
+    unread = "" if storage.array in read else "[[maybe_unused]] "
+    return f"{unread}{type_name(storage.element)} {identifier(storage.name)}{brackets(storage)};"
+
+
+def element(home: Storage, access: Access, printer: Printer, fits: Intervals | None = None) -> str:
+    """The element that `access` names, where `home` says that the array lives; `fits` knows which indices are small.
+
+    before: A[i][j] at home in a global buffer of extents (n, m)
+    after:  A[(long long)i * m + j]
+    """
+    subscripts = access.subscripts if home.keeps is None else tuple(access.subscripts[k] for k in home.keeps)
+    field = f".{printer.name(access.field)}" if access.field else ""
+    return f"{printer.name(home.name)}{_subscripts(home, subscripts, printer, fits)}{field}"
+
+
+def _subscripts(home: Storage, subscripts: tuple[Expr, ...], printer: Printer, fits: Intervals | None) -> str:
+    match home.space:
+        case Space.VALUE:
+            return ""
+        case Space.GLOBAL:
+            return f"[{printer(linear_index(subscripts, home.extents, fits))}]"
+    return "".join(f"[{printer(s)}]" for s in subscripts)

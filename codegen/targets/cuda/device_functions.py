@@ -1,0 +1,99 @@
+"""The functions that kernels call for what CUDA C++ itself cannot say: which of them a program carries.
+
+Their text is templates/device.cu.j2. On the emulator its own headers have those of memory and tensor cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polytile.diagnostics import UsageError
+from polytile.ir.expr import Node
+from polytile.ir.gpu_ops import (
+    BARRIER_TYPE,
+    Aligned,
+    Arrive,
+    AsyncCopy,
+    Await,
+    AwaitLaunches,
+    CommitCopies,
+    InitBarrier,
+    MultiplyAccumulate,
+    WaitCopies,
+    WarpReduce,
+)
+from polytile.ir.kernel import Barrier, Kernel
+from polytile.machine import WARP_SIZE, Machine
+
+REDUCTION_NAMES = {
+    "+": "sum",
+    "*": "product",
+    "min": "min",
+    "max": "max",
+    "fmin": "fmin",
+    "fmax": "fmax",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+_REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", *_REDUCTIONS)
+_NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
+_WHAT = {
+    "copies": "copies to shared memory asynchronously",
+    "barriers": "splits a barrier",
+    "m16n8k8": "multiplies matrices of doubles on tensor cores (m16n8k8)",
+    "m16n8k4": "multiplies matrices of doubles on tensor cores (m16n8k4)",
+    "cluster": "runs in clusters of blocks",
+}
+
+
+def features(kernel: Kernel) -> frozenset[str]:
+    """What a kernel uses of the device beyond plain CUDA C++; a barrier of the grid is `grid`."""
+    found = {f for node in kernel.nodes if (f := _feature(node)) is not None}
+    if any(s.element == BARRIER_TYPE for s in kernel.storage):
+        found.add("barriers")
+    return frozenset(found | ({"cluster"} if kernel.cluster > 1 else set()))
+
+
+def _feature(node: Node) -> str | None:
+    match node:
+        case AsyncCopy() | CommitCopies() | WaitCopies():
+            return "copies"
+        case InitBarrier() | Arrive() | Await():
+            return "barriers"
+        case MultiplyAccumulate(shape=shape):
+            return shape
+        case AwaitLaunches():
+            return "launches"
+        case WarpReduce():
+            return reduction_name(node)
+        case Aligned():
+            return "aligned"
+        case Barrier(scope="grid"):
+            return "grid"
+    return None
+
+
+def reduction_name(reduce: WarpReduce) -> str:
+    """The function that combines lanes, behind `polytile_`: `warp_sum`, of several values `each_sum`."""
+    kind = "each" if reduce.more else "warp" if reduce.width == WARP_SIZE else "segment"
+    return f"{kind}_{REDUCTION_NAMES[reduce.op]}"
+
+
+def functions(kernels: Iterable[Kernel]) -> list[str]:
+    """The parts of the template that these kernels call, in the template's order."""
+    used: frozenset[str] = frozenset().union(*(features(k) for k in kernels))
+    return [name for name in _ORDER if name in used]
+
+
+def require_machine(kernel: Kernel, machine: Machine) -> None:
+    """Raise UsageError when `kernel` uses what comes with a later architecture than `machine`'s."""
+    have = int(machine.arch.removeprefix("sm_"))
+    for feature in sorted(features(kernel)):
+        least = _NEEDS.get(feature, 0)
+        if have < least:
+            raise UsageError(
+                f"kernel {kernel.name} {_WHAT[feature]}, which {machine.arch} cannot",
+                hint=f"--arch sm_{least} or later",
+            )

@@ -1,0 +1,234 @@
+"""The `extern "C"` entry point of a host program: copies in, loops and launches, copies out.
+
+before: HostProgram(parameters=(n,), arguments=(y, x), buffers=..., body=(Launch(...),))
+after:  extern "C" int NAME(int n, double *y, const double *x) { ... return run.result(); }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
+from polytile.codegen.targets.expressions import Printer, type_name
+from polytile.codegen.targets.line_wrap import indented, wrapped
+from polytile.codegen.targets.statements import StatementPrinter, comment
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Unary, walk
+from polytile.ir.fold import folded
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel, Launch
+from polytile.ir.reserved_names import fresh, identifier
+from polytile.ir.scop import Array
+
+HOST_INTEGER = "long long"
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of an entry point, as every caller sees it.
+
+    A scalar that is only read travels by value; everything else as a pointer to its first element, structs as
+    pointers to void, also those that are only read.
+    """
+
+    array: Array
+    value: bool  # passed by value
+    const: bool  # a pointer that the SCoP does not write through
+
+    @property
+    def opaque(self) -> bool:
+        return self.array.element.kind == "struct"
+
+    def type_text(self, *, cpp: bool) -> str:
+        """`double`, `const double *`, `void *`."""
+        if self.value and not self.opaque:
+            return type_name(self.array.element, cpp=cpp)
+        element = "void" if self.opaque else type_name(self.array.element, cpp=cpp)
+        return f"{'const ' if self.const or self.value else ''}{element} *"
+
+
+def arguments(program: HostProgram) -> tuple[Argument, ...]:
+    """What an entry point takes after the parameters."""
+    written = frozenset(written_arrays(program))
+    return tuple(Argument(a, a.name in program.by_value, a.name not in written) for a in program.arguments)
+
+
+def written_arrays(program: HostProgram) -> Iterator[str]:
+    """The arrays that some kernel writes, or that are copied back."""
+    for kernel in program.kernels:
+        yield from (p.buffer for p in kernel.parameters if p.buffer is not None and not p.const)
+    yield from (b.array.name for b in program.buffers if b.copy_out)
+
+
+def declarator(type_text: str, name: str) -> str:
+    """`const double *A`, `int n`."""
+    return f"{type_text}{'' if type_text.endswith('*') else ' '}{name}"
+
+
+def prototype(program: HostProgram, *, cpp: bool) -> tuple[str, list[str]]:
+    """The beginning of the declaration, up to the parenthesis, and the declarations of the parameters."""
+    spell = identifier if cpp else str
+    parts = [declarator(type_name(p.type, cpp=cpp), spell(p.name)) for p in program.parameters]
+    parts += [declarator(a.type_text(cpp=cpp), spell(a.array.name)) for a in arguments(program)]
+    return f"int {program.name}(", parts or ["void"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the entry point calls its own variables: none of the user's names."""
+
+    run: str
+    buffers: dict[str, str]
+    raw: dict[str, str]  # parameters and structs as they arrive, before conversion
+    graph: str
+
+    @staticmethod
+    def of(program: HostProgram) -> _Names:
+        taken = {identifier(name) for name in _argument_names(program)}
+        taken |= {identifier(n.iterator) for s in program.body for n in walk(s) if isinstance(n, For)}
+        taken |= {k.name for k in program.kernels}
+        run = fresh("run", taken)
+        taken.add(run)
+        buffers = {b.array.name: fresh(f"device_{b.array.name}", taken) for b in program.buffers}
+        taken.update(buffers.values())
+        converted = [p.name for p in program.parameters]
+        converted += [a.array.name for a in arguments(program) if a.value and a.opaque]
+        raw = {name: fresh(f"{name}_argument", taken) for name in converted}
+        return _Names(run, buffers, raw, fresh("graph", taken | set(raw.values())))
+
+
+def print_entry(program: HostProgram) -> str:
+    """The text of the entry point."""
+    names = _Names.of(program)
+    start, parts = _signature(program, names)
+    setup = [*_conversions(program, names), f'PolytileRun {names.run}("{program.name}");', *_buffers(program, names)]
+    launches = _body_printer(program, names).lines(program.body)
+    body = [
+        *setup,
+        *_alias_checks(program, names),
+        *_movements(program, names),
+        "",
+        *(f"{names.run}.may_overlap({k.name});" for k in _early(program)[:1]),
+        f"{names.run}.start();",
+        *(_unless_replayed(program, names, launches) if program.graphs else launches),
+        f"{names.run}.finish();",
+        "",
+        *(f"{names.buffers[b.array.name]}.copy_out();" for b in program.buffers if b.copy_out and not b.temporary),
+        f"return {names.run}.result();",
+    ]
+    header = [line for text in program.summary for line in comment(text)]
+    return "\n".join([*header, *wrapped(start, parts, ")"), "{", *indented(body), "}"])
+
+
+def _early(program: HostProgram) -> list[Kernel]:
+    return [k for k in program.kernels if k.starts_early]
+
+
+def _signature(program: HostProgram, names: _Names) -> tuple[str, list[str]]:
+    start, parts = prototype(program, cpp=True)
+    for position, name in enumerate(_argument_names(program)):
+        if name in names.raw:
+            parts[position] = parts[position].removesuffix(identifier(name)) + names.raw[name]
+    return f'extern "C" {start}', parts
+
+
+def _argument_names(program: HostProgram) -> list[str]:
+    return [*(p.name for p in program.parameters), *(a.name for a in program.arguments)]
+
+
+def _conversions(program: HostProgram, names: _Names) -> list[str]:
+    """Sizes as 64-bit integers, so that no product of them overflows; structs as what they are."""
+    lines = [f"const {HOST_INTEGER} {identifier(p.name)} = {names.raw[p.name]};" for p in program.parameters]
+    for a in arguments(program):
+        if a.value and a.opaque:
+            element, name = type_name(a.array.element), identifier(a.array.name)
+            lines.append(f"const {element} {name} = *(const {element} *){names.raw[a.array.name]};")
+    return lines
+
+
+def _buffers(program: HostProgram, names: _Names) -> list[str]:
+    out = []
+    for b in program.buffers:
+        host = "nullptr" if b.temporary else identifier(b.array.name)
+        size = checked_text(b.first), checked_text(b.elements)
+        element = f"sizeof({type_name(b.array.element)})"
+        start = f"PolytileBuffer {names.buffers[b.array.name]}("
+        out += wrapped(start, [names.run, f'"{b.array.name}"', host, element, *size], ");")
+    return out
+
+
+def _alias_checks(program: HostProgram, names: _Names) -> list[str]:
+    """Two pointers that may point to the same memory are compared when one of them is written."""
+    written = frozenset(written_arrays(program))
+    outside = [b for b in program.buffers if not b.temporary]
+    return [
+        f"{names.buffers[a.array.name]}.must_not_overlap({names.buffers[b.array.name]});"
+        for a, b in combinations(outside, 2)
+        if (a.array.may_alias or b.array.may_alias) and written & {a.array.name, b.array.name}
+    ]
+
+
+def _movements(program: HostProgram, names: _Names) -> list[str]:
+    lines = []
+    for b in program.buffers:
+        name = names.buffers[b.array.name]
+        lines.append(f"{name}.allocate();" if b.temporary else f"{name}.attach();")
+        if b.copy_in and not b.temporary:
+            lines.append(f"{name}.copy_in();")
+    return lines
+
+
+def _unless_replayed(program: HostProgram, names: _Names, launches: list[str]) -> list[str]:
+    """The launches, where no earlier run on the same values and memory left a graph of them."""
+    values = [identifier(name) for name in (*(p.name for p in program.parameters), *sorted(program.by_value))]
+    memory = [f"{names.buffers[b.array.name]}.base()" for b in program.buffers]
+    return [
+        f"static thread_local PolytileGraph {names.graph};",
+        *wrapped(f"if ({names.run}.must_launch(", [names.graph, *values, *memory], ")) {"),
+        *indented(launches),
+        "}",
+    ]
+
+
+def _body_printer(program: HostProgram, names: _Names) -> StatementPrinter:
+    printer = Printer(_no_element)
+
+    def launch(stmt: Launch) -> list[str]:
+        kernel = program.kernel(stmt.kernel)
+        grid = ", ".join(printer(g) for g in stmt.grid)
+        block = f"dim3({', '.join(str(size) for size in kernel.block)})"
+        passed = [
+            identifier(p.name) if p.buffer is None else f"{names.buffers[p.buffer]}.base()" for p in kernel.parameters
+        ]
+        parts = [f'"{kernel.name}"', kernel.name, grid, block, str(dynamic_shared_bytes(kernel)), *passed]
+        way = ".cooperative()" if kernel.cooperative else ".early()" if kernel.starts_early else ""
+        return wrapped(f"{names.run}{way}.launch(", parts, ");")
+
+    return StatementPrinter(printer, HOST_INTEGER, launch)
+
+
+def _no_element(access: Access, _: Printer) -> str:
+    raise InternalError(f"the host program of a SCoP reads {access.array}")
+
+
+def checked_text(size: Expr) -> str:
+    """A size whose sums and products notice an overflow.
+
+    before: n * m + 1
+    after:  PolytileSize(n) * m + 1
+    """
+    return Printer(_no_element)(_checked(folded(size)))
+
+
+def _checked(expr: Expr) -> Expr:
+    match expr:
+        case Literal():
+            return expr
+        case Binary(op="+" | "-" | "*", left=left, right=right):
+            inner = right if isinstance(right, Literal | Name) else _checked(right)
+            return replace(expr, left=_checked(left), right=inner)
+        case Unary(op="-", operand=operand):
+            return Binary("-", Call("PolytileSize", (Literal("0"),)), _checked(operand))
+    return Call("PolytileSize", (expr,))

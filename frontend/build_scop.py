@@ -1,0 +1,249 @@
+"""The last step of extraction: statements with final shapes of arrays, access relations, and the schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import islpy as isl
+
+from polytile.diagnostics import Location, UserError
+from polytile.frontend.accesses import RawAccess, always_written
+from polytile.frontend.affine import Evaluator
+from polytile.frontend.delinearise import (
+    Strides,
+    find_strides,
+    in_range,
+    needs_splitting,
+    outer_extent,
+    refusal,
+    split,
+    to_expr,
+)
+from polytile.frontend.describe import describe
+from polytile.frontend.index_width import leaves_int, with_declared_sizes
+from polytile.frontend.order import Order, schedule
+from polytile.frontend.polynomial import Monomial, Polynomial
+from polytile.frontend.reductions import reduction
+from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
+from polytile.frontend.repeats import distinct
+from polytile.frontend.scop_region import Region
+from polytile.frontend.shapes import Shapes, to_array
+from polytile.ir.expr import INT, Access, CType, Expr, Name, Stmt, rewrite
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A statement whose arrays may still change their shape."""
+
+    name: str
+    iterators: tuple[str, ...]
+    points: isl.Set = field(compare=False)
+    body: tuple[Stmt, ...]
+    accesses: tuple[RawAccess, ...]
+    location: Location
+    text: str
+
+
+def finish(
+    region: Region, drafts: Sequence[Draft], orders: Sequence[Order], evaluator: Evaluator, shapes: Shapes
+) -> Scop:
+    """Build the Scop from the statements in textual order."""
+    return _Assembler(region, evaluator, shapes, [replace(d) for d in drafts]).run(orders)
+
+
+@dataclass(slots=True)
+class _Assembler:
+    region: Region
+    evaluator: Evaluator
+    shapes: Shapes
+    drafts: list[Draft]
+    extents: dict[str, tuple[Expr | None, ...]] = field(default_factory=dict)
+
+    def run(self, orders: Sequence[Order]) -> Scop:
+        for name, shape in self.shapes.found.items():
+            self.extents[name] = shape.extents
+            self._check_bounds(name)
+            self._separate_subscripts(name)
+        parameters = self._parameters()
+        space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
+        statements = tuple(self._statement(d, space) for d in self.drafts)
+        domains = {s.name: s.domain for s in statements}
+        tree = schedule(orders, domains)
+        assert tree is not None
+        context = self._context(space)
+        return Scop(
+            self.region.name,
+            parameters,
+            context,
+            self._arrays(statements),
+            statements,
+            tree,
+            self.region.span,
+            self.region.location,
+            self.region.definitions,
+            self.region.source,
+            wide=self._wide(statements, with_declared_sizes(context, parameters)),
+        )
+
+    def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
+        """Whether an iterator needs the 64 bits that it is declared with."""
+        types = self.evaluator.iterators
+        return any(
+            leaves_int(s.domain, [k for k, name in enumerate(s.iterators) if types[name].size > INT.size], known)
+            for s in statements
+        )
+
+    # Arrays ---------------------------------------------------------------------------------------------------------
+    def _accesses(self, array: str) -> list[RawAccess]:
+        return [a for d in self.drafts for a in d.accesses if a.access.array == array]
+
+    def _source(self, array: str) -> str:
+        return self.shapes.found[array].variable.source
+
+    def _separate_subscripts(self, array: str) -> None:
+        accesses = self._accesses(array)
+        if len(self.extents[array]) != 1 or not needs_splitting(accesses):
+            return
+        strides = find_strides(accesses, self.evaluator, self._source(array))
+        source = self._source(array)
+        self.drafts = [_resubscript(d, array, source, strides, self.evaluator) for d in self.drafts]
+        inner = [to_expr(Polynomial({size: 1}), self.evaluator) for size in strides.sizes]
+        outer = outer_extent(self.shapes.found[array].polynomials[0], strides, self.evaluator)
+        self.extents[array] = (outer, *inner)
+
+    def _check_bounds(self, array: str) -> None:
+        polynomials = self.shapes.found[array].polynomials
+        seen: set[tuple[int, int, frozenset[tuple[Monomial, int]]]] = set()
+        for access in self._accesses(array):
+            if access.path or len(polynomials) != len(access.subscripts):
+                continue
+            for k, extent in enumerate(polynomials):
+                column = id(access.points), k, frozenset(access.subscripts[k].terms.items())
+                if column in seen or extent is None or extent.degree > 1 or access.subscripts[k].degree > 1:
+                    continue
+                seen.add(column)
+                self._check_subscript(access, k, extent)
+
+    def _check_subscript(self, access: RawAccess, k: int, extent: Polynomial) -> None:
+        expr = access.access.subscripts[k]
+        size = self.evaluator.of_polynomial(extent, expr)
+        value = self.evaluator.of_polynomial(access.subscripts[k], expr)
+        iterators = tuple(self.evaluator.iterators)
+        points = access.points.intersect(self.evaluator.context)
+        runs = without(points, iterators)
+        outside = without(points.subtract(in_range(value, size)), iterators)
+        if not runs.is_empty() and runs.is_subset(outside):
+            spelt = describe(to_expr(extent, self.evaluator))
+            raise UserError(
+                f"the subscript `{describe(expr)}` of `{self._source(access.access.array)}` leaves the array: "
+                f"its extent is {spelt}",
+                location=access.location,
+                hint=f"subscripts of this dimension go from 0 to {spelt} - 1: correct the loops or the array",
+            )
+
+    def _arrays(self, statements: Sequence[Statement]) -> tuple[Array, ...]:
+        used = {a.array for s in statements for a in s.accesses}
+        return tuple(
+            to_array(shape, tuple(self._named(e) for e in self.extents[name]))
+            for name, shape in self.shapes.found.items()
+            if name in used
+        )
+
+    # Parameters and context -----------------------------------------------------------------------------------------
+    def _parameters(self) -> tuple[Parameter, ...]:
+        used = self.evaluator.parameters
+        symbols = self.region.symbols
+        return tuple(Parameter(n, used[n], symbols[n].location) for n in symbols if n in used)
+
+    def _context(self, space: isl.Space) -> isl.Set:
+        context = self.evaluator.context
+        names = [context.get_dim_name(_PARAM, k) for k in range(context.dim(_PARAM))]
+        context = without(context, [n for n in names if n and n not in self.evaluator.parameters])
+        return context.align_params(space).coalesce()
+
+    # Statements -----------------------------------------------------------------------------------------------------
+    def _statement(self, draft: Draft, space: isl.Space) -> Statement:
+        domain = lift_domain(draft.points, draft.name, draft.iterators).align_params(space).coalesce()
+        body = tuple(self._named(s) for s in draft.body)
+        accesses = self._relations(draft, domain, space)
+        return Statement(
+            draft.name, draft.iterators, domain, body, accesses, draft.location, reduction(body), draft.text
+        )
+
+    def _named(self, node: Any) -> Any:
+        """Parameters are names, not scalars: before: Access("n"), after: Name("n")."""
+
+        def change(n: object) -> object:
+            if isinstance(n, Access) and not n.subscripts and n.array in self.evaluator.parameters:
+                return Name(n.array, n.type)
+            return n
+
+        return None if node is None else rewrite(node, change)
+
+    def _relations(self, draft: Draft, domain: isl.Set, space: isl.Space) -> tuple[AccessRelation, ...]:
+        raws = [a for a in draft.accesses if a.access.array not in self.evaluator.parameters]
+        maps = [self._relation(raw, draft, domain).align_params(space) for raw in raws]
+        return tuple(
+            AccessRelation(raw.access.array, self._kind(raw, m, raws, maps), m, raw.location)
+            for raw, m in distinct(raws, maps)
+        )
+
+    def _relation(self, raw: RawAccess, draft: Draft, domain: isl.Set) -> isl.Map:
+        fields = self.shapes.found[raw.access.array].variable.fields
+        relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator)
+        return without_in_map(relation, raw.inner).gist_domain(domain).coalesce()
+
+    def _kind(self, raw: RawAccess, own: isl.Map, raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> AccessKind:
+        if raw.kind is not AccessKind.WRITE or not raw.path:
+            return raw.kind
+        writes = [
+            (r.path, m)
+            for r, m in zip(raws, maps, strict=True)
+            if r.kind is AccessKind.WRITE and r.access.array == raw.access.array
+        ]
+        always = always_written(writes)
+        return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
+
+
+def lift(
+    raw: RawAccess, fields: Sequence[tuple[str, CType]], name: str, iterators: Sequence[str], evaluator: Evaluator
+) -> isl.Map:
+    """The relation of one access; a struct's fields are a last dimension, all of them when it is used as a whole."""
+    columns: list[isl.PwAff | None] = [evaluator.of_polynomial(p, raw.access) for p in raw.subscripts]
+    if fields:
+        names = [field_name for field_name, _ in fields]
+        number = raw.access.field
+        columns.append(None if number is None else isl.PwAff(f"{{ [({names.index(number)})] }}"))
+    relation = lift_relation(columns, raw.access.array, raw.points, name, iterators)
+    if fields and raw.access.field is None:
+        last = relation.dim(isl.dim_type.out) - 1
+        relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
+        relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
+    return relation
+
+
+def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:
+    """Split the linear subscripts of one array in a statement."""
+    subscripts: dict[Access, tuple[Polynomial, ...]] = {}
+    for access in draft.accesses:
+        if access.access.array == array:
+            found = split(access, strides, evaluator, source)
+            if subscripts.setdefault(access.access, found) != found:
+                raise refusal(access, source, "it falls into different rows under different conditions")
+
+    def renewed(access: Access) -> Access:
+        return replace(access, subscripts=tuple(to_expr(p, evaluator) for p in subscripts[access]))
+
+    def change(node: object) -> object:
+        return renewed(node) if isinstance(node, Access) and node in subscripts else node
+
+    accesses = tuple(
+        replace(a, access=renewed(a.access), subscripts=subscripts[a.access]) if a.access in subscripts else a
+        for a in draft.accesses
+    )
+    return replace(draft, body=tuple(rewrite(s, change) for s in draft.body), accesses=accesses)

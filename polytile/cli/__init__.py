@@ -1,0 +1,1 @@
+"""The command line: words in; files, messages and an exit status out."""

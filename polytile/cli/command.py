@@ -1,0 +1,244 @@
+"""One run of the command: read, compile, say what was done, run, write, build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polytile.api import CompiledScop, Program, compile_file, output_stem
+from polytile.cli.arguments import Request
+from polytile.cli.dump import dump
+from polytile.cli.report import Report, as_object
+from polytile.diagnostics import (
+    EXIT_DONE,
+    EXIT_USER,
+    EXIT_VALIDATION,
+    Diagnostic,
+    FindingsError,
+    UsageError,
+    ValidationError,
+)
+from polytile.options import MAX_OPERATIONS, Options
+from polytile.runtime.output import check_targets, write_outputs
+from polytile.work_pieces import limit
+
+if TYPE_CHECKING:
+    from polytile.runtime.emulator.counts import Counts
+    from polytile.runtime.validate import Validation
+
+
+def run(request: Request, report: Report) -> int:
+    """Do what was asked; returns the exit status. Raises PolytileError for what ends the run."""
+    options = _options(request)
+    if request.max_seconds is not None:
+        limit(request.max_seconds)
+    if request.on == "gpu" and (request.validate or request.build is None):
+        from polytile.runtime.engine import on_gpu
+
+        on_gpu("gpu")
+    check_targets(_targets(request), Path(request.input))
+    dumps = _Dumps(request, report)
+    with report.stage("compile"):
+        program = _compile(request, options, dumps)
+    status = _say_what_was_done(request, report, program)
+    dumps.finish()
+    if request.validate and not _validate(request, report, program):
+        report.line("nothing was written")
+        return EXIT_VALIDATION
+    _write(request, report, program)
+    if request.build is not None:
+        with report.stage("build"):
+            program.build(request.build, on=request.on, link=request.link)
+        report.add(executable=request.build)
+        report.line(f"built {request.build}")
+    return status
+
+
+def _options(request: Request) -> Options:
+    return Options(
+        schedule=request.schedule,
+        tile=request.tile,
+        block=request.block,
+        sizes=request.sizes,
+        max_shared_memory=request.max_shared_memory,
+        max_operations=MAX_OPERATIONS if request.max_operations is None else min(request.max_operations, 2**60),
+        parameters=request.parameters,
+        strict=request.strict,
+        graphs=request.graphs,
+        arch=request.arch,
+    )
+
+
+def _targets(request: Request) -> list[Path]:
+    """Files that will be written, to be refused before any work is done; the input names the others."""
+    named = [name for name in (request.save_schedule, request.certificate, request.build) if name]
+    stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
+    return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
+
+
+def _read_schedules(name: str) -> str:
+    try:
+        return Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise UsageError(f"--load-schedule: cannot read {name}: {reason}", hint="name a file that exists") from error
+
+
+def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
+    load = request.load_schedule
+    return compile_file(
+        request.input,
+        options=options,
+        defines=request.defines,
+        include_dirs=[Path(d) for d in request.include_dirs],
+        autodetect=request.autodetect,
+        schedules=None if load is None else _read_schedules(load),
+        schedules_file=load or "",
+        observe=dumps.observe if request.dump else None,
+    )
+
+
+@dataclass(slots=True)
+class _Dumps:
+    """Collects the stages that --dump asks for as the pipeline reports them."""
+
+    request: Request
+    report: Report
+    texts: dict[str, dict[str, str]] | None = None
+
+    def observe(self, scop: str, stage: str, result: object) -> None:
+        text = dump(stage, result) if stage in self.request.dump else ""
+        if text:
+            self.texts = self.texts or {}
+            self.texts.setdefault(scop, {})[stage] = text
+
+    def finish(self) -> None:
+        texts = self.texts or {}
+        if texts:
+            self.report.add(dumps=texts)
+        for scop, stages in texts.items():
+            for stage in self.request.dump:
+                if stage in stages:
+                    self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
+
+
+def _say_what_was_done(request: Request, report: Report, program: Program) -> int:
+    """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
+    report.add(input=program.path, scops=[_facts(s) for s in program.scops])
+    for scop in program.scops:
+        for remark in scop.remarks:
+            _remark(report, scop, remark)
+    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals])
+    status = EXIT_DONE
+    for refusal in program.refusals:
+        if request.autodetect:
+            severity = "remark"
+        else:
+            severity = "warning" if request.keep_going else "error"
+            status = EXIT_DONE if request.keep_going else EXIT_USER
+        report.diagnostic(replace(refusal.diagnostic, severity=severity))
+    if request.explain:
+        report.add(explanation=program.explain())
+        report.text(program.explain())
+    return status
+
+
+def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
+    """A remark is a result, on one line; a warning is a message."""
+    if remark.severity not in ("remark", "note"):
+        report.diagnostic(remark)
+        return
+    report.diagnostics.append(remark)
+    where = f"{remark.location.short}: " if remark.location and remark.location.line else ""
+    named = "" if remark.message.startswith(scop.name) else f"{scop.name}: "
+    report.line(f"{where}{named}{remark.message}")
+
+
+def _facts(scop: CompiledScop) -> dict[str, Any]:
+    program = scop.program
+    location = scop.scop.location
+    return {
+        "name": scop.name,
+        "line": location.line,
+        "signature": scop.signature,
+        "status": "sequential" if program is None else "compiled",
+        "parameters": [p.name for p in scop.scop.parameters],
+        "arrays": [a.name for a in scop.scop.external_arrays],
+        "kernels": [] if program is None else [{"name": k.name, "block": list(k.block)} for k in program.kernels],
+        "remarks": [r.message for r in scop.remarks],
+    }
+
+
+def _validate(request: Request, report: Report, program: Program) -> bool:
+    """Validate every compiled SCoP; returns whether all agreed."""
+    from polytile.runtime.inputs import new_seed
+
+    seed = new_seed() if request.seed is None else request.seed
+    agreed = True
+    results: list[dict[str, Any]] = []
+    for scop in program.scops:
+        if scop.program is None:
+            report.line(f"{scop.name}: not validated, it stays sequential C")
+            continue
+        try:
+            with report.stage(f"validate {scop.name}"):
+                found, counts = _run_scop(request, program, scop, seed)
+        except ValidationError as error:
+            agreed = False
+            for diagnostic in error.findings if isinstance(error, FindingsError) else (error.diagnostic,):
+                report.diagnostic(diagnostic)
+            results.append({"scop": scop.name, "seed": seed, "agreed": False})
+            continue
+        for validation in found:
+            results.append(_validation_facts(validation))
+            report.line(validation.line)
+        if counts is not None:
+            results[-1] |= {"counts": _counts(report, counts)}
+    report.line(f"inputs were random with --seed {seed}")
+    report.add(validations=results, seed=seed)
+    return agreed
+
+
+def _counts(report: Report, counts: Counts) -> Mapping[str, Any]:
+    """Say what was counted; returns it as facts."""
+    from polytile.cli.count_report import as_facts, render
+
+    report.text(render(counts))
+    return as_facts(counts)
+
+
+def _run_scop(
+    request: Request, program: Program, scop: CompiledScop, seed: int
+) -> tuple[tuple[Validation, ...], Counts | None]:
+    """Validate one SCoP in the ways that were asked for; a run that counts comes last."""
+    found: tuple[Validation, ...] = ()
+    if request.sanitize or not request.count:
+        found = scop.validate(on=request.on, seed=seed, sanitize=request.sanitize, unit=program.unit)
+    counted = scop.count(seed=seed, unit=program.unit) if request.count else None
+    return ((*found, counted.validation), counted.counts) if counted else (found, None)
+
+
+def _validation_facts(validation: Validation) -> dict[str, Any]:
+    return {
+        "scop": validation.scop,
+        "agreed": True,
+        "where": validation.label,
+        "parameters": validation.values,
+        "seed": validation.seed,
+        "bitwise": validation.bitwise,
+        "arrays": {c.array: {"elements": c.elements, "max_error": c.relative} for c in validation.comparisons},
+    }
+
+
+def _write(request: Request, report: Report, program: Program) -> None:
+    files = program.files(Path(request.output))
+    if request.save_schedule is not None:
+        files[Path(request.save_schedule)] = program.schedules
+    if request.certificate is not None:
+        files[Path(request.certificate)] = program.certificate
+    with report.stage("write"):
+        write_outputs(files)
+    report.add(files=[str(path) for path in files])
+    report.line("wrote " + ", ".join(str(path) for path in files))

@@ -1,0 +1,204 @@
+"""The command under watch: a child process does the work, and what it cannot do in bounded time and memory is refused.
+
+before: polytile f.c         where the analysis of f_scop1 would take hours
+after:  f.c:30:9: error: compiling this takes too long; the other SCoPs of the file are compiled
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import select
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from polytile import work_pieces
+from polytile.cli.main import SUBCOMMANDS, main, open_streams
+from polytile.diagnostics import EXIT_BUG
+
+_STACK = 100 * 2**20  # bytes; Linux keeps a little more free below a stack
+_TICK = 0.2  # seconds between two looks at the child
+_PATIENCE = 0.5  # seconds for a child that the terminal interrupted, too, to end by itself
+_ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it leaves nothing behind
+_COMPILERS_END = 10.0  # seconds that everything else has
+
+
+FEW_COLLECTIONS = 200_000  # objects between collections: a command is short, and hardly makes cycles
+
+
+def guarded_main() -> int:
+    """Run the command in a child process; returns the exit status."""
+    open_streams()
+    gc.set_threshold(FEW_COLLECTIONS, 20, 20)
+    if not hasattr(os, "fork") or (len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS):
+        return main()
+    hurried: set[str] = set()
+    given_up: dict[str, str] = {}
+    while True:
+        child = _Child.start(hurried, given_up)
+        status = child.wait()
+        stuck = child.stuck(status)
+        if stuck is None or stuck in given_up:
+            return child.exit_status(status)
+        if stuck in hurried:
+            given_up[stuck] = child.reason or f"compiling this ends with {_named(-status)}"
+        hurried.add(stuck)
+
+
+def _named(number: int) -> str:
+    return f"signal {number} ({signal.strsignal(number) or 'unknown'})"
+
+
+@dataclass(slots=True)
+class _Child:
+    """The process that works; `piece` is what it is busy with, `reason` why it was ended."""
+
+    pid: int
+    pipe: int
+    piece: str | None = None
+    seconds: int = 0
+    began: float = 0.0
+    reason: str = ""
+    unread: bytes = b""
+    signal: int = 0  # that was handed on to the child
+    deadline: float = 0.0  # for the child to end after that
+
+    @classmethod
+    def start(cls, hurried: set[str], given_up: dict[str, str]) -> _Child:
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reader)
+            work_pieces.watched(lambda text: _tell(writer, text), hurried, given_up)
+            signal.signal(signal.SIGTERM, _terminated)
+            _allow_deep_recursion()
+            with work_pieces.deep_recursion():
+                status = main()
+            gc.freeze()  # Python would look through all objects once more before it ends
+            sys.exit(status)
+        os.close(writer)
+        return cls(pid, reader)
+
+    def wait(self) -> int:
+        """Wait for the end of the child, or end it; returns its status, negative for a signal."""
+        with _Forwarding(self):
+            while not (self._listen() or self.gone()):
+                self._check()
+            status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        os.close(self.pipe)
+        return status
+
+    def gone(self) -> bool:
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def stuck(self, status: int) -> str | None:
+        """The piece of work that the child did not survive, if there is one."""
+        return self.piece if status < 0 and not self.signal else None
+
+    def exit_status(self, status: int) -> int:
+        """What a shell would say of a status."""
+        if status >= 0:
+            return status
+        if self.signal or -status in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            return 128 + (self.signal or -status)
+        print(f"polytile: error: internal error: ended with {_named(-status)}", file=sys.stderr)
+        return EXIT_BUG
+
+    def send(self, number: int) -> None:
+        """Hand a signal on; a child that is too busy to hear it is ended a little later."""
+        self.signal = number
+        self.deadline = time.monotonic() + (_COMPILERS_END if self.piece is None else _ANALYSIS_ENDS)
+        os.kill(self.pid, number)
+
+    def _listen(self) -> bool:
+        """Hear what the child announces; returns whether it is gone."""
+        if not select.select([self.pipe], [], [], _TICK)[0]:
+            return False
+        heard = os.read(self.pipe, 65536)
+        *lines, self.unread = (self.unread + heard).split(b"\n")
+        for line in lines:
+            word, *rest = os.fsdecode(line).split("\t", 2)
+            self.piece = rest[1] if word == "begin" else None
+            self.seconds = int(rest[0]) if word == "begin" else 0
+            self.began = _processor_time(self.pid)
+        return not heard
+
+    def _check(self) -> None:
+        if self.signal and time.monotonic() > self.deadline:
+            os.kill(self.pid, signal.SIGKILL)
+        if self.piece is None or self.seconds == 0 or self.reason:
+            return
+        if _processor_time(self.pid) - self.began > self.seconds:
+            self.reason = "compiling this takes too long"
+        elif _megabytes(self.pid) > work_pieces.MEGABYTES:
+            self.reason = f"compiling this takes more than {work_pieces.MEGABYTES} MB of memory"
+        if self.reason:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def _allow_deep_recursion() -> None:
+    """Python's recursion needs the system's stack in places; the soft limit is there for runaway programs."""
+    import resource  # where there is fork, there is this
+
+    _, most = resource.getrlimit(resource.RLIMIT_STACK)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_STACK, (_STACK if most < 0 else min(_STACK, most), most))
+
+
+def _tell(pipe: int, text: str) -> None:
+    with contextlib.suppress(OSError):  # nobody may watch any more
+        os.write(pipe, os.fsencode(text.replace("\n", " ") + "\n"))
+
+
+def _terminated(_signal: int, _frame: FrameType | None) -> None:
+    """SIGTERM leaves like SIGINT: temporary files are removed on the way."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+class _Forwarding:
+    """Hands signals on to a child, which ends and says how."""
+
+    def __init__(self, child: _Child) -> None:
+        self.child = child
+        self.before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> None:
+        for number, handler in ((signal.SIGINT, self._interrupt), (signal.SIGTERM, self._forward)):
+            self.before[number] = signal.signal(number, handler)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        self.child.send(number)
+
+    def _interrupt(self, number: int, _frame: FrameType | None) -> None:
+        """A terminal interrupts the child, too; `kill` interrupts this process alone."""
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until and not self.child.gone():
+            time.sleep(0.01)
+        self.child.send(number)
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds of processor time of a process where the system tells, else wall time."""
+    try:
+        return time.clock_gettime(((~pid) << 3) | 2)  # Linux: the clock of that process
+    except OSError:
+        return time.monotonic()
+
+
+def _megabytes(pid: int) -> float:
+    """The memory of a process where the system tells, else 0."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, IndexError, ValueError):
+        return 0.0

@@ -1,0 +1,116 @@
+"""Which names and elements statements read, write and declare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, Name, Node, Scope, Stmt, children, walk
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
+
+
+def targets(node: Node) -> tuple[Access | Name, ...]:
+    """What a statement itself writes."""
+    match node:
+        case Assign(target=target) | Store(target=target) | AsyncCopy(target=target) | Atomic(target=target, old=None):
+            return (target,)
+        case Atomic(target=target, old=Name() as old):
+            return target, old
+        case Load(targets=targets):
+            return targets
+    return ()
+
+
+def straight(body: Iterable[Stmt]) -> tuple[Stmt, ...]:
+    """The statements of a body without its scopes."""
+    return tuple(inner for s in body for inner in (straight(s.body) if isinstance(s, Scope) else (s,)))
+
+
+def only_store(body: Iterable[Stmt]) -> Assign | None:
+    """The assignment to an element, of a body that is declarations, assignments to names, and one of those."""
+    declared = [s.name for s in straight(body) if isinstance(s, Declare)]
+    parts = [s for s in straight(body) if not isinstance(s, Declare)]
+    stores = [s for s in parts if isinstance(s, Assign) and isinstance(s.target, Access)]
+    plain = all(isinstance(s, Assign) for s in parts) and len(set(declared)) == len(declared)
+    return stores[0] if plain and len(stores) == 1 else None
+
+
+def elements(node: Node) -> int:
+    """How many neighbouring elements an access takes at once."""
+    match node:
+        case Load(targets=parts) | Store(values=parts):
+            return len(parts)
+        case AsyncCopy(elements=count):
+            return count
+    return 1
+
+
+def assigned_names(*nodes: Node) -> Iterator[str]:
+    """The scalars and pointers that get another value after their declaration."""
+    for node in walk(*nodes):
+        match node:
+            case Advance(pointer=name):
+                yield name
+            case Rotate(names=names):
+                yield from names
+            case _:
+                yield from (t.name for t in targets(node) if isinstance(t, Name))
+
+
+def declared_names(*nodes: Node) -> Iterator[str]:
+    """What the statements declare or iterate over."""
+    for node in walk(*nodes):
+        match node:
+            case For(iterator=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
+                yield name
+
+
+def written_names(*nodes: Node) -> Iterator[str]:
+    """The scalars that the statements write, declare or iterate over."""
+    yield from assigned_names(*nodes)
+    yield from declared_names(*nodes)
+
+
+def mentioned_names(*nodes: Node) -> Iterator[str]:
+    """The names of values and arrays that occur, read or written."""
+    for node in walk(*nodes):
+        match node:
+            case Access(array=name) | Name(name=name):
+                yield name
+
+
+def names_of(nodes: Iterable[Node]) -> frozenset[str]:
+    """Every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
+    roots = tuple(nodes)
+    return frozenset((*written_names(*roots), *mentioned_names(*roots)))
+
+
+def reads(node: Node) -> Iterator[str]:
+    """The names of the arrays and variables whose values `node` uses; a plain assignment only writes its target."""
+    waiting = [node]
+    while waiting:
+        match node := waiting.pop():
+            case Advance(pointer=name) | Access(array=name) | Name(name=name):
+                yield name
+        waiting += reversed(_read_parts(node))
+
+
+def _read_parts(node: Node) -> tuple[Node, ...]:
+    """The direct sub-nodes whose values a node uses."""
+    parts = children(node)
+    match node:
+        case Atomic(target=target, value=value):
+            return target, value
+        case Stmt() if not (isinstance(node, Assign) and node.op):
+            written = len(targets(node))  # they come first
+            return *(place for target in parts[:written] for place in children(target)), *parts[written:]
+    return parts
+
+
+def declares(body: Iterable[Stmt]) -> bool:
+    """Whether some of the statements declare names of the block that they stand in."""
+    return any(isinstance(stmt, Declare | PrivateArray | Pointer) for stmt in body)
+
+
+def reads_memory(*values: Expr) -> bool:
+    """Whether an element of an array takes part."""
+    return any(isinstance(n, Access) for n in walk(*values))

@@ -1,0 +1,143 @@
+"""Names replaced by values, and what then is constant computed: subscripts, conditions, whole branches.
+
+before: y = v == 0 ? l : x[v - 1]; if (v < 2) { A[2 * v + 1] = y; }         v is 0
+after:  y = l; A[1] = y;
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from polytile.diagnostics import InternalError
+from polytile.ir.arith import known, zero
+from polytile.ir.def_use import declares, written_names
+from polytile.ir.expr import Assign, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.fold import fold_node
+from polytile.ir.gpu_ops import AsyncCopy, Load, Store
+
+Body = tuple[Stmt, ...]
+Values = Mapping[str, Expr]
+
+
+class Context(ABC):
+    """What is known at a point of a kernel: how a value is written there, and what is known elsewhere."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def value(self, node: Any) -> Any:
+        """An expression, or a statement that holds no others, as it is written here."""
+
+    def behind(self, stmt: Stmt) -> Self:
+        return self
+
+    def where(self, condition: Expr, holds: bool) -> Self:
+        return self
+
+    def around(self, loop: For) -> Self:
+        """Where the condition of a loop is tested."""
+        return self
+
+    def within(self, loop: For) -> Self:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacing(Context):
+    values: Values
+
+    def value(self, node: Any) -> Any:
+        def change(n: Any) -> Any:
+            return self.values.get(n.name, n) if isinstance(n, Name) else fold_node(n)
+
+        return rewrite(node, change)
+
+
+def substituted(body: Iterable[Stmt], values: Values) -> Body:
+    """The statements with names replaced by values, folded. Raises InternalError where one is written or hidden."""
+    statements = tuple(body)
+    for name in written_names(*statements) if values else ():
+        if name in values:
+            raise InternalError(f"{name} is replaced by its value but not constant")
+    return rewritten(statements, _Replacing(values))
+
+
+def substituted_expr(expr: Expr, values: Values) -> Expr:
+    """The expression with names replaced by values, folded."""
+    return _Replacing(values).value(expr)  # type: ignore[no-any-return]
+
+
+def block(body: Body) -> Body:
+    """Statements that can stand anywhere: in braces when they declare something."""
+    return (Scope(body),) if declares(body) else body
+
+
+def braces(body: Body) -> Body:
+    """A scope of its own, where there is something for it."""
+    return (Scope(body),) if body else ()
+
+
+def count_nodes(body: Iterable[Stmt]) -> int:
+    """How much code there is."""
+    return sum(1 for _ in walk(*body))
+
+
+def rewritten(body: Body, at: Context) -> Body:
+    """The statements as they are written in a context, without branches and loops that then never run."""
+    out: list[Stmt] = []
+    for stmt in body:
+        out += _statement(stmt, at)
+        at = at.behind(stmt)
+    return tuple(out)
+
+
+def _statement(stmt: Stmt, at: Context) -> Body:
+    match stmt:
+        case If():
+            return _branch(stmt, at)
+        case For():
+            return _loop(stmt, at)
+        case Scope(body=body):
+            return braces(rewritten(body, at))
+        case Load() | Store() | AsyncCopy():
+            return _settled(at.value(stmt))
+    return (at.value(stmt),)
+
+
+def _branch(stmt: If, at: Context) -> Body:
+    condition = at.value(stmt.condition)
+    holds = known(condition)
+    if holds is not None:
+        body = stmt.then if holds else stmt.otherwise
+        return block(rewritten(body, at.where(stmt.condition, bool(holds))))
+    then = rewritten(stmt.then, at.where(stmt.condition, True))
+    otherwise = rewritten(stmt.otherwise, at.where(stmt.condition, False))
+    return (replace(stmt, condition=condition, then=then, otherwise=otherwise),) if then or otherwise else ()
+
+
+def _loop(stmt: For, at: Context) -> Body:
+    lower, condition = at.value(stmt.lower), at.around(stmt).value(stmt.condition)
+    if known(at.value(substituted_expr(condition, {stmt.iterator: lower}))) == 0:
+        return ()
+    step = stmt.step
+    if isinstance(step, Name):
+        value = at.value(step)
+        constant_step = known(value)
+        if constant_step is None and not isinstance(value, Name):
+            raise InternalError(f"the loop over {stmt.iterator} steps by {value}")
+        step = value if isinstance(value, Name) else constant_step or 0
+    body = rewritten(stmt.body, at.within(replace(stmt, lower=lower)))
+    return (replace(stmt, lower=lower, condition=condition, step=step, body=body),)
+
+
+def _settled(stmt: Load | Store | AsyncCopy) -> Body:
+    """A guarded access whose guard is perhaps known."""
+    holds = None if stmt.guard is None else known(stmt.guard)
+    if holds:
+        return (replace(stmt, guard=None),)
+    if holds is None or isinstance(stmt, AsyncCopy):
+        return (stmt,)
+    return () if isinstance(stmt, Store) else tuple(Assign(t, "", zero(t.type), stmt.location) for t in stmt.targets)

@@ -1,0 +1,167 @@
+"""All threads of a block reach its barriers, and all lanes of a segment what they combine: neither stands below a
+condition that may differ between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import prod
+
+from polytile.ir.def_use import targets
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Stmt,
+    bodies,
+    expressions,
+    walk,
+)
+from polytile.ir.gpu_ops import Atomic, Leave, Load, Shuffle, ThreadIndex, WarpReduce
+from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.memory import Space
+from polytile.ir.verify.refuse import ensure
+from polytile.ir.verify.scopes import distinctly_named
+
+AXES = "xyz"
+
+
+def check_uniform(kernel: Kernel) -> None:
+    """Raise InternalError where a barrier of the block or grid, or a `Leave`, may miss some threads of a block.
+
+    Values from memory, from other lanes and the indices of threads may differ; so may what is computed from them.
+    """
+    if prod(kernel.block) > 1 and any(_meets(n) for n in kernel.nodes):
+        kernel = replace(kernel, body=distinctly_named(kernel.body))
+        _check(kernel, kernel.body, differing_names(kernel), False)
+
+
+def check_segments(kernel: Kernel) -> None:
+    """Raise InternalError where a reduction over lanes may miss some of its segment."""
+    if any(isinstance(n, WarpReduce) for n in kernel.nodes):
+        kernel = replace(kernel, body=distinctly_named(kernel.body))
+    for width in sorted({n.width for n in kernel.nodes if isinstance(n, WarpReduce)}):
+        x, y, _ = kernel.block
+        ensure(not x % width or not width % x, kernel, None, f"segments of {width} lanes in rows of {x} threads")
+        axes = "x" if width <= x else "xy" if width <= x * y else AXES
+        own = _copies_of_lane(kernel) if x >= width else frozenset()
+        _check_segments(kernel, kernel.body, _Lanes(width, axes, differing_names(kernel, axes), own))
+
+
+def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
+    """The names that always stand for the thread's index along x."""
+    own = {c.name for c in kernel.coordinates if c.source == ThreadIndex("x")}
+    others = {n.target.name for n in kernel.nodes if isinstance(n, Assign) and isinstance(n.target, Name)}
+    declared = [n for n in kernel.nodes if isinstance(n, Declare)]
+    for d in declared:
+        if not (isinstance(d.value, Name) and d.value.name in own):
+            others.add(d.name)
+    return frozenset((own | {d.name for d in declared}) - others)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lanes:
+    """Segments of `width` lanes: along which axes, and which names differ inside; `own` are names of the index
+    along x."""
+
+    width: int
+    axes: str
+    differing: frozenset[str]
+    own: frozenset[str]
+
+    def stay_together(self, kernel: Kernel, condition: Expr) -> bool:
+        """Whether a condition holds in all lanes of a segment or in none."""
+        match condition:
+            case Binary(op="&&" | "||", left=left, right=right):
+                return self.stay_together(kernel, left) and self.stay_together(kernel, right)
+            case Binary(op=op, left=Name(name=name), right=Literal() as bound) if name in self.own:
+                return self._between_segments(op, bound)
+            case Binary(op=op, left=Literal() as bound, right=Name(name=name)) if name in self.own:
+                return self._between_segments({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op), bound)
+        return not differs(kernel, condition, self.differing, self.axes)
+
+    def _between_segments(self, op: str, bound: Literal) -> bool:
+        """Whether `lane op bound` is the same for all lanes of a segment."""
+        first = int(bound.text) + (op in ("<=", ">")) if bound.text.isdigit() and op in ("<", "<=", ">", ">=") else 1
+        return first % self.width == 0
+
+
+def _check_segments(kernel: Kernel, body: Iterable[Stmt], lanes: _Lanes) -> None:
+    for stmt in body:
+        blocks = bodies(stmt)
+        if isinstance(stmt, If):
+            apart = not lanes.stay_together(kernel, stmt.condition)
+        else:
+            apart = _splits(kernel, stmt, lanes.differing, lanes.axes)
+        if apart and any(isinstance(n, WarpReduce) and n.width == lanes.width for b in blocks for n in walk(*b)):
+            ensure(False, kernel, stmt, "a reduction of lanes below a condition that may differ between them")
+        for block in blocks:
+            _check_segments(kernel, block, lanes)
+
+
+def _meets(node: object) -> bool:
+    return isinstance(node, Leave) or (isinstance(node, Barrier) and node.scope != "warp")
+
+
+def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apart: bool) -> None:
+    for stmt in body:
+        message = "below a condition that may differ between the threads of a block"
+        ensure(not apart or not _meets(stmt), kernel, stmt, message)
+        for block in bodies(stmt):
+            _check(kernel, block, differing, apart or _splits(kernel, stmt, differing))
+
+
+def _splits(kernel: Kernel, stmt: Stmt, differing: frozenset[str], axes: str = AXES) -> bool:
+    """Whether threads of a block may go different ways at a statement."""
+    return bool(bodies(stmt)) and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
+
+
+def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = AXES) -> bool:
+    """Whether a value may differ between threads of a block that differ along `axes`, given the names that may."""
+    for node in walk(value):
+        match node:
+            case ThreadIndex(axis=axis) if axis in axes:
+                return True
+            case Name(name=name) if name in differing:
+                return True
+            case Access(array=array) if kernel.home(array).space is not Space.VALUE:
+                return True
+            case Shuffle() | WarpReduce():
+                return True
+    return False
+
+
+def differing_names(kernel: Kernel, axes: str = AXES) -> frozenset[str]:
+    """The names that may have different values in threads of a block that differ along `axes`."""
+    found: set[str] = set()
+    for c in kernel.coordinates:
+        if differs(kernel, c.source, frozenset(found), axes):
+            found.add(c.name)
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        _collect(kernel, kernel.body, found, False, axes)
+    return frozenset(found)
+
+
+def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool, axes: str) -> None:
+    for stmt in body:
+        now = frozenset(found)
+        match stmt:
+            case Declare(name=name, value=Expr() as value) if differs(kernel, value, now, axes):
+                found.add(name)
+            case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now, axes):
+                found.add(name)
+            case Atomic() | Load():
+                found.update(t.name for t in targets(stmt) if isinstance(t, Name))
+        inside = _splits(kernel, stmt, now, axes)
+        if inside and isinstance(stmt, For):
+            found.add(stmt.iterator)
+        for block in bodies(stmt):
+            _collect(kernel, block, found, apart or inside, axes)

@@ -1,0 +1,209 @@
+"""The GPU through CuPy: kernels compiled by NVRTC, buffers in device memory, the host program run from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from polytile.codegen.targets.cuda.cuda import print_kernels
+from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
+from polytile.diagnostics import DeviceError, UserError
+from polytile.ir.host import Buffer, HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.machine import MAX_GRID
+from polytile.options import Options
+from polytile.runtime.cuda_graphs import Replays
+from polytile.runtime.host_interpreter import evaluate, execute
+from polytile.runtime.inputs import POISON_FLOAT
+from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
+
+INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
+
+
+@cache
+def _import_cupy() -> tuple[Any, str]:
+    """CuPy when it can be used, and else the reason why not."""
+    try:
+        cupy = import_module("cupy")
+    except ImportError as error:
+        return None, f"CuPy cannot be imported: {error}"
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        return None, f"there is no usable GPU: {error}"
+    return (cupy, "") if count else (None, "there is no GPU")
+
+
+def require_cupy() -> Any:
+    """The module `cupy`; raises DeviceError without CuPy or without a GPU."""
+    cupy, reason = _import_cupy()
+    if cupy is None:
+        raise DeviceError(reason, hint=INSTALL)
+    return cupy
+
+
+def cupy_available() -> bool:
+    return _import_cupy()[0] is not None
+
+
+def device_arch() -> str:
+    """`sm_90` for the current device."""
+    return f"sm_{require_cupy().cuda.Device().compute_capability}"
+
+
+@contextmanager
+def _device_errors(cupy: Any, doing: str) -> Iterator[None]:
+    """Turn CuPy's exceptions into DeviceError."""
+    cuda = cupy.cuda
+    failures = (
+        cuda.runtime.CUDARuntimeError,
+        cuda.driver.CUDADriverError,
+        cuda.memory.OutOfMemoryError,
+        cuda.compiler.CompileException,
+    )
+    try:
+        yield
+    except failures as error:
+        raise DeviceError(f"{doing} failed: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A host program with its memory in place, ready to run any number of times."""
+
+    engine: CupyEngine
+    values: Mapping[str, int]
+    pointers: Mapping[str, int]
+    scalars: Mapping[str, Any]
+    blocks: tuple[Any, ...]  # keeps the device memory alive
+
+    def launch_all(self) -> None:
+        """Run the loops and launches of the host program; kernels run asynchronously."""
+        if self.engine.program.graphs:
+            self.engine.replays.run(require_cupy(), self._key(), self.record)
+            return
+        execute(self.engine.program.body, self.values, lambda *launch: self._launch(*launch)())
+
+    def _key(self) -> Hashable:
+        """All that the launches depend on."""
+        scalars = tuple((name, np.asarray(value).tobytes()) for name, value in self.scalars.items())
+        device = int(require_cupy().cuda.Device().id)
+        return device, tuple(self.values.items()), tuple(self.pointers.items()), scalars
+
+    def record(self) -> list[Callable[[], None]]:
+        """The launches of one run, to be repeated without the cost of finding them."""
+        found: list[Callable[[], None]] = []
+        execute(self.engine.program.body, self.values, lambda *launch: found.append(self._launch(*launch)))
+        return found
+
+    def _launch(self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> Callable[[], None]:
+        kernel = self.engine.program.kernel(name)
+        if grid[0] > MAX_GRID[0]:
+            raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
+        clamped = (grid[0], min(grid[1], MAX_GRID[1]), min(grid[2], MAX_GRID[2]))
+        shared = dynamic_shared_bytes(kernel)
+        function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
+        if kernel.cooperative:
+            together = function.kernel
+            return lambda: together(clamped, kernel.block, arguments, shared_mem=shared, enable_cooperative_groups=True)
+        return lambda: function(clamped, kernel.block, arguments, shared_mem=shared)
+
+    def _arguments(self, kernel: Kernel, scope: Mapping[str, int]) -> tuple[Any, ...]:
+        result: list[Any] = []
+        for p in kernel.parameters:
+            if p.buffer is not None:
+                result.append(np.uint64(self.pointers[p.buffer] % (1 << 64)))
+            elif p.name in self.scalars:
+                result.append(self.scalars[p.name])
+            else:
+                result.append(scalar_dtype(p.type).type(scope[p.name]))
+        return tuple(result)
+
+
+@dataclass(frozen=True, slots=True)
+class CupyEngine:
+    """One host program compiled for the current GPU. See Engine."""
+
+    program: HostProgram
+    functions: Mapping[str, Any]
+    label: str = "the GPU through CuPy"
+    replays: Replays = field(default_factory=Replays, compare=False)
+
+    def run(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> None:
+        """Run on `memory`: NumPy arrays are copied to the device and back, CuPy arrays are used in place."""
+        cupy = require_cupy()
+        with _device_errors(cupy, f"running {self.program.name}"):
+            copies: dict[str, Any] = {}
+            bound = self.bind(layouts, values, memory, copies)
+            bound.launch_all()
+            cupy.cuda.Device().synchronize()
+            for buffer in self.program.buffers:
+                if buffer.copy_out and buffer.array.name in copies:
+                    part = _part(memory[buffer.array.name], layouts[buffer.array.name], buffer, values)
+                    part[...] = copies[buffer.array.name].get()
+
+    def bind(
+        self,
+        layouts: Mapping[str, Layout],
+        values: Mapping[str, int],
+        memory: Mapping[str, Any],
+        copies: dict[str, Any],
+    ) -> Bound:
+        """Put every buffer into device memory; `copies` receives the blocks made for arrays of the host."""
+        cupy = require_cupy()
+        pointers: dict[str, int] = {}
+        blocks: list[Any] = []
+        for buffer in self.program.buffers:
+            name = buffer.array.name
+            first, size = evaluate(buffer.first, values), element_dtype(buffer.array).itemsize
+            if not buffer.temporary and isinstance(memory[name], cupy.ndarray):
+                pointers[name] = int(memory[name].data.ptr) + layouts[name].lead * size
+                continue
+            block = _fresh(cupy, evaluate(buffer.elements, values) * size)
+            if not buffer.temporary:
+                copies[name] = block
+                if buffer.copy_in:
+                    block.set(_part(memory[name], layouts[name], buffer, values))
+            blocks.append(block)
+            pointers[name] = int(block.data.ptr) - first * size
+        return Bound(self, dict(values), pointers, self._scalars(memory), tuple(blocks))
+
+    def _scalars(self, memory: Mapping[str, Any]) -> dict[str, Any]:
+        result = {}
+        for name in self.program.by_value:
+            data = memory[name]
+            host = data if isinstance(data, np.ndarray) else data.get()
+            result[name] = host.reshape(-1)[0]
+        return result
+
+
+def _fresh(cupy: Any, size: int) -> Any:
+    """Device memory that holds no value a program could use by accident."""
+    return cupy.full(max(0, size), POISON_FLOAT, dtype=np.uint8)
+
+
+def _part(data: Any, layout: Layout, buffer: Buffer, values: Mapping[str, int]) -> np.ndarray[Any, Any]:
+    """The bytes of a host array that its buffer holds."""
+    start = layout.lead + evaluate(buffer.first, values)
+    count = max(0, evaluate(buffer.elements, values))
+    flat = data.reshape(-1)[start : start + count]
+    return np.asarray(flat.view(np.uint8))
+
+
+def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
+    """Compile the kernels of a host program with NVRTC; raises DeviceError without CuPy, a GPU or a working NVRTC."""
+    cupy = require_cupy()
+    flags = ("-std=c++17", "--fmad=false") if options.strict else ("-std=c++17",)
+    with _device_errors(cupy, f"compiling {program.name} with NVRTC"):
+        module = cupy.RawModule(code=print_kernels(program), options=flags, backend="nvrtc")
+        functions = {k.name: module.get_function(k.name) for k in program.kernels}
+        for kernel in program.kernels:
+            if size := dynamic_shared_bytes(kernel):
+                functions[kernel.name].max_dynamic_shared_size_bytes = size
+    return CupyEngine(program, functions)

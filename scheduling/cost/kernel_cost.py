@@ -1,0 +1,219 @@
+"""The time of one launch of a mapped kernel: what it waits for, from the numbers of its statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import ceil, prod
+
+from polytile.ir.memory import Space, Storage
+from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, WARP_SIZE, Machine, Speed
+from polytile.scheduling.analysis.affine_references import Reference, magnitude
+from polytile.scheduling.cost.estimate import AccessTime, KernelTime
+from polytile.scheduling.cost.mapped_loops import Role
+from polytile.scheduling.cost.statement_cost import Work, is_double, meet, serial_depth
+
+_UNROLLED = 4  # loads of a serial loop that are on their way together
+_STEP_US = 0.004  # of a serial loop without loads: one dependent operation
+_START_US = 0.3  # of a block: its place, its indices
+_PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel: what its statements do, where its arrays live, and from which copies it reads others."""
+
+    number: int
+    works: list[Work]
+    homes: Mapping[str, Storage]
+    machine: Machine
+    handovers: Mapping[str, Storage]
+
+    @property
+    def speed(self) -> Speed:
+        return self.machine.speed
+
+    def time(self) -> KernelTime:
+        blocks = max(work.blocks for work in self.works)
+        threads = max(prod(work.mapped.sizes) for work in self.works)
+        launches = max(work.launches for work in self.works)
+        accesses = tuple(a for work in self.works for a in self._accesses(work))
+        used = min(self.machine.sms, blocks)
+        cycles = sum(a.cycles for a in accesses)
+        resident = max(1.0, min(self.machine.blocks_per_sm, _PLACED * self.machine.threads_per_sm // threads))
+        turns = ceil(blocks / (self.machine.sms * resident))
+        touched = self._touched()
+        near = min(1.0, self.speed.l2_bytes / max(1.0, touched))
+        return KernelTime(
+            number=self.number,
+            launches=launches,
+            blocks=blocks,
+            threads=threads,
+            requests=1e6 * cycles / used / self.speed.clock,
+            l2=1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2,
+            memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
+            arithmetic=1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used,
+            latency=turns * self._latency(near, launches),
+            launch=self.speed.launch_us,
+            accesses=accesses,
+        )
+
+    def _home(self, reference: Reference) -> Storage | None:
+        """Where an access goes, if not to device memory."""
+        name = reference.array.name
+        return self.homes.get(name) or (None if reference.access.writes else self.handovers.get(name))
+
+    def _in_memory(self, work: Work) -> Iterable[Reference]:
+        return (r for r in work.references if self._home(r) is None)
+
+    def _accesses(self, work: Work) -> Iterable[AccessTime]:
+        for reference in work.references:
+            home = self._home(reference)
+            if home is not None and home.space is Space.PRIVATE:
+                continue
+            request = work.request(reference)
+            times = work.warps * work.folds(reference) / self._held(work, reference)
+            if home is None:
+                times /= work.vector(reference)
+            line_cycles = 0.0 if home else request.lines
+            cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
+            access = reference.access
+            place = access.location.short
+            yield AccessTime(
+                work.mapped.name,
+                access.array,
+                access.kind,
+                place,
+                times,
+                request.sectors,
+                request.ideal or home is not None,
+                times * (min(cycles, 2.0) if home else cycles),
+            )
+
+    def _held(self, work: Work, reference: Reference) -> float:
+        """Over how many instances of a thread one request serves, as the value stays in a register: in one for each
+        iteration of an unrolled loop."""
+        times = 1.0
+        for loop in work.serial_loops:
+            if work.moves(reference, loop) and work.mapped.loops[loop].parts[-1].unrolled:
+                continue
+            if work.moves(reference, loop) or not self._alone(work, reference, loop):
+                break
+            times *= work.shares[loop].serial
+        return times
+
+    def _alone(self, work: Work, reference: Reference, loop: int) -> bool:
+        """Whether nothing in a loop touches the element meanwhile: nothing writes the array there, or nothing but this
+        statement mentions it, and that never at this element."""
+        place = work.mapped.loops[loop].parts[-1]
+        together = [
+            w
+            for w in self.works
+            if w.mapped.serial_parent == work.mapped.serial_parent and any(place in o.parts for o in w.mapped.loops)
+        ]
+        same = [(w, r) for w in together for r in w.references if r.array.name == reference.array.name]
+        if not any(r.access.writes for _, r in same):
+            return True
+        return all(w is work and not (w.moves(r, loop) and meet(w, reference, r, loop)) for w, r in same)
+
+    def _touched(self) -> float:
+        """Bytes of memory that one launch uses."""
+        return sum(most for most, _, _ in self._arrays().values())
+
+    def _moved(self) -> float:
+        """Bytes that one launch has to move to and from memory."""
+        return sum(most * (read + written) for most, read, written in self._arrays().values())
+
+    def _arrays(self) -> dict[str, tuple[float, bool, bool]]:
+        """For each array the largest footprint of its groups in one launch, and whether it is read, and written."""
+        found: dict[str, tuple[float, bool, bool]] = {}
+        for work in self.works:
+            for group in work.groups:
+                name = group.array.name
+                if name in self.homes:
+                    continue
+                size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR_BYTES * group.references)
+                most, read, written = found.get(name, (0.0, False, False))
+                reads = any(not r.access.writes for r in group.members)
+                writes = any(r.access.writes for r in group.members)
+                found[name] = (max(most, size), read or reads, written or writes)
+        return found
+
+    def _fetched(self, work: Work, resident: float) -> float:
+        """Bytes that the blocks of a launch fetch from the second cache or send to it: the footprint of a block, as far
+        in as the first cache holds what serial loops use again."""
+        room = self.speed.l1_bytes / resident
+        groups = [g for g in work.groups if g.array.name not in self.homes]
+        held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
+        for loop, inside in work.levels:
+            held[loop] = inside
+            if sum(work.footprint(g, held) for g in groups) > room:
+                break
+        each = sum(work.footprint(g, held) for g in groups)
+        shares = ((work.shares[i], held[i]) for i in work.serial_loops)
+        around = prod(share.serial if n == 1.0 else share.inside / n for share, n in shares)
+        return each * around * work.blocks
+
+    def _arithmetic(self, work: Work) -> float:
+        rate = self.speed.double_rate if is_double(work.statement) else self.speed.float_rate
+        return work.operations * work.warps * WARP_SIZE / rate
+
+    def _far(self, near: float) -> float:
+        return near * self.speed.l2_us + (1 - near) * self.speed.memory_us
+
+    def _latency(self, near: float, launches: float) -> float:
+        """Microseconds from the start of a block to its end. Behind a barrier its loads begin anew."""
+        chains = sum((self._chain(w, near) + self._fold(w)) * w.launches / launches for w in self.works)
+        barriers = max(work.barriers() for work in self.works)
+        return _START_US + chains + barriers * (self.speed.barrier_us + self._far(near))
+
+    def _fold(self, work: Work) -> float:
+        """Microseconds for reading the lanes that a statement combines, unless they are registers."""
+        reads = (r for r in work.references if not r.access.writes and work.folds(r) > 1)
+        homes = (self._home(r) for r in reads)
+        slow = any(home is None or home.space is not Space.PRIVATE for home in homes)
+        combine = work.statement.combine
+        return prod(combine.sizes) * self.speed.l1_us / _UNROLLED if combine and slow else 0.0
+
+    def _chain(self, work: Work, near: float) -> float:
+        """Microseconds that a thread takes for its instances of a statement in one launch, when it never waits for
+        others; `near` of its lines come from the second cache."""
+        far = self._far(near)
+        loads = [r for r in self._in_memory(work) if not r.access.writes]
+        # What a thread runs unrolled, in its other loops, does not wait for one another.
+        loops = [i for i in work.serial_loops if not work.mapped.loops[i].parts[-1].unrolled] or work.serial_loops
+        if not loops:
+            return far if loads else self.speed.l1_us
+        inner = loops[0]
+        moving = [r for r in loads if work.moves(r, inner)]
+        together = 1 if any(self._carried(work, r) for r in moving) else _UNROLLED
+        lines = (_misses(work, r, inner) / _again(work, r, inner) for r in moving)
+        miss = min(1.0, together * max(lines, default=0.0))
+        wait = (miss * far + self.speed.l1_us * bool(moving)) / together
+        step = _STEP_US * max(1.0, work.operations / 2)
+        return far + prod(work.shares[i].serial for i in loops) * max(step, wait)
+
+    def _carried(self, work: Work, reference: Reference) -> bool:
+        """Whether a load may have to wait for what the same loop stores."""
+        written = (r for r in self._in_memory(work) if r.access.writes and r.array.name == reference.array.name)
+        return any(self._held(work, r) == 1.0 for r in written)
+
+
+def _again(work: Work, reference: Reference, loop: int) -> float:
+    """How often a thread reads the same elements in a tile of a loop: for each iteration of the loops in between."""
+    parts = [p for p in work.mapped.loops[loop].parts if p.role is Role.SERIAL]
+    if len(parts) < 2:
+        return 1.0
+    outer, inner = parts[0].depth, parts[-1].depth
+    between = (i for i in work.serial_loops if i != loop and outer < serial_depth(work.mapped.loops[i]) < inner)
+    return prod(work.shares[i].serial for i in between if not work.moves(reference, i))
+
+
+def _misses(work: Work, reference: Reference, loop: int) -> float:
+    """How often a load needs another sector when a serial loop advances: always, or once in several iterations where
+    it runs along a row."""
+    *outer, last = reference.subscripts or (None,)
+    step = work.thread_step(loop)
+    if last is None or any(form is None or form.moved_by(step) for form in outer):
+        return 1.0
+    return min(1.0, float(magnitude(last.along(step))) * reference.array.element.size / SECTOR_BYTES)

@@ -1,0 +1,317 @@
+"""What one statement of a mapped kernel asks of the GPU: how often each loop runs for a launch, a block, a thread; its
+warps' requests; the bytes that blocks fetch and that the whole launch touches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil, prod
+
+import islpy as isl
+
+from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.scop import Scop, Statement
+from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
+from polytile.scheduling.analysis.affine_references import Reference, references
+from polytile.scheduling.analysis.reference_groups import Group, groups_along
+from polytile.scheduling.cost.coalescing import Request, request
+from polytile.scheduling.cost.distinct_lines import Footprint
+from polytile.scheduling.cost.dual_numbers import variables
+from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
+from polytile.scheduling.cost.point_count import counts
+from polytile.scheduling.cost.warp_coverage import Dimension, mean_lanes, mean_request, warp_shapes
+
+# Operations that a division, or a function of the library, counts for.
+_DIVISION, _FUNCTION = 12.0, 30.0
+_MOST_OPERATIONS = 100_000  # of isl
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How the iterations of one loop are divided: launches * blocks * lanes * serial is at least their number."""
+
+    launches: float = 1.0
+    blocks: float = 1.0
+    inside: float = 1.0  # iterations of one block
+    lanes: float = 1.0  # threads of a block that take part, on average
+    serial: float = 1.0  # iterations of one thread
+
+
+@dataclass(frozen=True)
+class Work:
+    """One statement of a kernel with the numbers of its loops; `tiled`: what it runs unrolled is a tile in registers,
+    whose neighbours are vectors outside of loops, too."""
+
+    scop: Scop
+    mapped: MappedStatement
+    values: Mapping[str, int]
+    tiled: bool = False
+
+    @cached_property
+    def statement(self) -> Statement:
+        return self.scop.statement(self.mapped.name)
+
+    @cached_property
+    def extents(self) -> tuple[float, ...]:
+        """The mean number of iterations of each loop."""
+        found = counts(in_time(self.mapped), self.values)
+        return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        return tuple(_share(loop, n) for loop, n in zip(self.mapped.loops, self.extents, strict=True))
+
+    @property
+    def empty(self) -> bool:
+        return any(n <= 0 for n in self.extents)
+
+    @cached_property
+    def launches(self) -> float:
+        return prod(s.launches for s in self.shares)
+
+    @cached_property
+    def blocks(self) -> float:
+        """Blocks of one launch that run the statement."""
+        return prod(s.blocks for s in self.shares)
+
+    @cached_property
+    def instances(self) -> float:
+        """Of one launch."""
+        return prod(self.extents) / self.launches
+
+    @cached_property
+    def serial(self) -> float:
+        """Instances of one thread, one after the other, in one launch."""
+        return prod(s.serial for s in self.shares)
+
+    @cached_property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """The thread block as this statement sees it, from x on."""
+        found = []
+        for number in reversed(range(len(self.mapped.sizes))):
+            extent = self.mapped.sizes[number]
+            place = self._thread_loop(number)
+            if place is None:
+                found.append(Dimension((0,) * len(self.statement.iterators), extent, 1.0, 1.0))
+                continue
+            loop, share, part = place
+            points = share.inside * share.blocks / part.tile
+            single = len(loop.threads) == 1
+            lanes = share.lanes if single else min(part.threads, max(1.0, share.lanes / part.tile))
+            found.append(Dimension(tuple(part.tile * x for x in loop.step), extent, points, lanes))
+        return tuple(found)
+
+    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share, Part] | None:
+        for loop, share in zip(self.mapped.loops, self.shares, strict=True):
+            for part in loop.threads:
+                if part.dimension == dimension:
+                    return loop, share, part
+        return None
+
+    @cached_property
+    def lanes(self) -> float:
+        """Active lanes of a warp, on average."""
+        return mean_lanes(self.dimensions)
+
+    @cached_property
+    def warps(self) -> float:
+        """Executions of the statement by a warp, in one launch."""
+        return self.instances / self.lanes
+
+    @cached_property
+    def serial_loops(self) -> tuple[int, ...]:
+        """The numbers of the loops that threads run one after the other, innermost first."""
+        numbers = [i for i, share in enumerate(self.shares) if share.serial > 1]
+        return tuple(sorted(numbers, key=lambda i: (-serial_depth(self.mapped.loops[i]), -i)))
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, float], ...]:
+        """Those loops again, innermost first, with how far a block has run through each at the end of it: a loop over
+        the iterations of a tile comes before that over the tiles."""
+        found: list[tuple[int, int, float]] = []
+        for i in self.serial_loops:
+            inside = self.shares[i].inside
+            parts = [p for p in self.mapped.loops[i].parts if p.role is Role.SERIAL]
+            found.append((serial_depth(self.mapped.loops[i]), i, min([inside, *(p.tile for p in parts if p.tile > 1)])))
+            if len(parts) > 1 and parts[0].tile > 1:
+                found.append((parts[0].depth, i, inside))
+        return tuple((i, inside) for _, i, inside in sorted(found, key=lambda level: (-level[0], -level[1])))
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        return references(self.scop, self.statement)
+
+    def request(self, reference: Reference) -> Request:
+        """The mean request of a warp."""
+        shapes, elements = warp_shapes(self.dimensions), self.vector(reference)
+        return mean_request([(weight, request(reference, along, self.values, elements)) for weight, along in shapes])
+
+    def vector(self, reference: Reference) -> int:
+        """How many neighbouring elements a thread wants at once: those of the neighbours along x that it runs in an
+        unrolled loop, inside another one or of a tile."""
+        place = self._thread_loop(len(self.mapped.sizes) - 1) if self.mapped.sizes else None
+        if place is None or reference.field is not None or not reference.subscripts:
+            return 1
+        loop, _, part = place
+        *outer, last = reference.subscripts
+        around = (p for other in self.mapped.loops for p in other.parts if p.role is Role.SERIAL and p.depth)
+        inside = loop.parts[-1].unrolled and loop.parts[-1].rest
+        inside = inside and (self.tiled or not all(p.unrolled for p in around))
+        plain = last is not None and not last.floors and last.along(loop.step) == 1
+        if not inside or not plain or any(form is None or form.moved_by(loop.step) for form in outer):
+            return 1
+        fits = part.tile * reference.array.element.size in VECTOR_BYTES
+        whole = self.tiled or not reference.access.writes or self._reads(reference)
+        return part.tile if fits and whole else 1
+
+    def updates_a_tile(self, homes: Collection[str]) -> bool:
+        """Whether a thread updates several elements in an iteration of a serial loop that keeps them, of an array that
+        is not among those that live in the kernel."""
+        unrolled = [i for i in self.serial_loops if self.mapped.loops[i].parts[-1].unrolled]
+        inner = next((i for i in self.serial_loops if i not in unrolled), None)
+        if inner is None:
+            return False
+        written = (r for r in self.references if r.access.writes and r.array.name not in homes)
+        updated = (r for r in written if self._reads(r) and not self.moves(r, inner))
+        return any(self.moves(r, i) for r in updated for i in unrolled)
+
+    def _reads(self, written: Reference) -> bool:
+        """Whether the statement reads the elements that an access writes."""
+        return any(
+            not r.access.writes and (r.array.name, r.subscripts) == (written.array.name, written.subscripts)
+            for r in self.references
+        )
+
+    def folds(self, reference: Reference) -> int:
+        """How many elements one instance reads through an access: all lanes, where it combines partial results."""
+        combine = self.statement.combine
+        if combine is None or combine.array != reference.array.name or reference.exact:
+            return 1  # exact: the lanes are threads, which read one element each
+        return prod(combine.sizes)
+
+    def thread_step(self, loop: int) -> Vector:
+        """How the iterators move from one iteration of a thread to its next, in a loop that it runs through."""
+        threads = self.mapped.loops[loop].threads
+        tile = min((part.tile for part in threads), default=0)
+        factor = prod(part.threads for part in threads) if tile == 1 and self.shares[loop].serial > tile else 1
+        return tuple(factor * x for x in self.mapped.loops[loop].step)
+
+    def moves(self, reference: Reference, loop: int) -> bool:
+        """Whether the address changes from one iteration of a thread to the next."""
+        return reference.moved_by(self.thread_step(loop))
+
+    def barriers(self) -> float:
+        """How many barriers a block meets in one launch."""
+        depths = [p.depth for loop in self.mapped.loops for p in loop.parts if p.sync]
+        if not depths:
+            return float(self.mapped.barriers)
+        last = max(depths)
+        loops = (i for i in self.serial_loops if serial_depth(self.mapped.loops[i]) <= last)
+        return max(1, self.mapped.barriers) * prod(self.shares[i].serial for i in loops)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        return groups_along(self.references, [loop.step for loop in self.mapped.loops])
+
+    def footprint(self, group: Group, tiles: Sequence[float]) -> float:
+        """Bytes, in whole sectors, that a group touches in a tile of the loops."""
+        lines = Footprint(group, len(self.mapped.loops), SECTOR_BYTES)
+        return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR_BYTES
+
+    @cached_property
+    def launch_tile(self) -> tuple[float, ...]:
+        """The iterations of each loop in one launch."""
+        pairs = zip(self.extents, self.shares, strict=True)
+        return tuple(n / share.launches for n, share in pairs)
+
+    @cached_property
+    def operations(self) -> float:
+        """Floating-point operations of one instance."""
+        return sum(_operations(part) for part in self.statement.body)
+
+
+def in_time(mapped: MappedStatement) -> isl.Set:
+    """The instances by their loops instead of their iterators."""
+    names = [f"i{k}" for k in range(int(mapped.domain.dim(isl.dim_type.set)))]
+    forms = (
+        " + ".join(f"{c}*{n}" for c, n in zip(loop.form, names, strict=True) if c) or "0" for loop in mapped.loops
+    )
+    order = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(forms)}] }}")
+    return mapped.domain.reset_tuple_id().apply(order)
+
+
+def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
+    """Whether two accesses of a statement touch one element in iterations of a loop that all other loops agree on; true
+    where that takes too long to find out."""
+    rank = len(work.statement.iterators)
+    first, second = ([f"{name}{k}" for k in range(rank)] for name in "ab")
+    equal = (
+        " + ".join(f"{c}*{a} - {c}*{b}" for c, a, b in zip(around.form, first, second, strict=True) if c) + " = 0"
+        for number, around in enumerate(work.mapped.loops)
+        if number != loop
+    )
+    same = isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {' and '.join(equal) or 'true'} }}")
+    domain = work.mapped.domain.reset_tuple_id()
+    touched = [
+        r.access.relation.reset_tuple_id(isl.dim_type.in_).intersect_domain(domain) for r in (one, other)
+    ]
+    try:
+        with budget(_MOST_OPERATIONS):
+            return not touched[0].apply_range(touched[1].reverse()).intersect(same).is_empty()
+    except OverBudgetError:
+        return True
+
+
+def _share(loop: MappedLoop, extent: float) -> Share:
+    launches = blocks = lanes = 1.0
+    inside, within, serial = extent, extent, 0.0
+    if (host := loop.part(Role.HOST)) is not None:
+        launches = _whole(extent / host.tile)
+        inside = within = min(extent, host.tile)
+    if (block := loop.part(Role.BLOCK)) is not None:
+        blocks = _whole(inside / block.tile)
+        inside = within = inside / blocks
+    if threads := loop.threads:
+        tile = min(part.tile for part in threads)
+        points = within / tile
+        rounds = max(1.0, _whole(points / prod(part.threads for part in threads)))
+        lanes = points / rounds
+        serial = rounds * min(within, tile)
+    return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
+
+
+def _whole(parts: float) -> float:
+    """The least whole number that is not below, up to rounding errors."""
+    return float(ceil(parts - 1e-6))
+
+
+def serial_depth(loop: MappedLoop) -> int:
+    return max(part.depth for part in loop.parts)
+
+
+def _operations(node: Stmt) -> float:
+    return sum(_weight(n) for n in walk(node))
+
+
+def _weight(node: Expr | Stmt) -> float:
+    match node:
+        case Assign(op="/"):
+            return _DIVISION
+        case Assign(op=op) if op:
+            return 1.0
+        case Binary(op="/") if node.type.kind == "float":
+            return _DIVISION
+        case Binary() if node.type.kind == "float":
+            return 1.0
+        case Call(function=name) if name not in ("min", "max", "floord", "pmod"):
+            return _FUNCTION
+    return 0.0
+
+
+def is_double(statement: Statement) -> bool:
+    """Whether a statement computes in double precision."""
+    nodes = (n for part in statement.body for n in walk(part))
+    return any(isinstance(n, Binary | Call | Access) and n.type.name == "double" for n in nodes)

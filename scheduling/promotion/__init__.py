@@ -1,0 +1,1 @@
+"""Where data live inside kernels, and how they get there."""

@@ -1,0 +1,1 @@
+"""Scop -> schedules with blocks and threads."""

@@ -1,0 +1,186 @@
+"""The classic strategy: isl's Pluto-style scheduler, with coincidence, under a budget [Verdoolaege et al. 2013].
+
+Its result is a schedule tree of permutable bands with coincident members; mapping.py gives it to blocks and threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.isl_time_limit import in_bounded_time
+from polytile.ir.isl_util import CONTEXT, OverBudgetError, budget, maps, transform_node
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
+from polytile.scheduling.strategies.index_set_splitting import split_schedule
+
+SECONDS = 6  # of processor time, for one schedule
+FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tree of permutable bands, not yet mapped."""
+
+    fusion: str  # "fused", "distributed", "original order" or "split index sets"
+    tree: isl.Schedule = field(compare=False)
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def _scheduler_options(*, distribute: bool) -> Iterator[None]:
+    """Outer parallelism first, as deep bands as possible; isl keeps these in its context, so they are put back."""
+    outer, depth = CONTEXT.get_schedule_outer_coincidence(), CONTEXT.get_schedule_maximize_band_depth()
+    components = CONTEXT.get_schedule_serialize_sccs()
+    CONTEXT.set_schedule_outer_coincidence(1)
+    CONTEXT.set_schedule_maximize_band_depth(1)
+    CONTEXT.set_schedule_serialize_sccs(int(distribute))
+    try:
+        yield
+    finally:
+        CONTEXT.set_schedule_outer_coincidence(outer)
+        CONTEXT.set_schedule_maximize_band_depth(depth)
+        CONTEXT.set_schedule_serialize_sccs(components)
+
+
+def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> list[Candidate]:
+    """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
+    component of the dependences; then the original order; then over split index sets, where these leave more than one
+    serial loop around a statement. When isl's scheduler uses up `max_operations`, the original order is the only one.
+    """
+    found: list[Candidate] = []
+    for fusion in ("fused", "distributed"):
+        try:
+            distribute = fusion == "distributed"
+            tree = _bounded_schedule(scop, dependences, max_operations, distribute=distribute)
+            found.append(Candidate(fusion, _with_epilogue(scop, dependences, tree)))
+        except OverBudgetError:
+            limits = f"{max_operations} operations or {SECONDS} s"
+            note = f"isl's scheduler gave up after {limits}; the original loop order is used"
+            return [Candidate("original order", original_order(scop, dependences), (note,))]
+    found.append(Candidate("original order", original_order(scop, dependences)))
+    try:
+        with budget(max_operations):
+            split = split_schedule(scop, dependences.all.intersect_params(scop.context), [c.tree for c in found])
+    except OverBudgetError:
+        return found
+    if split is not None:
+        tree = mark_coincident(_with_epilogue(scop, dependences, split), dependences.all)
+        found.append(Candidate("split index sets", tree))
+    return found
+
+
+def distinct(found: list[Candidate]) -> list[Candidate]:
+    """The candidates without those whose tree is that of an earlier one."""
+    kept: list[Candidate] = []
+    for candidate in found:
+        if not any(candidate.tree.plain_is_equal(other.tree) for other in kept):
+            kept.append(candidate)
+    return kept
+
+
+def _bounded_schedule(
+    scop: Scop, dependences: Dependences, max_operations: int, *, distribute: bool
+) -> isl.Schedule:
+    """isl's schedule, by a process of its own where the dependences are many; raises OverBudgetError."""
+    if sum(m.n_basic_map() for m in maps(dependences.all)) <= FEW_RELATIONS:
+        with budget(max_operations):
+            return _band_schedule(scop, dependences, distribute=distribute)
+
+    def compute() -> str:
+        with budget(max_operations):
+            return str(_band_schedule(scop, dependences, distribute=distribute))
+
+    return isl.Schedule(in_bounded_time(compute, SECONDS))
+
+
+def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) -> isl.Schedule:
+    """isl's schedule of everything but the epilogue."""
+    main = isl.UnionSet.empty(scop.domain.get_space())
+    for statement in scop.statements:
+        if statement.name not in scop.epilogue:
+            main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
+    needed = dependences.all.intersect_domain(main).intersect_range(main)
+    constraints = (
+        isl.ScheduleConstraints.on_domain(main)
+        .set_context(scop.context)
+        .set_validity(needed)
+        .set_coincidence(needed)
+        .set_proximity(dependences.flow.intersect_domain(main).intersect_range(main))
+    )
+    with _scheduler_options(distribute=distribute):
+        return constraints.compute_schedule()
+
+
+def _with_epilogue(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
+    for name in scop.epilogue:
+        own = isl.UnionSet.from_set(scop.statement(name).domain)
+        tree = tree.sequence(mark_coincident(scop.schedule.intersect_domain(own), dependences.all))
+    return tree
+
+
+def original_order(scop: Scop, dependences: Dependences) -> isl.Schedule:
+    """The source's own loops, each marked coincident where it carries no dependence, and nests of such loops as one
+    band."""
+    tree = scop.schedule.intersect_domain(scop.domain.intersect_params(scop.context))
+    return mark_coincident(tree, dependences.all)
+
+
+def mark_coincident(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:
+    """Recompute which band members carry no dependence; bands of several members that are not marked permutable are
+    split, so that each member stands alone.
+
+    before: band [t, i], nothing known
+    after:  band [t] (serial) with the band [i] (coincident) below
+    """
+    own = tree.get_domain()
+    pairs = dependences.intersect_domain(own).intersect_range(own)
+    return _merge(_mark(tree.get_root(), pairs), pairs).get_schedule()
+
+
+def _mark(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
+    if node.get_type() == isl.schedule_node_type.filter:
+        own = node.filter_get_filter()
+        pairs = pairs.intersect_domain(own).intersect_range(own)
+    if node.get_type() != isl.schedule_node_type.band or node.band_n_member() == 0:
+        return transform_node(node, lambda child: _mark(child, pairs))
+    if node.band_n_member() > 1 and not node.band_get_permutable():
+        return _mark(node.band_split(1), pairs)
+    partial = node.band_get_partial_schedule()
+    members = [Member(m.value, _carries_nothing(m, pairs)) for m in members_of(node)]
+    permutable = bool(node.band_get_permutable())
+    node = insert_band(node.delete(), members, permutable)
+    below = pairs.eq_at_multi_union_pw_aff(partial)
+    return transform_node(node, lambda child: _mark(child, below))
+
+
+def _merge(node: isl.ScheduleNode, pairs: isl.UnionMap) -> isl.ScheduleNode:
+    """Join coincident bands that stand directly inside one another and carry nothing of the outer one's pairs."""
+    if node.get_type() == isl.schedule_node_type.filter:
+        own = node.filter_get_filter()
+        pairs = pairs.intersect_domain(own).intersect_range(own)
+    if node.get_type() != isl.schedule_node_type.band or node.band_n_member() == 0:
+        return transform_node(node, lambda child: _merge(child, pairs))
+    members = members_of(node)
+    while _joins(node, members, pairs):
+        members += [Member(m.value, True) for m in members_of(node.child(0))]
+        node = insert_band(node.delete().delete(), members)
+    rest = pairs.eq_at_multi_union_pw_aff(node.band_get_partial_schedule())
+    return transform_node(node, lambda child: _merge(child, rest))
+
+
+def _joins(node: isl.ScheduleNode, members: list[Member], pairs: isl.UnionMap) -> bool:
+    """Whether the band directly below a coincident band is as parallel as that one."""
+    below = node.child(0)
+    if below.get_type() != isl.schedule_node_type.band or not all(m.coincident for m in members):
+        return False
+    return all(_carries_nothing(m, pairs) for m in members_of(below))
+
+
+def _carries_nothing(member: Member, pairs: isl.UnionMap) -> bool:
+    alone = isl.MultiUnionPwAff.from_union_pw_aff(member.value)
+    return bool(pairs.is_subset(pairs.eq_at_multi_union_pw_aff(alone)))

@@ -1,0 +1,144 @@
+"""Dependences between two statements as distances between the loops that run them.
+
+With a reduction relaxed, its instances may run in any order among themselves. A value-based dependence on the first or
+the last of them then stands for dependences on all, so those of other statements become pairs of conflicting accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.isl_util import maps
+from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
+
+ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+Bounds = tuple[int | None, int | None]
+
+
+@dataclass(eq=False, slots=True)
+class Edge:
+    """Dependent instances of two statements, as the set `{ [source -> sink] }`; `relaxed` when their order is free
+    because both accumulate into one result of a reduction."""
+
+    source: str
+    sink: str
+    pairs: isl.Set
+    relaxed: bool = False
+    _known: dict[tuple[int, int, int, int], Bounds] = field(default_factory=dict)
+
+    def distance(self, rows: dict[str, Row]) -> Bounds:
+        """The least and the greatest time from source to sink in a loop with these rows; None where unbounded."""
+        a, b = rows[self.source], rows[self.sink]
+        least, most = self.bounds(a, b)
+        shift = b.shift - a.shift
+        return (None if least is None else least + shift, None if most is None else most + shift)
+
+    def bounds(self, a: Row, b: Row) -> Bounds:
+        """The distance without the shifts of the rows."""
+        key = (a.iterator, a.sign, b.iterator, b.sign)
+        if key not in self._known:
+            distance = self._distance(a, b)
+            self._known[key] = (_whole(self.pairs.min_val(distance)), _whole(self.pairs.max_val(distance)))
+        return self._known[key]
+
+    def _distance(self, a: Row, b: Row) -> isl.Aff:
+        space = self.pairs.get_space()
+        first = space.unwrap().dim(isl.dim_type.in_)
+        aff = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+        if a.iterator != CONSTANT:
+            aff = aff.set_coefficient_val(isl.dim_type.in_, a.iterator, isl.Val(-a.sign))
+        if b.iterator != CONSTANT:
+            aff = aff.set_coefficient_val(isl.dim_type.in_, first + b.iterator, isl.Val(b.sign))
+        return aff
+
+    def together(self, rows: dict[str, Row]) -> Edge | None:
+        """The pairs that run at the same time of a loop; None when there are none."""
+        least, most = self.distance(rows)
+        if (least, most) == (0, 0):
+            return self
+        if (least is not None and least > 0) or (most is not None and most < 0):
+            return None
+        a, b = rows[self.source], rows[self.sink]
+        equal = self._distance(a, b).set_constant_val(isl.Val(b.shift - a.shift))
+        pairs = self.pairs.intersect(isl.Set.from_basic_set(equal.zero_basic_set()))
+        return None if pairs.is_empty() else Edge(self.source, self.sink, pairs, self.relaxed)
+
+
+def _whole(value: isl.Val) -> int | None:
+    return int(value.get_num_si()) if value.is_int() else None
+
+
+def together(edges: Iterable[Edge], rows: Iterable[Row]) -> list[Edge]:
+    """What a loop with these rows leaves: the dependences within one of its iterations."""
+    by_name = {row.statement: row for row in rows}
+    left = (edge.together(by_name) for edge in edges)
+    return [edge for edge in left if edge is not None]
+
+
+def among(edges: Iterable[Edge], statements: Iterable[str]) -> list[Edge]:
+    """The edges with both ends in these statements."""
+    names = set(statements)
+    return [edge for edge in edges if edge.source in names and edge.sink in names]
+
+
+def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]:
+    """One edge for each two dependent statements, and one for each reduction that `relax` lets reorder."""
+    relaxed = {s.name: s.reduction.array for s in scop.statements if relax and s.reduction and _only_accumulates(s)}
+    kept = isl.UnionMap.empty(scop.context.get_space().params())
+    free = kept
+    for found in dependences.by_array:
+        through = [name for name, array in relaxed.items() if array == found.array]
+        rest = found.all
+        for name in through:
+            own = _domain(scop, name)
+            free = free.union(_one_result(scop, found.array, name))
+            rest = rest.subtract_domain(own).subtract_range(own).union(_conflicts(scop, found.array, name))
+        kept = kept.union(rest)
+    return [*_edges(scop, kept, relaxed=False), *_edges(scop, free, relaxed=True)]
+
+
+def _only_accumulates(statement: Statement) -> bool:
+    """Whether a reduction meets its array in the element that it accumulates into alone, and, where it is one of
+    several parts of a statement, no other part sees that element."""
+    assert statement.reduction is not None
+    own = [a for a in statement.accesses if a.array == statement.reduction.array]
+    reads = sum(a.kind is AccessKind.READ for a in own)
+    same = all(a.relation.is_equal(own[0].relation) for a in own) and own[0].relation.is_single_valued()
+    return same and (reads == 1 or not statement.parts)
+
+
+def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:
+    found = []
+    for pairs in maps(union.intersect_params(scop.context).coalesce()):
+        if not pairs.is_empty():
+            source, sink = (pairs.get_tuple_name(kind) for kind in (isl.dim_type.in_, isl.dim_type.out))
+            found.append(Edge(source, sink, pairs.wrap(), relaxed))
+    return found
+
+
+def _domain(scop: Scop, statement: str) -> isl.UnionSet:
+    return isl.UnionSet.from_set(scop.statement(statement).domain)
+
+
+def _one_result(scop: Scop, array: str, statement: str) -> isl.UnionMap:
+    """The pairs of different instances of a reduction that accumulate into one element."""
+    own = scop.accesses(*ACCESSES, arrays=frozenset((array,))).intersect_domain(_domain(scop, statement))
+    return own.apply_range(own.reverse()).subtract(own.domain().identity())
+
+
+def _conflicts(scop: Scop, array: str, statement: str) -> isl.UnionMap:
+    """The pairs of an instance of this reduction and one of another statement that meet in an element of the array, in
+    the order of the source."""
+    own = _domain(scop, statement)
+    touching = scop.accesses(*ACCESSES, arrays=frozenset((array,)))
+    mine, others = touching.intersect_domain(own), touching.subtract_domain(own)
+    order = scop.schedule.intersect_domain(touching.domain()).get_map()
+    first, second = order.intersect_domain(own), order.subtract_domain(own)
+    meeting = mine.apply_range(others.reverse())
+    before = meeting.intersect(first.lex_lt_union_map(second))
+    return before.union(meeting.reverse().intersect(second.lex_lt_union_map(first)))

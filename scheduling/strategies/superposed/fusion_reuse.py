@@ -1,0 +1,80 @@
+"""What two nests of a common loop nest would both touch: the locality that their fusion gains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.affine_references import Number, Reference, references
+from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
+
+Rows = dict[str, Row]  # of one loop, by statement
+Slopes = tuple[Number, ...]
+Shape = tuple[str, int | None, tuple[Slopes | None, ...]]  # an array, a field of its elements, slopes by subscript
+
+
+@dataclass(slots=True)
+class Locality:
+    """The references of a Scop's statements, as far as it matters which of them reach the same data."""
+
+    scop: Scop
+    _shapes: dict[str, frozenset[Shape]] = field(default_factory=dict)
+
+    def arrays(self, statements: Iterable[str]) -> frozenset[str]:
+        """The arrays that these statements reach in memory."""
+        return frozenset(array for name in statements for array, _, _ in self._of(name))
+
+    def shared_rank(
+        self, around: Sequence[Rows], loops: Sequence[Rows], first: Sequence[str], second: Sequence[str]
+    ) -> int:
+        """How many of the loops a reference follows that statements of both groups make: they reuse what it reaches
+        within one iteration of these loops, and of those around them. 0 when there is no such reference.
+
+        Example: A[r][q][s] and A[r][q][p] share 2 of the loops r, q; A[i][j] and A[j][i] share 2 of i ~ j, j ~ i.
+        """
+        nest = (*around, *loops)
+        own, others = self._in_time(nest, first), self._in_time(nest, second)
+        followed = (_followed(a, b) for a in own for b in others)
+        return max((sum(loop >= len(around) for loop in loops) for loops in followed), default=0)
+
+    def _of(self, statement: str) -> frozenset[Shape]:
+        if statement not in self._shapes:
+            self._shapes[statement] = frozenset(map(shape, references(self.scop, self.scop.statement(statement))))
+        return self._shapes[statement]
+
+    def _in_time(self, loops: Sequence[Rows], statements: Iterable[str]) -> set[Shape]:
+        """The references by their slopes along the loops; no slopes where other loops move a subscript."""
+        found: set[Shape] = set()
+        for name in statements:
+            rows = [by_name[name] for by_name in loops]
+            known = {row.iterator for row in rows}
+            for array, number, subscripts in self._of(name):
+                found.add((array, number, tuple(_along(rows, known, slopes) for slopes in subscripts)))
+        return found
+
+
+def shape(reference: Reference) -> Shape:
+    """What a reference has in common with those that run over memory in step with it."""
+    slopes = (None if form is None else form.slopes for form in reference.subscripts)
+    return reference.array.name, reference.field, tuple(slopes)
+
+
+def _along(rows: Sequence[Row], known: set[int], slopes: Slopes | None) -> Slopes | None:
+    if slopes is None or any(slope and i not in known for i, slope in enumerate(slopes)):
+        return None
+    return tuple(0 if row.iterator == CONSTANT else row.sign * slopes[row.iterator] for row in rows)
+
+
+def _followed(a: Shape, b: Shape) -> frozenset[int]:
+    """The loops that two references follow alike; none where they follow them differently."""
+    if a[:2] != b[:2]:
+        return frozenset()
+    followed: set[int] = set()
+    for first, second in zip(a[2], b[2], strict=True):
+        if first is None or second is None:
+            continue
+        if first != second:
+            return frozenset()
+        followed.update(i for i, slope in enumerate(first) if slope)
+    return frozenset(followed)

@@ -1,0 +1,275 @@
+"""What each kernel's blocks and threads take: thread dimensions of loops, tiles of blocks, splits of reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+
+from polytile.ir.scop import Scop, Split
+from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence, Serial
+from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
+from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.strategies.superposed.register_tile_sizes import register_tiles
+from polytile.scheduling.strategies.superposed.serial_tiling import Tiling, thread_tilings
+from polytile.scheduling.strategies.superposed.thread_coarsening import (
+    is_sum_of_few,
+    neighbours,
+    shares_loads,
+    shares_rows,
+    whole_warps,
+)
+from polytile.scheduling.strategies.superposed.thread_mapping import Nest, nests_of
+from polytile.scheduling.strategies.tile_sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
+
+ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
+VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
+TURNS_CHANGED = 16  # where nothing is summed up along x: few partial results matter less than many blocks
+ROWS = 4  # of a thread, where it loads once what they share
+COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
+ITERATIONS_ALONE = 32  # where no other loop is shared out, or only one of few iterations
+MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one thread dimension takes of a row: every thread `unit` neighbouring iterations, and those of the next
+    rounds where there are any, which may run `backwards`. Of these neighbours a thread runs `inner` one after another,
+    and other dimensions the rest."""
+
+    row: Row
+    unit: int = 1
+    rounds: bool = True
+    backwards: bool = False
+    inner: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, how
+    many iterations of each block loop one block runs, and how many neighbouring ones of each thread dimension a thread
+    has `inside` its other loops (empty: 1); `tilings` of sums that a thread makes, by their statements."""
+
+    group: Group
+    dims: Mapping[int, int]  # by the identity of a loop
+    threads: tuple[int, ...]
+    tiles: tuple[int, ...]
+    inside: tuple[int, ...] = ()
+    tilings: Mapping[str, Tiling] = field(default_factory=dict)
+
+    def loop_at(self, nest: Nest, dim: int) -> Loop | None:
+        return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
+
+    def shares(self, nest: Nest, statement: str) -> list[Share]:
+        """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. One loop
+        that no blocks share out takes all threads; it runs backwards, as what was read last is still in the cache."""
+        last = len(self.threads) - 1
+        if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
+            row = nest.loops[0].row(statement)
+            units = [self._inner(last) * prod(self.threads[d + 1 :]) for d in range(last + 1)]
+            return [Share(row, unit, d == 0, d == 0, self._inner(d)) for d, unit in enumerate(units)]
+        loops = [(self.loop_at(nest, d), self._inner(d)) for d in range(last + 1)]
+        rows = [(loop.row(statement) if loop else Row(statement, CONSTANT), inner) for loop, inner in loops]
+        return [Share(row, unit=inner, inner=inner) for row, inner in rows]
+
+    def _inner(self, dim: int) -> int:
+        return self.inside[dim] if self.inside else 1
+
+    def _is_whole(self, row: Row) -> bool:
+        """Whether each block runs all iterations of a row."""
+        return not any(row.iterator == block.row(row.statement).iterator for block in self.group.blocks)
+
+    def covered(self, share: Share, dim: int) -> bool:
+        """Whether the threads of a dimension run all of a block's iterations at once."""
+        return self.turns(share, dim) == 1
+
+    def turns(self, share: Share, dim: int) -> int | float:
+        """How many of a block's iterations each thread of a dimension runs, at most."""
+        for block, tile in zip(self.group.blocks, self.tiles, strict=True):
+            if any(share.row == own for own in block.rows):
+                return -(-tile // (self.threads[dim] * share.inner))
+        return 1 if share.row.iterator == CONSTANT or not share.rounds else inf
+
+    def period(self, share: Share, dim: int) -> int:
+        """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
+        where a block has fewer iterations."""
+        pairs, row = zip(self.group.blocks, self.tiles, strict=True), share.row
+        tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
+        return min([self.threads[dim], *(-(-tile // share.inner) for tile in tiles)])
+
+    def splits(self) -> dict[str, tuple[Split, ...]]:
+        """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
+        found: dict[str, tuple[Split, ...]] = {}
+        for nest in nests_of(self.group.inside):
+            for name in statements_of(nest.body):
+                chunks = [
+                    Split(block.row(name).iterator, tile, lanes=False)
+                    for block, tile in zip(self.group.blocks, self.tiles, strict=True)
+                    if block.kind(name) is Kind.REDUCTION
+                ]
+                lanes = [
+                    Split(loop.row(name).iterator, self.threads[dim], True, self._inner(dim))
+                    for dim, loop in ((d, self.loop_at(nest, d)) for d in range(len(self.threads)))
+                    if loop is not None and loop.kind(name) is Kind.REDUCTION
+                ]
+                if chunks or lanes:
+                    found[name] = (*chunks, *lanes)
+        return found | {name: tiling.splits for name, tiling in self.tilings.items()}
+
+    def blocked(self, name: str) -> dict[int, tuple[int, ...]]:
+        """The parallel iterators of a statement that blocks and threads share out, with the tile of a block, and with
+        that of a thread where it runs neighbours."""
+        nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
+        shares = self.shares(nest, name)
+        shared = {share.row.iterator for share in shares}
+        x = self.loop_at(nest, len(self.threads) - 1)
+        neighbours = self._inner(len(self.threads) - 1) if self.threads else 1
+        own = (neighbours,) if neighbours > 1 else ()
+        found: dict[int, tuple[int, ...]] = {}
+        if x is not None and own and x.kind(name) is Kind.FORALL and x.row(name).iterator != CONSTANT:
+            found[x.row(name).iterator] = own
+        for block, tile in zip(self.group.blocks, self.tiles, strict=True):
+            row = block.row(name)
+            if row.is_plain and row.iterator in shared and block.kind(name) is Kind.FORALL and tile > 1:
+                found[row.iterator] = (tile, *found.get(row.iterator, ()))
+        return found
+
+
+@dataclass
+class Planner:
+    """Plans kernel after kernel, in the order of their launches; `plans` is by the identity of a group."""
+
+    steps: Steps
+    sizes: SizeChooser
+    plans: dict[int, Plan] = field(default_factory=dict)
+    kernels: int = 0
+
+    @property
+    def scop(self) -> Scop:
+        return self.steps.scop
+
+    def visit(self, host: Host) -> None:
+        match host:
+            case Group():
+                self.plans[id(host)] = self._plan(host)
+            case HostLoop(body=body):
+                self.visit(body)
+            case HostSequence(children):
+                for child in children:
+                    self.visit(child)
+            case Serial():
+                self.kernels += 1
+
+    def _plan(self, group: Group) -> Plan:
+        nests = list(nests_of(group.inside))
+        rank = max((len(n.loops) for n in nests), default=0)
+        dims = _dimensions(nests, rank)
+        number, self.kernels = self.kernels, self.kernels + 1
+        rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.options.tile
+        twice = any(_is_summed_alone(block, nests) for block in group.blocks)
+        placed = [(block, _thread_dimension(block, nests, dims)) for block in group.blocks]
+        few = rank > 1 and any(dim == rank - 1 and _is_chunks(block) for block, dim in placed)
+        alone = (*(1,) * (rank - 1), FEW_RESULTS)
+        preferred = alone if few else READING_TWICE if twice else SHARING_ROWS if rows else ()
+        chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
+        along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
+        sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
+        columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
+        many = (ITERATIONS_ALONE if few else columns, min(ITERATIONS, VALUES // columns))
+        if columns == 1 and shares_loads(self.scop, along_x, sums):
+            many = (neighbours(self.scop, along_x), TURNS_CHANGED)
+        tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
+        if rows and chosen.block == SHARING_ROWS:
+            tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
+        plan = Plan(group, dims, chosen.block, tiles)
+        if not plan.splits():
+            return self._in_registers(plan, nests, number)
+        along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
+        if not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
+            return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
+        if not all(is_sum_of_few(self.scop, name) for name in plan.splits()):
+            return plan
+        count = neighbours(self.scop, along_x)
+        fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
+        return replace(plan, inside=(*(1,) * (rank - 1), count)) if fits else plan
+
+    def _in_registers(self, plan: Plan, nests: Sequence[Nest], number: int) -> Plan:
+        """The plan of a kernel that splits no sum, with tiles of what its threads run."""
+        tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
+        if tilings or self.sizes.asked_tile(number) or not all(len(n.loops) == len(plan.threads) for n in nests):
+            return replace(plan, tilings=tilings)
+        loops = [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))]
+        dims = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
+        for inside in register_tiles(self.scop, nests, loops):
+            sizes = (t if d is None else t * inside[d] for d, t in zip(dims, plan.tiles, strict=True))
+            tiled = replace(plan, inside=inside, tiles=tuple(sizes))
+            on_blocks = all(dim in dims for dim, count in enumerate(inside) if count > 1)
+            if on_blocks and self._fills(tiled):
+                return tiled
+        return plan
+
+    def _fills(self, plan: Plan) -> bool:
+        """Whether a kernel's blocks fill the GPU, as far as sizes are known."""
+        extents = (self.steps.extent(block) for block in plan.group.blocks)
+        blocks = prod(max(1.0, extent / tile) for extent, tile in zip(extents, plan.tiles, strict=True))
+        return blocks >= self.sizes.machine.sms
+
+    def _columns(self, block: Loop, group: Group) -> int:
+        """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
+        sums = (self.scop.statement(name).reduction for name in group.statements if block.kind(name) is Kind.REDUCTION)
+        sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
+        return min(COLUMNS, max(1, COLUMN_BYTES // max(sizes))) if sizes else 1
+
+    def _tile(
+        self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[Nest]
+    ) -> int:
+        """What the threads cover at once, or several times that where partial results have to pay: so `many` times
+        along x, and along other dimensions."""
+        reduces = Kind.REDUCTION in block.kinds
+        if dim is None:
+            return MOST_CHUNK if reduces else 1
+        if not reduces and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
+            return sizes.tile[dim] * many[0]
+        if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
+            return sizes.tile[dim]
+        if len(sizes.block) == 1:
+            return sizes.block[dim] * ITERATIONS_ALONE
+        # Few iterations along x: what the other loop sums up for each of them stays in a register.
+        return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
+
+
+def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:
+    """The thread dimension of each loop. Nests of most loops decide first; the loop that coalesces goes last."""
+    found: dict[int, int] = {}
+    for nest in sorted((n for n in nests if n.loops), key=lambda n: -len(n.loops)):
+        taken = {found[id(loop)] for loop in nest.loops if id(loop) in found}
+        x = nest.loops[nest.along_x]
+        if id(x) not in found and rank - 1 not in taken:
+            found[id(x)] = rank - 1
+            taken.add(rank - 1)
+        rest = [loop for loop in nest.loops if id(loop) not in found]
+        free = [d for d in range(rank) if d not in taken]
+        found.update((id(loop), dim) for loop, dim in zip(reversed(rest), reversed(free), strict=False))
+    return found
+
+
+def _is_summed_alone(block: Loop, nests: Sequence[Nest]) -> bool:
+    """Whether a thread by itself runs a block's iterations of a loop for each sum over it: they are few then."""
+    names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
+    shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
+    return bool(names) and not any(shared)
+
+
+def _is_chunks(block: Loop) -> bool:
+    """Whether blocks share out a loop only for sums over it."""
+    own = [kind for row, kind in zip(block.rows, block.kinds, strict=True) if row.iterator != CONSTANT]
+    return bool(own) and all(kind is Kind.REDUCTION for kind in own)
+
+
+def _thread_dimension(block: Loop, nests: Sequence[Nest], dims: Mapping[int, int]) -> int | None:
+    for nest in nests:
+        for loop in nest.loops:
+            for name in statements_of(nest.body):
+                if loop.row(name).iterator == block.row(name).iterator != CONSTANT:
+                    return dims[id(loop)]
+    return None

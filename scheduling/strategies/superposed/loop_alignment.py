@@ -1,0 +1,117 @@
+"""Rows that the statements of one component could run in together: one iterator of each, by a constant apart.
+
+The rows are found along the dependences: where one statement's iterator is chosen, a dependence with a distance that
+is constant (for a parallel loop) or bounded from below (for a serial one) proposes the iterator, the direction and the
+shift of the statement at its other end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from polytile.ir.digraph import both_ways, graph_of, reached
+from polytile.scheduling.strategies.superposed.distances import Edge
+from polytile.scheduling.strategies.superposed.loop_tree import Row
+
+Rows = tuple[Row, ...]
+Choices = Mapping[str, Sequence[tuple[int, int]]]  # statement -> its unused (iterator, sign), preferred ones first
+MOST_TRIED = 3000  # choices for a statement, in one search
+
+
+@dataclass(slots=True)
+class _Effort:
+    """What a search may still try."""
+
+    left: int = MOST_TRIED
+
+    def spent(self) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def parallel_rows(statements: Sequence[str], edges: Sequence[Edge], choices: Choices) -> Iterator[Rows]:
+    """Loops across which none of the edges runs. Each is given once, with its first statement in the first of the
+    directions that it has."""
+    order = _connected(statements, edges)
+    first = [Row(order[0], iterator) for iterator in dict.fromkeys(i for i, _ in choices[order[0]])]
+    effort = _Effort()
+    for row in first:
+        yield from _parallel(order[1:], {order[0]: row}, edges, choices, effort)
+
+
+def _parallel(
+    rest: Sequence[str], chosen: dict[str, Row], edges: Sequence[Edge], choices: Choices, effort: _Effort
+) -> Iterator[Rows]:
+    name = next(reversed(chosen))
+    own = [e for e in edges if name in (e.source, e.sink) and e.source in chosen and e.sink in chosen]
+    if effort.spent() or any(e.distance(chosen) != (0, 0) for e in own):
+        return
+    if not rest:
+        yield tuple(chosen.values())
+        return
+    for row in _aligned(rest[0], chosen, edges, choices):
+        yield from _parallel(rest[1:], {**chosen, rest[0]: row}, edges, choices, effort)
+
+
+def _aligned(name: str, chosen: Mapping[str, Row], edges: Sequence[Edge], choices: Choices) -> Iterator[Row]:
+    """The rows of a statement that keep a constant distance of 0 along one edge to those chosen."""
+    edge = next(e for e in edges if (e.source in chosen and e.sink == name) or (e.sink in chosen and e.source == name))
+    forward = edge.sink == name
+    for iterator, sign in choices[name]:
+        row = Row(name, iterator, sign)
+        least, most = edge.bounds(chosen[edge.source], row) if forward else edge.bounds(row, chosen[edge.sink])
+        if least is None or least != most:
+            continue
+        other = chosen[edge.source] if forward else chosen[edge.sink]
+        yield Row(name, iterator, sign, other.shift + (-least if forward else least))
+
+
+def serial_rows(statements: Sequence[str], edges: Sequence[Edge], choices: Choices) -> Iterator[Rows]:
+    """Loops along which no edge runs backward, preferred choices first."""
+    order = _connected(statements, edges)
+    yield from _serial(order, {}, edges, choices, _Effort())
+
+
+def _serial(
+    rest: Sequence[str], chosen: dict[str, Row], edges: Sequence[Edge], choices: Choices, effort: _Effort
+) -> Iterator[Rows]:
+    if not rest:
+        shifts = _shifts(tuple(chosen), edges, chosen)
+        if shifts is not None:
+            yield tuple(Row(r.statement, r.iterator, r.sign, shifts[r.statement]) for r in chosen.values())
+        return
+    for iterator, sign in choices[rest[0]]:
+        if effort.spent():
+            return
+        tried = {**chosen, rest[0]: Row(rest[0], iterator, sign)}
+        own = [e for e in edges if rest[0] in (e.source, e.sink) and e.source in tried and e.sink in tried]
+        if all(_may_be_forward(e, tried) for e in own):
+            yield from _serial(rest[1:], tried, edges, choices, effort)
+
+
+def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
+    least, _ = edge.distance(rows)
+    return least is not None and (edge.source != edge.sink or least >= 0)
+
+
+def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Row]) -> dict[str, int] | None:
+    """The least shifts, at least 0, that leave no distance below 0; None when there are none (a longest path in the
+    graph of constraints: shift of sink >= shift of source - least distance)."""
+    needed = [(e.source, e.sink, -least) for e in edges if (least := e.distance(rows)[0]) is not None]
+    shifts = dict.fromkeys(statements, 0)
+    for _ in range(len(statements) + 1):
+        changed = False
+        for source, sink, least in needed:
+            if shifts[source] + least > shifts[sink]:
+                shifts[sink] = shifts[source] + least
+                changed = True
+        if not changed:
+            return shifts
+    return None
+
+
+def _connected(statements: Sequence[str], edges: Sequence[Edge]) -> list[str]:
+    """The statements, each behind one that it depends on or that depends on it."""
+    related = ((e.source, e.sink) for e in edges if e.source != e.sink)
+    return reached(graph_of(statements, both_ways(related)), statements[0])

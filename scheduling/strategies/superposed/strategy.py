@@ -1,0 +1,55 @@
+"""The superposed strategy: loop trees of both levels, kernels from them, a mapped tree for each way to treat
+reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.strategies.superposed.explain import explanation
+from polytile.scheduling.strategies.superposed.kernel_formation import superpose_levels
+from polytile.scheduling.strategies.superposed.kernel_fusion import read_once
+from polytile.scheduling.strategies.superposed.kernel_plans import Planner
+from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
+from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
+from polytile.scheduling.strategies.superposed.superpose import Superposed, superpose
+from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
+from polytile.scheduling.strategies.tile_sizes import SizeChooser
+
+
+def superposed(
+    scop: Scop, dependences: Dependences, sizes: SizeChooser, max_operations: int, *, strict: bool
+) -> Iterator[Superposed]:
+    """Mapped trees without barriers: with reductions shared out by blocks and threads, unless `strict`, and with all
+    reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
+    for relax in (False,) if strict else (True, False):
+        try:
+            with budget(max_operations):
+                found = _found(scop, dependences, sizes, relax=relax)
+        except (OverBudgetError, NoLoopTreeError):
+            continue
+        if found is not None:
+            yield found
+        if relax and found is not None and found.scop is scop:
+            return  # no reduction was split, and without them it is the same
+
+
+def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
+    trees = loop_trees(scop, dependences, relax=relax)
+    steps = Steps(scop, sizes.options.parameters)
+    host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
+    host = read_once(scop, dependences, host) if relax else host
+    planner = Planner(steps, sizes)
+    planner.visit(host)
+    if not planner.plans:
+        return None
+    found = superpose(scop, dependences, host, planner)
+    if found is None:
+        return None
+    strategy = "superposed" if relax else "superposed (reductions in order)"
+    split = {made.statement for made in found.scop.privatised}
+    reasons = explanation(scop, trees.block, trees.thread, host, planner, split)
+    return replace(found, strategy=strategy, reasons=reasons)

@@ -1,0 +1,109 @@
+"""How many neighbouring iterations along x a thread runs, where it sums: so many that they are a vector in memory.
+
+before: lanes j mod 32 of x[i] += A[i][j] * y[j]              one element of A each, 32 loads for 32 rows of a column
+after:  lanes floor(j/4) mod 32, each with 4 neighbours      four floats in one load of 16 bytes
+
+What memory takes for a sum is a matter of the bytes under way. A vector brings four times as many with the same number
+of instructions, and what does not move along x is loaded once for all of its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polytile.ir.expr import BOOL
+from polytile.ir.scop import AccessKind, Scop
+from polytile.machine import VECTOR_BYTES, WARP_SIZE
+from polytile.scheduling.analysis.affine_references import Reference, references
+from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
+from polytile.scheduling.strategies.superposed.thread_mapping import Nest
+from polytile.scheduling.transform.reductions.privatise import result_group
+
+MOST = 4  # elements of a vector
+
+
+def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
+    """How many iterations of the loops along x, each with its nest, are one vector of every array that moves with them:
+    1 where some array moves in another way, or where nothing is summed up."""
+    rows = [(loop.row(name), loop.kind(name)) for nest, loop in x for name in statements_of(nest.body)]
+    moving = [(row, r) for row, _ in rows for r in _moving(scop, row)]
+    if not moving or any(r.array.fields or r.array.element == BOOL for _, r in moving):
+        return 1
+    sizes = {r.array.element.size for _, r in moving}
+    count = min(MOST, max(VECTOR_BYTES) // max(sizes))
+    if any(count * size not in VECTOR_BYTES for size in sizes):
+        return 1
+    return count if all(_starts_vectors(row, r, count) for row, r in moving) else 1
+
+
+def is_sum_of_few(scop: Scop, name: str) -> bool:
+    """Whether a sum's results are told apart by one iterator at most: those are loaded in batches."""
+    group = result_group(scop, scop.statement(name))
+    return group is not None and len(group) <= 1
+
+
+def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop]) -> bool:
+    """Whether most loads of an iteration are the same for all iterations along x, but not for those of the `sums`: one
+    thread then runs several along x for each of them."""
+    same, others = set[str](), set[str]()
+    for nest, loop in x:
+        for name in statements_of(nest.body):
+            along = _iterators(loop.row(name))
+            over = {k for s in sums for k in _iterators(s.row(name))}
+            for r in references(scop, scop.statement(name)):
+                involved = {k for k, used in enumerate(r.involves(len(scop.statement(name).iterators))) if used}
+                if r.access.kind is AccessKind.READ and involved & over:
+                    (others if involved & along else same).add(r.array.name)
+    return len(same) > len(others)
+
+
+def shares_rows(scop: Scop, nests: Sequence[Nest], blocks: Sequence[Loop]) -> bool:
+    """Whether a kernel sums up along x, for each iteration of one more loop, whose iterations share half of the loads:
+    a thread then runs several of them for each load.
+
+    before: w[i] += A[i][j] * x[j], a row i for each warp                 two loads for each product
+    after:  4 rows for each thread                                        five loads for four products
+    """
+    if len(nests) != 1 or len(nests[0].loops) != len(blocks) + 1 or len(blocks) != 1:
+        return False
+    (nest,), (rows,) = nests, blocks
+    x = nest.loops[nest.along_x]
+    names = statements_of(nest.body)
+    if len(names) != 1 or x.kind(names[0]) is not Kind.REDUCTION or rows.kind(names[0]) is not Kind.FORALL:
+        return False
+    row, along = rows.row(names[0]), x.row(names[0]).iterator
+    if CONSTANT in (row.iterator, along) or row.iterator == along:
+        return False
+    involved = [
+        r.involves(len(scop.statement(names[0]).iterators))
+        for r in references(scop, scop.statement(names[0]))
+        if r.access.kind is AccessKind.READ
+    ]
+    loads = [i[row.iterator] for i in involved if i[along]]
+    return 0 < sum(loads) <= len(loads) - sum(loads)
+
+
+def _iterators(row: Row) -> set[int]:
+    return set() if row.iterator == CONSTANT else {row.iterator}
+
+
+def _moving(scop: Scop, row: Row) -> Iterator[Reference]:
+    """The accesses that move along x."""
+    statement = scop.statement(row.statement)
+    for reference in references(scop, statement):
+        if row.iterator != CONSTANT and reference.involves(len(statement.iterators))[row.iterator]:
+            yield reference
+
+
+def _starts_vectors(row: Row, reference: Reference, count: int) -> bool:
+    """Whether the elements of `count` iterations, from a multiple of it on, are next to each other from one on."""
+    *outer, last = reference.subscripts
+    if row.sign != 1 or row.shift % count or last is None or last.floors:
+        return False
+    plain = last.coefficients[row.iterator] == 1 and isinstance(last.constant, int) and last.constant % count == 0
+    return plain and all(form is not None and not form.involves()[row.iterator] for form in outer)
+
+
+def whole_warps(threads: Sequence[int]) -> bool:
+    """Whether a warp runs along x."""
+    return bool(threads) and threads[-1] % WARP_SIZE == 0

@@ -1,0 +1,144 @@
+"""Which loops of a group the threads of a block share out [Shirako, Hayashi and Sarkar 2017, sections 4 and 5.4].
+
+Threads take the parallel loops down to the one that coalesces best; a serial loop above that one stays around it, with
+barriers, and the parallel loops further out are sunk into it.
+
+before: i* [ t [ j* [S]; j* [T] ] ]
+after:  t repeated { threads (i, j) of S; threads (i, j) of T }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polytile.scheduling.strategies.superposed.loop_coalescing import CLEARLY, Steps
+from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
+
+MOST_DIMENSIONS = 3
+ENOUGH_LOOPS = 2  # parallel loops that fill a GPU, as a guess; with fewer, reductions are shared out too
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Loops that threads share out, outermost first, around what one thread runs alone. `along_x` is the position of
+    the loop of threadIdx.x; no loops: one thread runs the body."""
+
+    loops: tuple[Loop, ...]
+    along_x: int
+    body: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A serial loop that all threads of a block run together."""
+
+    loop: Loop
+    body: Inside
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Parts that all threads of a block run one after the other."""
+
+    children: tuple[Inside, ...]
+
+
+Inside = Nest | Repeated | Phases
+
+
+def nests_of(inside: Inside) -> Iterator[Nest]:
+    """All nests, in their order."""
+    match inside:
+        case Nest():
+            yield inside
+        case Repeated(body=body):
+            yield from nests_of(body)
+        case Phases(children):
+            for child in children:
+                yield from nests_of(child)
+
+
+def can_be_shared(loop: Loop, *, reductions: bool) -> bool:
+    """Whether blocks or threads can share a loop out: it is parallel, or carries reductions that can be split."""
+    pairs = zip(loop.rows, loop.kinds, strict=True)
+    plain = all(r.is_plain for r, k in pairs if k is Kind.REDUCTION)
+    return loop.parallel or (reductions and plain and Kind.SEQUENTIAL not in loop.kinds)
+
+
+def share_out(steps: Steps, tree: Tree, *, reductions: bool) -> Inside:
+    """Decide for one group's loops; `reductions` allows loops that carry a reduction alone."""
+    return _Sharing(steps, reductions).visit(tree, ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    steps: Steps
+    reductions: bool
+
+    def visit(self, tree: Tree, taken: tuple[Loop, ...]) -> Inside:
+        if self._enough(tree, taken):
+            return self._nest(taken, tree)
+        match tree:
+            case Loop() if self._useful(tree, taken):
+                return self.visit(tree.body, (*taken, tree))
+            case Loop() if any(self._useful(loop, taken) for loop in _loops(tree.body)):
+                return Repeated(tree, self.visit(tree.body, taken))
+            case Sequence(children) if any(self._useful(loop, taken) for loop in _loops(tree)):
+                return Phases(tuple(self.visit(child, taken) for child in children))
+        return self._nest(taken, tree)
+
+    def _useful(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
+        """Whether threads should take a loop: it is parallel, or it is a reduction and they would otherwise not
+        coalesce, or be few."""
+        if loop.parallel or not can_be_shared(loop, reductions=self.reductions):
+            return loop.parallel
+        return sum(t.parallel for t in taken) < ENOUGH_LOOPS or self._coalesces_better(loop, taken)
+
+    def _coalesces_better(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
+        return self._sectors(loop, loop.body) < CLEARLY * min(self._sectors(t, loop.body) for t in taken)
+
+    def _enough(self, tree: Tree, taken: tuple[Loop, ...]) -> bool:
+        """Whether no loop below would make better requests, and the loops taken are parallel enough."""
+        below = [loop for loop in _loops(tree) if self._useful(loop, taken)]
+        if not taken or not below:
+            return bool(taken)
+        return sum(t.parallel for t in taken) >= ENOUGH_LOOPS and not any(
+            self._coalesces_better(loop, taken) for loop in below
+        )
+
+    def _sectors(self, loop: Loop, tree: Tree) -> float:
+        """Of one request of each access of the deepest statements of a tree, with threads along `loop`."""
+        return self.steps.sectors(loop, self.steps.deepest(statements_of(tree)))
+
+    def _nest(self, taken: tuple[Loop, ...], body: Tree) -> Nest:
+        if not taken:
+            return Nest((), 0, body)
+        costs = [self._sectors(loop, body) for loop in taken]
+        x = min(range(len(taken)), key=lambda i: (costs[i], -i))
+        others = [i for i in range(len(taken)) if i != x][-(MOST_DIMENSIONS - 1) :]
+        kept = sorted((*others, x))
+        dropped = [taken[i] for i in range(len(taken)) if i not in kept]
+        for loop in reversed(dropped):
+            body = _around(loop, body)
+        return Nest(tuple(taken[i] for i in kept), kept.index(x), body)
+
+
+def _around(loop: Loop, body: Tree) -> Loop:
+    """A loop around a part of its statements."""
+    inside = set(statements_of(body))
+    kept = [(r, k) for r, k in zip(loop.rows, loop.kinds, strict=True) if r.statement in inside]
+    return Loop(tuple(r for r, _ in kept), tuple(k for _, k in kept), body)
+
+
+def _loops(tree: Tree) -> Iterator[Loop]:
+    match tree:
+        case Loop():
+            yield tree
+            yield from _loops(tree.body)
+        case Sequence(children):
+            for child in children:
+                yield from _loops(child)
+        case Leaf():
+            return
+

@@ -1,0 +1,74 @@
+"""What the searches for both trees share: dependences as edges, the cost of iterators, and the distributed loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.strategies.superposed.component_loops import Distribution
+from polytile.scheduling.strategies.superposed.distances import Edge, among, edges_of
+from polytile.scheduling.strategies.superposed.fusion import Fusion
+from polytile.scheduling.strategies.superposed.fusion_candidates import Judge
+from polytile.scheduling.strategies.superposed.fusion_reuse import Locality
+from polytile.scheduling.strategies.superposed.iterator_ranking import Ranking
+from polytile.scheduling.strategies.superposed.loop_tree import Tree, in_sequence, restrict
+from polytile.scheduling.strategies.superposed.parallelism import labelled
+
+OPERATIONS = 4_000_000  # of isl, for a search; the benchmark programs take less than a twentieth
+
+
+@contextmanager
+def bounded(operations: int) -> Iterator[None]:
+    """A budget of isl operations; raises OverBudgetError also where isl hands out nothing instead of an error."""
+    with budget(operations):
+        try:
+            yield
+        except (AttributeError, TypeError, ValueError) as error:
+            if _is_spent():
+                raise OverBudgetError(str(error)) from error
+            raise
+
+
+def _is_spent() -> bool:
+    try:
+        return isl.Set("{ : }").is_empty() is None
+    except (isl.Error, TypeError):
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A Scop with its edges and its loops before fusion."""
+
+    scop: Scop
+    edges: list[Edge]
+    ranking: Ranking
+    locality: Locality
+    distributed: Tree
+
+    def along_x(self) -> dict[str, int | None]:
+        """The iterator of each statement for threadIdx.x; None for one without parallel loops."""
+        return {s.name: self.ranking.along_x_in(self.distributed, s.name) for s in self.scop.statements}
+
+    def fused(self, judge: Judge) -> Tree:
+        """The loops after fusion of all but the epilogue, with their kinds."""
+        main = [s.name for s in self.scop.statements if s.name not in self.scop.epilogue]
+        tree = Fusion(judge).run(restrict(self.distributed, main), among(self.edges, main))
+        last = [restrict(self.distributed, [name]) for name in self.scop.epilogue]
+        return labelled(self.scop, in_sequence([tree, *last]), self.edges)
+
+
+def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:
+    """Loops for each component of the dependences; `relax` lets reductions change their order.
+
+    Raises NoLoopTreeError where no loop tree is found and the order of the source is none.
+    """
+    edges = edges_of(scop, dependences, relax=relax)
+    ranking = Ranking(scop)
+    return Search(scop, edges, ranking, Locality(scop), Distribution(scop, ranking).run(edges))

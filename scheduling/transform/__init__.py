@@ -1,0 +1,1 @@
+"""Scop -> Scop: changes of statements and storage that free parallel loops."""

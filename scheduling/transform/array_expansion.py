@@ -1,0 +1,366 @@
+"""Expansion: an array whose reuse alone serialises a loop gets an element for each iteration of it [Feautrier 1988].
+
+before: for (i) for (j) { S0: t = A[i][j]; S1: B[i][j] = t * t; }
+after:  for (i) for (j) { S0: t[i][j] = A[i][j]; S1: B[i][j] = t[i][j] * t[i][j]; }
+
+Only anti and output dependences go away; values flow as before. What the user can see afterwards is restored: an array
+that is live after the SCoP gets its last values from copy statements behind everything else. Storage that one thread
+uses alone shrinks back to a register after mapping (array_contraction.py).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
+from polytile.ir.isl_expr import expression, parameter_expression
+from polytile.ir.isl_util import constant_value, maps
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
+from polytile.scheduling.analysis.source_loops import Nest, carried, equal_iterators, nest_of
+
+MOST_REGIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """`array` gets a leading dimension for each loop level in `levels`: the iterator there minus `offsets`."""
+
+    array: Array
+    levels: tuple[int, ...]
+    offsets: tuple[int, ...]
+    extents: tuple[Expr, ...]
+    name: str
+
+
+def expand(scop: Scop, dependences: Dependences, *, roomy: bool = False) -> tuple[Scop, tuple[str, ...]]:
+    """Expand what serialises loops for no other reason than its reuse; returns notes for the user too.
+
+    `roomy`: the SCoP's own arrays also get an element for each iteration of loops that other values keep serial as
+    well, up to the rank of the arrays that the user has. Another order of the loops may be parallel then:
+
+    before: for (i) for (j < i) { w = A[i][j]; for (k < j) w -= A[i][k] * A[k][j]; A[i][j] = w / A[j][j]; }
+    after:  the same over w[i][j], which can run as for (k) { for (i, j) parallel w[i][j] -= A[i][k] * A[k][j]; ... }
+    """
+    nest = nest_of(scop)
+    depth = {d.array: _private_depth(scop, d, nest) for d in dependences.by_array}
+    candidates = {array for array, levels in depth.items() if levels}
+    if not candidates:
+        return scop, ()
+    lasting = _lasting(dependences, candidates)
+    notes: list[str] = []
+    for found in dependences.by_array:
+        if found.array not in candidates:
+            continue
+        alone = _levels_to_expand(scop, found, nest, depth[found.array], lasting)
+        levels = _all_levels(scop, found, nest, depth[found.array]) if roomy else ()
+        levels = levels or alone
+        expansion = _plan(scop, scop.array(found.array), levels) if levels else None
+        if expansion is not None and _easy_to_restore(scop, expansion):
+            scop = apply_expansion(scop, expansion)
+            loops = ", ".join(_iterator_names(scop, found.array, expansion.name, levels))
+            reason = "alone kept the loop serial" if levels == alone else "kept the loops in order"
+            notes.append(f"{found.array} is expanded over {loops}: its reuse {reason}")
+    return scop, tuple(notes)
+
+
+def _easy_to_restore(scop: Scop, expansion: Expansion) -> bool:
+    """Whether the last values that the user can see are in a few simple regions, so that copying them costs little."""
+    return expansion.name == expansion.array.name or _last_writers(scop, expansion).n_basic_map() <= MOST_REGIONS
+
+
+def _lasting(dependences: Dependences, candidates: set[str]) -> isl.UnionMap:
+    """The dependences that stay when all candidates are expanded."""
+    total = dependences.flow
+    for d in dependences.by_array:
+        if d.array not in candidates:
+            total = total.union(d.false)
+    return total
+
+
+def _accessing(scop: Scop, array: str) -> list[str]:
+    return [s.name for s in scop.statements if any(a.array == array for a in s.accesses)]
+
+
+def _private_depth(scop: Scop, found: ArrayDependences, nest: Nest) -> int:
+    """How many shared outer loops keep every value of the array within one iteration; 0 when values come from before
+    the SCoP, may be left unwritten, or no loop does."""
+    array = scop.array(found.array)
+    kinds = {a.kind for s in scop.statements for a in s.accesses if a.array == found.array}
+    if found.false.is_empty() or AccessKind.MAY_WRITE in kinds or array.fields or AccessKind.WRITE not in kinds:
+        return 0
+    if not found.uninitialised.is_empty():
+        return 0
+    depth = len(nest.shared(*_accessing(scop, found.array)))
+    for m in maps(found.flow):
+        while depth and not m.is_subset(equal_iterators(m, depth)):
+            depth -= 1
+    return depth
+
+
+def _levels_to_expand(
+    scop: Scop, found: ArrayDependences, nest: Nest, depth: int, lasting: isl.UnionMap
+) -> tuple[int, ...]:
+    """The loops that nothing but the array's reuse keeps serial."""
+    loops = nest.shared(*_accessing(scop, found.array))[:depth]
+    serial = (k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
+    return tuple(k for k in serial if not carried(lasting, nest, loops[k]))
+
+
+def _all_levels(scop: Scop, found: ArrayDependences, nest: Nest, depth: int) -> tuple[int, ...]:
+    """The loops that the array's reuse keeps serial, be they serial anyway; none where that takes memory of an order
+    that the user's arrays do not."""
+    loops = nest.shared(*_accessing(scop, found.array))[:depth]
+    serial = tuple(k for k, loop in enumerate(loops) if carried(found.false, nest, loop))
+    array = scop.array(found.array)
+    fits = array.origin is not Origin.EXTERNAL and len(serial) + array.rank <= _rank_of_data(scop)
+    return serial if fits else ()
+
+
+def _rank_of_data(scop: Scop) -> int:
+    """The largest rank of an array that the user has."""
+    return max((a.rank for a in scop.arrays if a.origin is Origin.EXTERNAL), default=0)
+
+
+def _iterator_names(scop: Scop, array: str, expanded: str, levels: tuple[int, ...]) -> list[str]:
+    users = _accessing(scop, expanded) or _accessing(scop, array)
+    iterators = scop.statement(users[0]).iterators
+    return [iterators[k] for k in levels]
+
+
+def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None:
+    """Offsets and extents of the new dimensions; None where an iterator may be negative without a constant bound."""
+    offsets, extents = [], []
+    for level in levels:
+        values = _iterator_values(scop, array.name, level)
+        least, most = values.dim_min(0), values.dim_max(0)
+        offset = constant_value(least)
+        if offset is None:
+            if not values.is_subset(values.lower_bound_val(isl.dim_type.set, 0, 0)):
+                return None
+            offset = 0
+        extent = most.add_constant_val(isl.Val(1 - offset))
+        offsets.append(offset)
+        extents.append(parameter_expression(extent.coalesce(), scop.context, LONG))
+    visible = array.origin is Origin.EXTERNAL  # and stays: the calling convention counts on it
+    name = _fresh(scop, f"{array.name}_x") if visible else array.name
+    return Expansion(array, levels, tuple(offsets), tuple(extents), name)
+
+
+def _iterator_values(scop: Scop, array: str, level: int) -> isl.Set:
+    total: isl.Set | None = None
+    for name in _accessing(scop, array):
+        domain = scop.statement(name).domain.intersect_params(scop.context).reset_tuple_id()
+        rank = domain.dim(isl.dim_type.set)
+        values = domain.project_out(isl.dim_type.set, level + 1, rank - level - 1)
+        values = values.project_out(isl.dim_type.set, 0, level)
+        total = values if total is None else total.union(values)
+    assert total is not None
+    return total.coalesce()
+
+
+def _fresh(scop: Scop, wanted: str) -> str:
+    taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
+    taken |= {i for s in scop.statements for i in s.iterators}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
+    """Rewrite a Scop for one expansion (see the top of this file)."""
+    array = expansion.array
+    visible = expansion.name != array.name
+    expanded = replace(
+        array,
+        name=expansion.name,
+        holds=array.root,
+        extents=(*expansion.extents, *_known_extents(scop, array)),
+        origin=Origin.TEMPORARY,
+        live_in=False,
+        live_out=False,
+        may_alias=False,
+    )
+    statements = tuple(_rewrite_statement(s, expansion) for s in scop.statements)
+    arrays = tuple(expanded if a.name == array.name and not visible else a for a in scop.arrays)
+    if not visible:
+        return replace(scop, arrays=arrays, statements=statements)
+    copies = _copy_statements(scop, expansion)
+    schedule = scop.schedule
+    for copy in copies:
+        schedule = schedule.sequence(_schedule_of(copy))
+    return replace(
+        scop,
+        arrays=(*arrays, expanded),
+        statements=(*statements, *copies),
+        schedule=schedule,
+        epilogue=(*scop.epilogue, *(c.name for c in copies)),
+    )
+
+
+def _known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
+    """The array's extents; an outermost one that C leaves open is one more than the largest index accessed."""
+    if not array.extents or array.extents[0] is not None:
+        return array.extents
+    kinds = (AccessKind.READ, AccessKind.WRITE)
+    touched = isl.Set.from_union_set(scop.accesses(*kinds, arrays=frozenset((array.name,))).range())
+    rows = touched.intersect_params(scop.context).dim_max(0).add_constant_val(isl.Val(1))
+    return (parameter_expression(rows.coalesce(), scop.context, LONG), *array.extents[1:])
+
+
+def _rewrite_statement(statement: Statement, expansion: Expansion) -> Statement:
+    name = expansion.array.name
+    if not any(a.array == name for a in statement.accesses):
+        return statement
+    leading = tuple(
+        _minus(Name(statement.iterators[k]), offset)
+        for k, offset in zip(expansion.levels, expansion.offsets, strict=True)
+    )
+
+    def change(node: Expr | Stmt) -> Expr | Stmt:
+        if isinstance(node, Access) and node.array == name:
+            return replace(node, array=expansion.name, subscripts=(*leading, *node.subscripts))
+        return node
+
+    body = tuple(rewrite(s, change) for s in statement.body)
+    accesses = tuple(_rewrite_access(a, expansion) if a.array == name else a for a in statement.accesses)
+    reduction = statement.reduction
+    if reduction is not None and reduction.array == name:
+        reduction = replace(reduction, array=expansion.name)
+    return replace(statement, body=body, accesses=accesses, reduction=reduction)
+
+
+def _minus(value: Expr, offset: int) -> Expr:
+    if offset == 0:
+        return value
+    op = "-" if offset > 0 else "+"
+    return Binary(op, value, Literal(str(abs(offset))))
+
+
+def _rewrite_access(access: AccessRelation, expansion: Expansion) -> AccessRelation:
+    relation = access.relation
+    space = relation.get_space().domain()
+    local = isl.LocalSpace.from_space(space)
+    leading: isl.Map | None = None
+    for level, offset in zip(expansion.levels, expansion.offsets, strict=True):
+        aff = isl.Aff.var_on_domain(local, isl.dim_type.set, level).add_constant_val(isl.Val(-offset))
+        column = isl.Map.from_aff(aff)
+        leading = column if leading is None else leading.flat_range_product(column)
+    assert leading is not None
+    widened = leading.flat_range_product(relation.reset_tuple_id(isl.dim_type.out))
+    named = widened.set_tuple_name(isl.dim_type.out, expansion.name)
+    return replace(access, array=expansion.name, relation=named)
+
+
+def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
+    """Behind the SCoP, each element of the array takes the value of its last write."""
+    array = expansion.array
+    last = _last_writers(scop, expansion)
+    pieces: list[tuple[isl.Set, isl.MultiAff]] = []
+    last.as_pw_multi_aff().coalesce().foreach_piece(lambda domain, aff: pieces.append((domain, aff)))
+    # Behind all numbers that are in use: a smaller one may be of a statement that has become part of another, and
+    # instances are compared with those of the source by their statements' names.
+    first = max((int(s.name[1:]) for s in scop.statements if re.fullmatch(r"S\d+", s.name)), default=-1) + 1
+    return [
+        _copy_statement(scop, array, expansion, f"S{first + k}", domain, value)
+        for k, (domain, value) in enumerate(pieces)
+    ]
+
+
+def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
+    """From each element of the array to the expanded indices of its last write, `{ sum[p] -> [nr - 1, nq - 1] }`."""
+    name = expansion.array.name
+    writes = scop.accesses(AccessKind.WRITE, arrays=frozenset((name,)))
+    elements = isl.Set.from_union_set(writes.range())
+    rank = elements.dim(isl.dim_type.set)
+    final = elements.set_tuple_name("final")
+    reads = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
+    reads = reads.set_tuple_name(isl.dim_type.in_, "final")
+    schedule = scop.schedule.sequence(isl.Schedule.from_domain(isl.UnionSet.from_set(final)))
+    info = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(reads)).set_must_source(writes).set_schedule(schedule)
+    sources = info.compute_flow().get_must_dependence().reverse()
+    total: isl.Map | None = None
+    for m in maps(sources):
+        indices = _expanded_indices(m, expansion)
+        total = indices if total is None else total.union(indices)
+    assert total is not None
+    assert rank == total.dim(isl.dim_type.in_)
+    return total.coalesce().set_tuple_name(isl.dim_type.in_, name)
+
+
+def _expanded_indices(m: isl.Map, expansion: Expansion) -> isl.Map:
+    m = m.reset_tuple_id(isl.dim_type.out)
+    for k in reversed(range(m.dim(isl.dim_type.out))):
+        if k not in expansion.levels:
+            m = m.project_out(isl.dim_type.out, k, 1)
+    for i, offset in enumerate(expansion.offsets):
+        if offset:
+            shift = isl.Map.from_multi_aff(_shift(m.get_space().range(), i, -offset))
+            m = m.apply_range(shift)
+    return m
+
+
+def _shift(space: isl.Space, dim: int, by: int) -> isl.MultiAff:
+    identity = isl.MultiAff.identity(space.map_from_set())
+    return identity.set_at(dim, identity.get_at(dim).add_constant_val(isl.Val(by)))
+
+
+def _copy_statement(
+    scop: Scop, array: Array, expansion: Expansion, name: str, domain: isl.Set, value: isl.MultiAff
+) -> Statement:
+    rank = domain.dim(isl.dim_type.set)
+    iterators = tuple(_fresh(scop, f"e{i}") for i in range(rank))
+    element = tuple(Name(i) for i in iterators)
+    indices = tuple(
+        _named_expression(isl.PwAff.from_aff(value.get_at(i)), iterators, scop)
+        for i in range(len(expansion.levels))
+    )
+    target = Access(array.name, element, array.element)
+    source = Access(expansion.name, (*indices, *element), array.element)
+    writer = next(s for s in scop.statements if any(a.writes and a.array == array.name for a in s.accesses))
+    instances = domain.set_tuple_name(name)
+    identity = isl.Map.identity(domain.get_space().map_from_set())
+    write = identity.set_tuple_name(isl.dim_type.in_, name).set_tuple_name(isl.dim_type.out, array.name)
+    columns = isl.Map.from_multi_aff(value).flat_range_product(identity.reset_tuple_id(isl.dim_type.out))
+    read = columns.set_tuple_name(isl.dim_type.in_, name)
+    read = read.set_tuple_name(isl.dim_type.out, expansion.name)
+    return Statement(
+        name,
+        iterators,
+        instances,
+        (Assign(target, "", source, writer.location),),
+        (
+            AccessRelation(expansion.name, AccessKind.READ, read, writer.location),
+            AccessRelation(array.name, AccessKind.WRITE, write, writer.location),
+        ),
+        writer.location,
+        text=f"the last values of {array.name}",
+    )
+
+
+def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) -> Expr:
+    """An expression over the iterators: they become parameters, which isl prints by name."""
+    as_map = isl.Map.from_pw_aff(value)
+    n = as_map.dim(isl.dim_type.in_)
+    first = as_map.dim(isl.dim_type.param)
+    as_map = as_map.move_dims(isl.dim_type.param, first, isl.dim_type.in_, 0, n)
+    for i, name in enumerate(iterators):
+        as_map = as_map.set_dim_name(isl.dim_type.param, first + i, name)
+    bound = as_map.range().dim_max(0)
+    build = isl.AstBuild.from_context(scop.context.align_params(bound.get_space().params()))
+    return expression(build.expr_from_pw_aff(bound))
+
+
+def _schedule_of(statement: Statement) -> isl.Schedule:
+    """The copy's own loops, all parallel."""
+    tree = isl.Schedule.from_domain(isl.UnionSet.from_set(statement.domain))
+    rank = len(statement.iterators)
+    if rank == 0:
+        return tree
+    space = statement.domain.get_space()
+    identity = isl.MultiPwAff.identity(space.map_from_set()).reset_tuple_id(isl.dim_type.out)
+    partial = isl.MultiUnionPwAff.from_multi_pw_aff(identity)
+    return tree.insert_partial_schedule(partial)

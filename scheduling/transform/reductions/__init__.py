@@ -1,0 +1,1 @@
+"""Reductions in partial results."""

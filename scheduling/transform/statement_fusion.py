@@ -1,0 +1,181 @@
+"""Fusion of locals: assignments of one loop body that communicate through scalars of that body are one statement.
+
+before: for (i) { S0: t = A[i]; S1: u = t * t; S2: B[i] = t + u; }           t and u are arrays of the SCoP
+after:  for (i) S2: { double t, u; t = A[i]; u = t * t; B[i] = t + u; }      t and u are names of the body
+
+A scalar qualifies when it is the SCoP's own and each iteration writes it before it reads it. Expansion would give it
+an element for each iteration, and contraction would take that away again: here neither has anything to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polytile.ir.digraph import connected
+from polytile.ir.expr import Access, Assign, Declare, Expr, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.isl_util import maps, sets
+from polytile.ir.schedule import nodes
+from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
+
+Bodies = list[list[str]]  # the statements of each child of a sequence, in order
+
+
+def fuse_locals(scop: Scop) -> Scop:
+    """Fuse what communicates through locals, in every loop body (see the top of this file)."""
+    own = [a.name for a in scop.arrays if a.origin is Origin.LOCAL and a.rank == 0 and not a.fields]
+    if not own:
+        return scop
+    by_name = {s.name: s for s in scop.statements}
+    fused: dict[str, Statement] = {}
+    gone: set[str] = set()
+    inner: set[str] = set()
+    for bodies, together in _sequences(scop, by_name):
+        for group, scalars in _groups(scop, [by_name[name] for name in together], own):
+            if _can_run_together(by_name, bodies, group, scalars):
+                fused[group[-1].name] = _fused(scop, group, scalars)
+                gone.update(s.name for s in group[:-1])
+                inner |= scalars
+    return _without(scop, fused, gone, inner) if fused else scop
+
+
+def _without(scop: Scop, fused: dict[str, Statement], gone: set[str], inner: set[str]) -> Scop:
+    statements = tuple(fused.get(s.name, s) for s in scop.statements if s.name not in gone)
+    rest = isl.UnionSet.empty(scop.context.get_space().params())
+    for statement in statements:
+        rest = rest.union(isl.UnionSet.from_set(statement.domain))
+    return replace(
+        scop,
+        arrays=tuple(a for a in scop.arrays if a.name not in inner),
+        statements=statements,
+        schedule=scop.schedule.intersect_domain(rest),
+    )
+
+
+def _sequences(scop: Scop, by_name: dict[str, Statement]) -> Iterator[tuple[Bodies, list[str]]]:
+    """The loop bodies: the statements of each child, and those that run once for each iteration, all for the same."""
+    for node in nodes(scop.schedule):
+        if node.get_type() != isl.schedule_node_type.sequence:
+            continue
+        times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(node.get_prefix_schedule_union_map())}
+        bodies: Bodies = []
+        together: list[str] = []
+        for i in range(node.n_children()):
+            child = node.child(i).child(0)
+            names = [str(s.get_tuple_name()) for s in sets(child.get_domain())]
+            bodies.append(names)
+            if child.get_type() != isl.schedule_node_type.leaf or len(names) != 1:
+                continue
+            first = by_name[together[0] if together else names[0]]
+            if _same_instances(first, by_name[names[0]], times):
+                together.append(names[0])
+        yield bodies, together
+
+
+def _same_instances(first: Statement, other: Statement, times: dict[str, isl.Map]) -> bool:
+    """Whether two statements run in the same iterations, once in each, with the same values of their iterators."""
+    if first.iterators != other.iterators:
+        return False
+    one, two = (times[s.name].intersect_domain(s.domain) for s in (first, other))
+    return bool(one.is_injective() and one.is_equal(two.set_tuple_name(isl.dim_type.in_, first.name)))
+
+
+def _groups(
+    scop: Scop, statements: list[Statement], own: list[str]
+) -> Iterator[tuple[list[Statement], frozenset[str]]]:
+    """The statements that share qualifying scalars, with these scalars."""
+    edges: list[tuple[tuple[str, str], tuple[str, str]]] = []
+    for name in own:
+        users = [s.name for s in scop.statements if any(a.array == name for a in s.accesses)]
+        here = [s for s in statements if s.name in users]
+        if len(here) == len(users) and len(here) > 1 and _is_local(scop, name, here):
+            edges += ((("scalar", name), ("statement", user)) for user in users)
+    for members in connected((), edges):
+        group = [s for s in statements if ("statement", s.name) in members]
+        yield group, frozenset(name for kind, name in members if kind == "scalar")
+
+
+def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
+    """Whether the first user gives the scalar its value, by a plain assignment, and all users are assignments."""
+    taken = {p.name for p in scop.parameters} | {i for s in users for i in s.iterators}
+    if name in taken or not all(_is_assignment(s) for s in users):
+        return False
+    assign = users[0].body[0]
+    assert isinstance(assign, Assign)
+    written = isinstance(assign.target, Access) and assign.target.array == name and assign.op == ""
+    return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
+
+
+def _is_assignment(statement: Statement) -> bool:
+    always = all(a.kind in (AccessKind.READ, AccessKind.WRITE) for a in statement.accesses)
+    return always and len(statement.body) == 1 and isinstance(statement.body[0], Assign)
+
+
+def _can_run_together(
+    by_name: dict[str, Statement], bodies: Bodies, group: list[Statement], scalars: frozenset[str]
+) -> bool:
+    """Whether no statement of a group reads what another one wrote but scalars, and all may run where the last does."""
+    names = [s.name for s in group]
+    before: list[Statement] = []
+    for body in bodies:
+        if body and body[0] in names:
+            member = by_name[body[0]]
+            # A statement's reads come before its writes.
+            if any((_changed(other) & _used(member)) - scalars for other in before):
+                return False
+            before.append(member)
+        elif len(before) < len(group) and any(_conflict(m, by_name[n]) for m in before for n in body):
+            return False
+    return True
+
+
+def _conflict(one: Statement, other: Statement) -> bool:
+    """Whether two statements use one array, which one of them changes."""
+    return bool(_used(one) & _changed(other) or _used(other) & _changed(one))
+
+
+def _used(statement: Statement) -> set[str]:
+    return {a.array for a in statement.accesses}
+
+
+def _changed(statement: Statement) -> set[str]:
+    return {a.array for a in statement.accesses if a.kind is not AccessKind.READ}
+
+
+def _fused(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> Statement:
+    """One statement, under the last one's name."""
+    last = group[-1]
+    reductions = [s.reduction for s in group if s.reduction is not None and s.reduction.array not in scalars]
+    return replace(
+        last,
+        body=_body(scop, group, scalars),
+        accesses=tuple(_accesses(group, scalars)),
+        reduction=reductions[0] if len(reductions) == 1 else None,
+        text="\n".join(s.text for s in group),
+        parts=tuple(part for s in group for part in s.parts or (s.name,)),
+    )
+
+
+def _body(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> tuple[Stmt, ...]:
+    def change(node: Expr | Stmt) -> Expr | Stmt:
+        return Name(node.array, node.type) if isinstance(node, Access) and node.array in scalars else node
+
+    # Declared apart from their values, which depend on memory and may only be computed at their place.
+    declared = [Declare(a.name, a.element, None, a.location) for a in scop.arrays if a.name in scalars]
+    return (Scope((*declared, *(rewrite(s.body[0], change) for s in group))),)
+
+
+def _accesses(group: list[Statement], scalars: frozenset[str]) -> Iterator[AccessRelation]:
+    """The accesses of all statements but those to the scalars, each once."""
+    seen: dict[tuple[str, AccessKind], list[isl.Map]] = {}
+    for statement in group:
+        for access in statement.accesses:
+            if access.array in scalars:
+                continue
+            relation = access.relation.set_tuple_name(isl.dim_type.in_, group[-1].name)
+            known = seen.setdefault((access.array, access.kind), [])
+            if not any(relation.is_equal(other) for other in known):
+                known.append(relation)
+                yield replace(access, relation=relation)

@@ -1,0 +1,99 @@
+"""What statements read, write and declare; where accesses are."""
+
+from __future__ import annotations
+
+import pytest
+
+from polytile.ir.arith import add, div, lift, mul, sub
+from polytile.ir.def_use import assigned_names, declared_names, elements, names_of, reads, targets
+from polytile.ir.expr import (
+    DOUBLE,
+    INT,
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    For,
+    If,
+    Name,
+    Stmt,
+    bodies,
+    expressions,
+)
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store, ThreadIndex
+from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
+from polytile.ir.memory import Space, Storage
+from polytile.ir.polynomial import Places, divisor, linear
+
+I, J, M = Name("i"), Name("j"), Name("m")  # noqa: E741
+X, OLD = Name("x", DOUBLE), Name("old", DOUBLE)
+
+
+def at(array: str, *subscripts: Expr | int) -> Access:
+    return Access(array, tuple(lift(s) for s in subscripts))
+
+
+@pytest.mark.parametrize(
+    ("stmt", "read", "written"),
+    [
+        (Assign(X, "", X), {"x"}, {"x"}),
+        (Assign(X, "+", at("A", I)), {"x", "A", "i"}, {"x"}),
+        (Assign(at("A", I), "", X), {"i", "x"}, {"A"}),
+        (Load((X, at("y", J)), at("A", I), guard=Binary("<", I, M)), {"A", "i", "j", "m"}, {"x", "y"}),
+        (Store(at("A", I), (X, X)), {"i", "x"}, {"A"}),
+        (AsyncCopy(at("s", J), at("A", I)), {"j", "A", "i"}, {"s"}),
+        (Atomic("+", at("A", I), X, OLD), {"A", "i", "x"}, {"A", "old"}),
+        (Advance("p", M), {"p", "m"}, set()),
+    ],
+)
+def test_what_is_read_and_written(stmt: Stmt, read: set[str], written: set[str]) -> None:
+    assert set(reads(stmt)) == read
+    assert {t.name if isinstance(t, Name) else t.array for t in targets(stmt)} == written
+
+
+def test_names_that_change_and_names_that_begin() -> None:
+    loop = For(
+        "i", lift(0), Binary("<", I, M), Name("stride"), (Declare("j", INT, I), Advance("p", J), Rotate(("a", "b")))
+    )
+    assert set(assigned_names(loop)) == {"p", "a", "b"} and set(declared_names(loop)) == {"i", "j"}
+    assert names_of([loop]) == {"i", "j", "m", "p", "a", "b"}
+    assert expressions(loop) == (lift(0), loop.condition, Name("stride")) and bodies(loop) == (loop.body,)
+    branch = If(Binary("<", I, M), (loop,))
+    assert expressions(branch) == (branch.condition,) and bodies(branch) == ((loop,), ())
+
+
+def test_elements_at_once() -> None:
+    assert [elements(n) for n in (Store(at("A", I), (X, X)), AsyncCopy(at("s", I), at("A", I)), Assign(X, "", X))] == [
+        2,
+        1,
+        1,
+    ]
+
+
+def test_linear_forms() -> None:
+    assert linear(sub(mul(2, add(I, J)), add(I, 3))) == {"i": 1, "j": 2, "": -3}
+    assert linear(sub(mul(I, J), mul(J, I))) == {}
+    assert linear(mul(I, J)) is None and linear(div(I, 2)) is None and linear(at("A", I)) is None
+
+
+def places(*body: Stmt) -> Places:
+    storage = (Storage("A", Space.GLOBAL, DOUBLE, (M, mul(M, 4)), "A"),)
+    parameters = (KernelParameter("m", INT), KernelParameter("A", DOUBLE, "A"))
+    return Places(Kernel("k", parameters, (32, 1, 1), (Coordinate("i", ThreadIndex("x")),), storage, body))
+
+
+@pytest.mark.parametrize(
+    ("body", "divides"),
+    [
+        ((Pointer("p", at("A", I, 8)),), 4),
+        ((Pointer("p", at("A", I, 8)), Advance("p", mul(M, 6))), 2),
+        ((Pointer("p", at("A", I, mul(div(I, 2), 8))), Advance("p", lift(12))), 4),
+        ((Pointer("p", at("A", I, I)),), 1),
+        ((Pointer("p", at("A", I, 8)), Pointer("p", at("A", I, 2))), 2),
+    ],
+)
+def test_what_divides_places_behind_pointers(body: tuple[Stmt, ...], divides: int) -> None:
+    """A pointer is where it starts, moved by any number of its steps."""
+    found = [divisor(part) for part in places(*body)(at("p", 16))]
+    assert all(f % divides == 0 for f in found) and any(f % (2 * divides) for f in found)

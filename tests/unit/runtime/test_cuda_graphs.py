@@ -1,0 +1,179 @@
+"""Equal runs through CuPy become graphs from the second on, others do not; a module plays CuPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytile.ir.expr import INT, Binary, For, Literal, Name
+from polytile.ir.host import FEWEST_LAUNCHES, HostProgram
+from polytile.ir.kernel import Launch
+from polytile.runtime import cupy_engine
+from polytile.runtime.cuda_graphs import Replays
+from polytile.runtime.cupy_engine import CupyEngine
+from polytile.runtime.layout import layouts
+
+VALUES = {"n": 3, "m": 4}
+
+
+class Gpu:
+    """Streams and graphs: what is launched while a stream captures runs when its graph does."""
+
+    def __init__(self) -> None:
+        self.ran: list[Any] = []
+        self.record: list[Any] | None = None
+        self.captures = self.replays = 0
+
+    def launch(self, what: Any) -> None:
+        (self.ran if self.record is None else self.record).append(what)
+
+    def stream(self, *, non_blocking: bool) -> Any:
+        assert non_blocking  # so that the stream waits for nothing
+        return Stream(self)
+
+
+class Stream:
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self.gpu.record is None
+
+    def begin_capture(self) -> None:
+        self.gpu.record = []
+        self.gpu.captures += 1
+
+    def end_capture(self) -> Any:
+        recorded, self.gpu.record = self.gpu.record or [], None
+        return SimpleNamespace(launch=lambda: self.replay(recorded))
+
+    def replay(self, recorded: list[Any]) -> None:
+        self.gpu.replays += 1
+        self.gpu.ran += recorded
+
+
+@pytest.fixture
+def gpu() -> Gpu:
+    return Gpu()
+
+
+@pytest.fixture
+def cupy(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> Any:
+    none: tuple[type[Exception], ...] = ()
+    failing = SimpleNamespace(CUDARuntimeError=none, CUDADriverError=none, OutOfMemoryError=none)
+    cuda = SimpleNamespace(
+        runtime=failing,
+        driver=failing,
+        memory=failing,
+        compiler=SimpleNamespace(CompileException=none),
+        Device=lambda: SimpleNamespace(synchronize=lambda: None, id=0),
+        Stream=gpu.stream,
+    )
+    module = SimpleNamespace(ndarray=Resident, cuda=cuda)
+    monkeypatch.setattr(cupy_engine, "_import_cupy", lambda: (module, ""))
+    return module
+
+
+class Resident:
+    """An array at some address of the device."""
+
+    def __init__(self, address: int, shape: tuple[int, ...]) -> None:
+        self.dtype, self.shape, self.data = np.dtype(np.float64), shape, SimpleNamespace(ptr=address)
+
+
+def repeated(program: HostProgram, times: int) -> HostProgram:
+    """The sample with its launch in a loop of the host."""
+    (launch,) = program.body
+    loop = For("t", Literal("0"), Binary("<", Name("t"), Literal(str(times)), INT), 1, (launch,))
+    return replace(program, body=(loop,), graphs=True)
+
+
+def runner(sample: Any, gpu: Gpu, times: int, **changes: Any) -> Callable[..., list[Any]]:
+    """Runs the sample, on memory at an address and with a scalar, and gives the arguments of all that ran."""
+    program = replace(repeated(sample.program, times), **changes)
+
+    def kernel(grid: Any, block: Any, arguments: Any, *, shared_mem: int) -> None:
+        gpu.launch(tuple(map(float, arguments)))
+
+    engine = CupyEngine(program, {"update_kernel0": kernel})
+
+    def run(address: int = 4096, scalar: float = 2.0) -> list[Any]:
+        gpu.ran.clear()
+        memory = {"y": Resident(address, (3, 4)), "x": Resident(0, (4,)), "a": np.array(scalar)}
+        engine.run(layouts(sample.scop, VALUES), VALUES, memory)
+        return list(gpu.ran)
+
+    return run
+
+
+def test_the_second_equal_run_records_and_the_third_replays(sample: Any, cupy: Any, gpu: Gpu) -> None:
+    run = runner(sample, gpu, 20)
+    first = run()
+    assert len(first) == 20 and (gpu.captures, gpu.replays) == (0, 0)
+    assert run() == first and (gpu.captures, gpu.replays) == (1, 1)
+    assert run() == run() == first and (gpu.captures, gpu.replays) == (1, 3)
+
+
+def test_other_memory_or_values_are_launched_anew(sample: Any, cupy: Any, gpu: Gpu) -> None:
+    run = runner(sample, gpu, 20)
+    run(), run()
+    assert [a[3] for a in run(address=8192)] == [8192.0] * 20
+    assert [a[2] for a in run(address=8192, scalar=3.0)] == [3.0] * 20
+    assert (gpu.captures, gpu.replays) == (1, 1)
+    run(address=8192, scalar=3.0)
+    assert (gpu.captures, gpu.replays) == (2, 2)
+
+
+def test_a_few_launches_are_not_worth_a_graph(sample: Any, cupy: Any, gpu: Gpu) -> None:
+    few, enough = runner(sample, gpu, FEWEST_LAUNCHES - 1), runner(sample, gpu, FEWEST_LAUNCHES)
+    few(), few(), few()
+    assert gpu.captures == 0
+    enough(), enough()
+    assert gpu.captures == 1
+
+
+def test_graphs_are_made_when_asked_for(sample: Any, cupy: Any, gpu: Gpu) -> None:
+    run = runner(sample, gpu, 20, graphs=False)
+    run(), run(), run()
+    assert gpu.captures == 0 and len(gpu.ran) == 20
+
+
+def test_a_launch_that_fails_ends_the_capture(cupy: Any, gpu: Gpu) -> None:
+    replays, failing = Replays(), False
+
+    def launch() -> None:
+        if failing:
+            raise RuntimeError("no")
+        gpu.launch("k")
+
+    replays.run(cupy, 1, lambda: [launch] * 9)
+    failing = True
+    with pytest.raises(RuntimeError):
+        replays.run(cupy, 1, lambda: [launch] * 9)
+    failing = False
+    assert gpu.record is None
+    replays.run(cupy, 1, lambda: [launch] * 9)
+    assert gpu.replays == 1
+
+
+def test_cooperative_kernels_are_launched_so(sample: Any, cupy: Any) -> None:
+    found = []
+    (kernel,) = sample.program.kernels
+    program = replace(sample.program, kernels=(replace(kernel, cooperative=True),))
+    assert isinstance(program.body[0], Launch)
+
+    def together(*_: Any, **options: Any) -> None:
+        found.append(options)
+
+    memory = {"y": Resident(64, (3, 4)), "x": Resident(0, (4,)), "a": np.array(1.0)}
+    engine = CupyEngine(program, {"update_kernel0": SimpleNamespace(kernel=together)})
+    engine.run(layouts(sample.scop, VALUES), VALUES, memory)
+    assert found == [{"shared_mem": 0, "enable_cooperative_groups": True}]

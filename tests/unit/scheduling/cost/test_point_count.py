@@ -1,0 +1,53 @@
+"""Counting points by quadrature, against counting them one by one."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polytile.scheduling.cost.point_count import counts, fix_parameters
+
+# A set, the size n, and how far off the count may be.
+SETS = [
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < n }", 40, 0.0),
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < n }", 3, 0.0),
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j <= i }", 40, 0.001),
+    ("[n] -> { [i, j, k] : 0 <= i < n and 0 <= j <= i and j <= k < n }", 40, 0.001),
+    ("[n] -> { [i, j, k, l] : 0 <= i < j < k < l < n }", 30, 0.05),
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < n and i <= j + 2 }", 40, 0.02),
+    ("[n] -> { [b, j] : exists i : 8b <= i <= 8b + 7 and 0 <= i < n and 0 <= j < n }", 45, 0.0),
+    ("[n] -> { [t, i, j] : 0 <= i < n and 0 <= j < n and t = i + j }", 40, 0.15),
+    ("[n] -> { [i] : 0 <= i < n or 2n <= i < 3n }", 25, 0.0),
+    ("[n] -> { [i, j] : 0 <= i < n and j = 2i }", 25, 0.0),
+    ("[n] -> { [i, j] : 0 <= i < n and n <= j < i }", 25, 0.0),
+]
+
+
+@pytest.mark.parametrize(("text", "n", "error"), SETS)
+def test_counts(text: str, n: int, error: float) -> None:
+    points = isl.Set(text)
+    rank = points.dim(isl.dim_type.set)
+    fixed = points.fix_val(isl.dim_type.param, 0, isl.Val(n))
+    exact = [
+        fixed.project_out(isl.dim_type.set, level, rank - level).count_val().to_python() for level in range(rank + 1)
+    ]
+    found = counts(points, {"n": n})
+    if exact[-1] == 0:
+        assert found[-1] == 0
+    else:
+        assert found == pytest.approx(exact, rel=error + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("context", "known", "expected"),
+    [
+        ("[n] -> { : n >= 1 }", {}, {"n": 2000}),
+        ("[n] -> { : n >= 1 }", {"n": 7}, {"n": 7}),
+        ("[n] -> { : n >= 3000 }", {}, {"n": 3000}),
+        ("[n, m] -> { : 5 <= n <= 100 and m = 2n }", {}, {"n": 100, "m": 200}),
+        ("[n, m] -> { : n >= 1 and m > n }", {"n": 5000}, {"n": 5000, "m": 5001}),
+    ],
+)
+def test_parameters_without_a_value(context: str, known: dict[str, int], expected: dict[str, int]) -> None:
+    """They are large, within what the context allows."""
+    assert fix_parameters(isl.Set(context), known) == expected

@@ -1,0 +1,124 @@
+"""Bodies with many local scalars: what becomes one statement, what must not, and that compiling them stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile.ir.expr import Declare, walk
+from polytile.ir.scop import Scop
+from polytile.scheduling.analysis.dependences import analyse
+from polytile.scheduling.transform.statement_fusion import fuse_locals
+
+ONE = "int n, double A[n], double B[n], double C[n]"
+CUBE = "int n, int m, int o, double a[n][m][o], double b[n][m][o]"
+
+
+def loop(body: str) -> str:
+    return f"for (int i = 1; i < n; i++) {{ {body} }}"
+
+
+def many(count: int) -> str:
+    declared = " ".join(f"double l{i} = a[k][j][i] * {i}.5;" for i in range(count))
+    total = " + ".join(f"l{i}" for i in range(count))
+    loops = "for (int k = 0; k < n; k++) for (int j = 0; j < m; j++) for (int i = 0; i < o; i++)"
+    return f"{loops} {{ {declared} b[k][j][i] = {total}; }}"
+
+
+TOGETHER = {
+    "a chain": ("double t = A[i]; double u = t * t; B[i] = t + u;", ["S2"]),
+    "several results": ("double t = A[i]; B[i] = t; C[i] = t * t;", ["S2"]),
+    "updates of a scalar": ("double t = A[i]; t += 1; t *= t; B[i] = t;", ["S3"]),
+    "two groups": ("double t = A[i]; double u = A[i - 1]; B[i] = t; C[i] = u;", ["S2", "S3"]),
+    "an update in place": ("double t = A[i]; double u = A[i - 1]; A[i] = t + u;", ["S2"]),
+    "an independent statement between": ("double t = A[i]; C[i] = 1; B[i] = t;", ["S1", "S2"]),
+    "a result that only later statements need": ("double t = A[i]; B[i] = t; C[i] = B[i - 1];", ["S1", "S2"]),
+}
+APART = {
+    "a value of the iteration before": "B[i] = t; t = A[i];",
+    "a scalar that is read before it is written": "t += A[i]; B[i] = t;",
+    "what the scalar was read from changes between": "t = A[i]; A[i] = C[i]; B[i] = t;",
+    "results that meet in one array": "t = A[i]; B[i] = t; B[i - 1] = t * t;",
+    "a result that another one reads": "t = A[i]; B[i] = t; C[i] = B[i] + t;",
+    "a write under a condition on data": "t = A[i]; if (A[i] > 0) t = 1; B[i] = t;",
+    "a use in an inner loop": "t = A[i]; for (int j = 0; j < i; j++) B[j] += t;",
+    "a use in some iterations": "t = A[i]; if (i > 3) B[i] = t;",
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_assignments_that_share_locals_become_one_statement(scop: Callable[..., Scop], name: str) -> None:
+    body, expected = TOGETHER[name]
+    before = scop(ONE, loop(body))
+    after = fuse_locals(before)
+    assert [s.name for s in after.statements] == expected
+    assert {a.name for a in after.arrays} <= {"A", "B", "C"}
+    assert after.schedule.get_domain().is_equal(after.domain)
+    last = frozenset(("A", "B", "C"))
+    kinds = tuple({a.kind for s in before.statements for a in s.accesses})
+    assert after.accesses(*kinds).range().is_equal(before.accesses(*kinds, arrays=last).range())
+
+
+@pytest.mark.parametrize("name", APART)
+def test_what_is_more_than_a_local_of_one_iteration_stays(scop: Callable[..., Scop], name: str) -> None:
+    before = scop(ONE, loop(APART[name]), "double t = 0;")
+    assert fuse_locals(before) is before
+
+
+def test_a_scalar_that_is_visible_afterwards_stays(scop: Callable[..., Scop]) -> None:
+    before = scop(f"{ONE}, double *t", loop("t[0] = A[i]; B[i] = t[0];"))
+    assert fuse_locals(before) is before
+
+
+def test_only_uses_in_one_body_are_local(scop: Callable[..., Scop]) -> None:
+    before = scop(ONE, loop("t = A[i]; B[i] = t;") + "C[0] = t;", "double t = 0;")
+    assert fuse_locals(before) is before
+
+
+def test_a_reduction_through_a_local_stays_one(scop: Callable[..., Scop]) -> None:
+    (only,) = fuse_locals(scop(ONE, loop("double t = A[i] * B[i]; C[0] += t;"))).statements
+    assert only.reduction is not None and only.reduction.array == "C"
+    assert [n.name for s in only.body for n in walk(s) if isinstance(n, Declare)] == ["t"]
+
+
+def test_a_variable_with_several_purposes_is_local_to_each(compiled: Callable[..., Any]) -> None:
+    body = loop("w = A[i]; B[i] = w * w;") + loop("w = B[i]; C[i] = w + 1;")
+    after = compiled(ONE, body, "double w;").compilation.scop
+    assert [s.name for s in after.statements] == ["S1", "S3"]
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_the_fused_program_computes_the_same(emulator: None, c_file: Callable[..., str], name: str) -> None:
+    program = polytile.compile(c_file(ONE, loop(TOGETHER[name][0])), name="test.c", strict=True)
+    (found,) = program.scops
+    assert (found.program is None) == (name == "an update in place")
+    for n in (0, 1, 2, 40, 300) if found.program else ():
+        found.validate(on="emulator", parameters={"n": n}, seed=1)
+
+
+def test_many_locals_compile_in_parallel_and_quickly(compiled: Callable[..., Any]) -> None:
+    start = process_time()
+    found = compiled(CUBE, many(48))
+    assert process_time() - start < 10
+    assert "block" in found.schedule and not found.compilation.remarks[:-1]
+
+
+def test_many_locals_that_stay_apart_are_analysed_exactly_and_quickly(scop: Callable[..., Scop]) -> None:
+    """Each scalar's analysis looks at its own statements only."""
+    apart = scop(CUBE, many(32))
+    start = process_time()
+    found = analyse(apart, 500_000)
+    assert process_time() - start < 10
+    assert all(d.exact for d in found.by_array)
+
+
+def test_a_variable_that_is_rewritten_many_times(compiled: Callable[..., Any]) -> None:
+    """Its dependences in the source take more than an array's share of the operations, and nothing of it is left."""
+    steps = " ".join(f"double u{k} = t0 * {k}.5; t0 = u{k};" for k in range(100))
+    body = f"for (int i = 0; i < n; i++) {{ double t0 = B[i]; {steps} A[i] = t0; }}"
+    found = compiled("int n, double *restrict A, double *restrict B", body)
+    assert found.compilation.proof.proven
