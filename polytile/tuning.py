@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LoadTuning:
-    """How many loads of a thread are under way together: codegen/passes/unroll_loads_first.py, unroll_tile_loads_first.py, register_prefetch.py and early_loads.py."""
+    """How many loads of a thread are under way together: codegen/passes/unroll_loads_first.py,
+    unroll_tile_loads_first.py, register_prefetch.py and early_loads.py."""
 
     batch_bytes: int = 256  # that the loads of a batch bring each thread
     max_batch_iterations: int = 32

@@ -1,4 +1,5 @@
-"""Values that threads of a block hand to one another through a copy in shared memory (scheduling/promotion/shared_forwarding.py).
+"""Values that threads of a block forward to one another through a copy in shared memory; scheduling/promotion decides
+which (shared_forwarding.py).
 
 before: t[i] = t_held; barrier; y_part += A[i][j] * t[i];
 after:  t[i] = t_held; t_here[i & 15] = t_held; barrier; y_part += A[i][j] * t_here[i & 15];

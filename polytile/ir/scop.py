@@ -101,7 +101,8 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True)
 class Privatised:
-    """A reduction into `array` that was split into partial results (see scheduling/transform/reductions/privatise.py), by names.
+    """A reduction into `array` that was split into partial results, by names (see
+    scheduling/transform/reductions/privatise.py).
 
     `statement` is what it was called before, `group` are those of its iterators that its results are told apart by.
     The others are statements of the Scop: `initial` and `update` of `partial`, `combine` over lanes (into `middle`

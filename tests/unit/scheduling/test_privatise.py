@@ -228,7 +228,8 @@ def expectation(source: Scop, n: int, m: int) -> Expectation:
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", CASES, ids=lambda name: name.replace(" ", "-"))
 def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polytile.scheduling.transform.reductions.privatise.ARRAY_OPERATIONS", MAX_OPERATIONS)  # not a matter of time here
+    # Not a matter of time here.
+    monkeypatch.setattr("polytile.scheduling.transform.reductions.privatise.ARRAY_OPERATIONS", MAX_OPERATIONS)
     case = CASES[name]
     source, scop = prepared(case)
     kinds = splits(case.reductions)
