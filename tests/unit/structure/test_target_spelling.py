@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FOLDERS = ("polytile", "frontend", "scheduling", "codegen")
 SPELLING = re.compile(r"threadIdx|blockIdx|blockDim|gridDim|__syncthreads")
 PRINTERS = {"device_text.py", "statements.py", "dialects.py"}  # of the targets
-WORDS = {"reserved_names.py", "reserved_names.py"}  # which no variable may be called
+WORDS = {"reserved_names.py"}  # which no variable may be called
 
 
 def sources() -> list[Path]:
