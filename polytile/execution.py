@@ -18,6 +18,7 @@ from polytile.runtime.inputs import new_seed
 from polytile.runtime.parameters import check_parameters, choose_parameters
 from polytile.runtime.reference import reference
 from polytile.runtime.timing import Timing, time_engine
+from polytile.runtime.unset_reads import check_set
 from polytile.runtime.validate import Validation, validate
 
 
@@ -60,11 +61,15 @@ class Execution:
         return scop.source if scop.source is not None else sequential_text(scop)
 
     def expect(self, parameters: Mapping[str, int] | None, seed: int | None) -> Expectation:
-        """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
+        """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them.
+
+        Raises UserError where it is undefined.
+        """
         scop = self.compilation.scop
         given = {**self.compilation.options.parameters, **(parameters or {})}
         check_parameters(scop.parameters, given)
         values = choose_parameters(scop, given)
+        check_set(self.compilation.source, values, self.compilation.options.max_operations)
         return expect(scop, self.sequential(), values, new_seed() if seed is None else seed)
 
     def validate(
