@@ -46,9 +46,48 @@ class RegisterTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class BlockTuning:
+    """Threads of blocks, outermost first: scheduling/strategies/tile_sizes.py and the superposed strategy."""
+
+    default: tuple[tuple[int, ...], ...] = ((128,), (8, 32), (2, 4, 32))  # by rank: many threads, whole warps along x
+    serial: tuple[int, ...] = (32,)  # one parallel loop around serial ones: few threads, over all multiprocessors
+    reading_twice: tuple[int, ...] = (16, 32)  # of threads that sum alone what the block reads, and read it twice
+    sharing_rows: tuple[int, ...] = (1, 128)  # of threads that run several rows, and load once what these share
+    few_results: int = 256  # threads that add up a part of one of few results
+    combining: tuple[tuple[int, ...], ...] = ((128,), (8, 32))  # whose lanes add up chunks, by the rank of results
+
+    def of_rank(self, rank: int) -> tuple[int, ...]:
+        return self.default[rank - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class SharingTuning:
+    """What blocks and threads take of loops in the superposed strategy, and what each thread runs alone."""
+
+    enough_parallel_loops: int = 2  # that fill a GPU, as a guess; with fewer, reductions are shared out too
+    few_results: int = 64  # whose sums do not keep a GPU busy, unless several blocks share each of them
+    long_sum_iterations: int = 8192  # of such a sum, up to which one block is enough
+    max_chunk_iterations: int = 64  # of a reduction loop on blocks alone
+    sum_iterations: int = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results
+    alone_iterations: int = 32  # where no other loop is shared out, or only one of few iterations
+    max_values: int = 64  # of a thread, where it runs several iterations along x for each of the other loop
+    unsummed_iterations: int = 16  # where nothing is summed up along x: many blocks matter more than partial results
+    max_columns: int = 4  # iterations along x of a thread that runs several
+    column_bytes: int = 16  # of what they add to
+    rows: int = 4  # of a thread, where it loads once what they share
+    register_rows: int = 4  # of a tile in registers: 8 leave half of the blocks, and took up to 1.6 times the time
+    tile_sizes: tuple[int, ...] = (64, 32, 16, 8)  # of sums of one thread, for locality
+    assumed_iterations: int = 1024  # of a loop that may have any number of them
+    warp_lines: int = 128  # that stay in L1 for a warp: the warps of a block share many of theirs
+    clear_gain: float = 0.75  # of the sectors: a shifted access needs one more, and no other order of loops would help
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
     loads: LoadTuning = LoadTuning()
     registers: RegisterTuning = RegisterTuning()
+    blocks: BlockTuning = BlockTuning()
+    sharing: SharingTuning = SharingTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

@@ -35,10 +35,9 @@ from polytile.ir.expr import (
 from polytile.ir.gpu_ops import Aligned, Load, Store
 from polytile.ir.linear_access import Known, behind, expanded
 from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope
-from polytile.machine import VECTOR_BYTES
+from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS
 
 Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
-COUNTS = (2, 4)
 
 
 def vectors(loads: Sequence[HeldLoad], iterator: str, extents: Mapping[str, Extents]) -> list[Group]:
@@ -74,7 +73,7 @@ class _Vectors:
     def add(self, row: dict[int, int]) -> None:
         """The vectors of the elements of one row, by their places."""
         size = self.loads[next(iter(row.values()))].access.type.size
-        counts = [count for count in sorted(COUNTS, reverse=True) if count * size in VECTOR_BYTES]
+        counts = [count for count in sorted(VECTOR_ELEMENTS, reverse=True) if count * size in VECTOR_BYTES]
         places = sorted(row)
         while places:
             fits = (count for count in counts if all(places[0] + k in row for k in range(count)))

@@ -118,7 +118,7 @@ class _Known:
 
 
 _KNOWN = _Known()
-_MOST_KNOWN = 1024  # statements
+_MOST_KNOWN = 1000  # statements
 
 
 def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:

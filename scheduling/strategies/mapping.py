@@ -16,6 +16,7 @@ import islpy as isl
 from polytile.ir.isl_util import CONTEXT, transform_node
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, node_at, thread_mark
 from polytile.ir.scop import Scop
+from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.proof.legality import missing_barriers
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of, tile
@@ -24,7 +25,6 @@ from polytile.scheduling.strategies.tile_sizes import SizeChooser
 
 BAND = isl.schedule_node_type.band
 LEAF = isl.schedule_node_type.leaf
-MAX_MAPPED = 3
 
 
 @dataclass
@@ -64,7 +64,7 @@ class _Mapper:
         number, self.kernels = self.kernels, self.kernels + 1
         if len(coincident) == 1 and inner is not None and inner.cost < costs[along_x]:
             return self._block_then_thread(band, inner, number)
-        outer = [i for i in coincident if i != along_x][: MAX_MAPPED - 1]
+        outer = [i for i in coincident if i != along_x][: MAX_DIMENSIONS - 1]
         mapped = [*outer, along_x]
         rest = [i for i in range(len(members)) if i not in mapped]
         return self._tiled(band, [members[i] for i in mapped], [members[i] for i in rest], number)

@@ -11,17 +11,6 @@ from polytile.diagnostics import UsageError
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS, Machine
 from polytile.options import MAX_TILE, Options
 
-# Enough threads to hide latency, whole warps along x; outermost first.
-DEFAULT_BLOCK = {1: (128,), 2: (8, 32), 3: (2, 4, 32)}
-# One parallel loop around serial ones: threads are few and long, so one warp a block spreads them over all SMs.
-FEW_LONG_THREADS = (32,)
-# Threads that add up by themselves what the block reads, and read it twice: many at once, and few chunks are left.
-READING_TWICE = (16, 32)
-# Threads that run several rows, and load once what these share: few warps have as much under way as many with a row.
-SHARING_ROWS = (1, 128)
-# Threads that add up a part of one of few results.
-FEW_RESULTS = 256
-
 
 @dataclass(frozen=True, slots=True)
 class KernelSizes:
@@ -97,7 +86,8 @@ class SizeChooser:
         asked_block = self.table.blocks.get(kernel, self.options.block)
         tile = _spread(self.asked_tile(kernel), members)
         block = _spread_inner(asked_block, mapped)
-        default = FEW_LONG_THREADS if serial and mapped == 1 else DEFAULT_BLOCK[mapped]
+        blocks = self.machine.tuning.blocks
+        default = blocks.serial if serial and mapped == 1 else blocks.of_rank(mapped)
         if preferred and mapped == len(preferred):
             default = preferred
         if not block:

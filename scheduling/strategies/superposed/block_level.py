@@ -13,15 +13,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytile.ir.scop import Scop
+from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.cost import priority
 from polytile.scheduling.strategies.superposed.fusion_candidates import Judge, nest_of
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree
 from polytile.scheduling.strategies.superposed.parallelism import labelled
 from polytile.scheduling.strategies.superposed.tree_search import OPERATIONS, Search, bounded, search
-
-MOST_DIMENSIONS = 3  # of a grid
-ENOUGH = 2  # parallel loops without which chunks of reductions become blocks
 
 
 def block_level(
@@ -42,16 +40,16 @@ def blocks(found: Search) -> Tree:
     return labelled(found.scop, ordered, found.edges)
 
 
-def block_loops(scop: Scop, tree: Loop) -> tuple[Loop, ...]:
+def block_loops(scop: Scop, tree: Loop, enough: int) -> tuple[Loop, ...]:
     """The leading loops of a nest that blocks should share, outermost first, blockIdx.x last: those that are parallel
-    for all statements, at most three; where fewer than two are, then also loops that are a reduction for some, in the
-    order of locality: neighbouring blocks then use neighbouring memory."""
+    for all statements, at most three; where fewer than `enough` are, then also loops that are a reduction for some, in
+    the order of locality: neighbouring blocks then use neighbouring memory."""
     nest = nest_of(tree)
     parallel = [loop for loop in nest.loops if loop.parallel]
     others = [loop for loop in nest.loops if not loop.parallel]
-    if len(parallel) >= ENOUGH:
-        return tuple(parallel[:MOST_DIMENSIONS])
-    found = [*parallel, *others][:ENOUGH]
+    if len(parallel) >= enough:
+        return tuple(parallel[:MAX_DIMENSIONS])
+    found = [*parallel, *others][:enough]
     return tuple(found[i] for i in priority(scop, nest.statements, [loop.rows for loop in found]))
 
 

@@ -17,8 +17,8 @@ from polytile.scheduling.strategies.superposed.fusion_reuse import Locality
 from polytile.scheduling.strategies.superposed.iterator_ranking import Ranking
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
 
-MOST_UNRELATED = 4  # statements that share a kernel only to save launches: each may bring bounds of its own
-MOST_PARALLEL = 2  # loops that fusion leaves to each nest; more threads or blocks hardly help
+MAX_UNRELATED_STATEMENTS = 4  # statements that share a kernel only to save launches: each may bring bounds of its own
+MAX_KEPT_PARALLEL_LOOPS = 2  # loops that fusion leaves to each nest; more threads or blocks hardly help
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Judge:
             return None
         rank = self.locality.shared_rank(around, [c.by_name for c in loops], first.statements, second.statements)
         least = len(loops) if any(c.mixed for c in loops) else 1
-        few = len(first.statements) + len(second.statements) <= MOST_UNRELATED
+        few = len(first.statements) + len(second.statements) <= MAX_UNRELATED_STATEMENTS
         if rank < least and not (whole and few and first.is_point and second.is_point and len(loops) == 1):
             return None
         return Match(tuple(sorted(loops, key=self._place)), rank)
@@ -174,7 +174,7 @@ class Judge:
     def _keeps_parallel(self, nest: Nest, common: int) -> bool:
         """Whether each statement keeps as many outermost parallel loops as it had, or enough."""
         counts = (sum(loop.kind(name) is Kind.FORALL for loop in nest.loops) for name in nest.statements)
-        return common >= min(MOST_PARALLEL, max(counts))
+        return common >= min(MAX_KEPT_PARALLEL_LOOPS, max(counts))
 
     def _keeps_x(self, loops: Listed[Common], statements: Listed[str]) -> bool:
         """Whether no loop is threadIdx.x for one of the deepest statements and bad as such for another of them."""

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import prod
 
 from polytile.ir.scop import AccessKind, Scop
-from polytile.scheduling.strategies.superposed.block_level import ENOUGH, MOST_DIMENSIONS, block_loops
+from polytile.machine import MAX_DIMENSIONS
+from polytile.scheduling.strategies.superposed.block_level import block_loops
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import (
     CONSTANT,
@@ -61,8 +62,6 @@ class HostSequence:
 
 
 Host = Group | Serial | HostLoop | HostSequence
-FEW = 64  # results whose sums do not keep a GPU busy, unless several blocks share each of them
-LONG = 8192  # iterations of such a sum, up to which one block is enough
 Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the host's loops run through
 
 
@@ -91,7 +90,7 @@ class _Groups:
 
     def _groups(self, tree: Loop, fixed: Fixed) -> Host:
         """One kernel for a nest, or several where chunks of a reduction can then go to blocks."""
-        parts = _between_sums(self.steps.scop, tree) if self.reductions else []
+        parts = _between_sums(self.steps, tree) if self.reductions else []
         found = [self._group(part, fixed) for part in parts]
         chunks = any(Kind.REDUCTION in b.kinds for group in found if isinstance(group, Group) for b in group.blocks)
         return _merged(found) if chunks else self._group(tree, fixed)
@@ -99,12 +98,13 @@ class _Groups:
     def _group(self, tree: Tree, fixed: Fixed) -> Host:
         if not isinstance(tree, Loop):
             return self.host(tree, fixed)
-        leading = block_loops(self.steps.scop, tree)
+        tuning = self.steps.tuning
+        leading = block_loops(self.steps.scop, tree, tuning.enough_parallel_loops)
         shared = (loop for loop in leading if can_be_shared(loop, reductions=self.reductions))
         blocks = tuple(loop for loop in shared if Kind.FORALL in loop.kinds)
         inside, names = self._inside(tree, fixed), statements_of(tree)
-        few = prod(map(self.steps.extent, blocks)) <= FEW if blocks else False
-        if len(blocks) < (MOST_DIMENSIONS if few else ENOUGH):
+        few = prod(map(self.steps.extent, blocks)) <= tuning.few_results if blocks else False
+        if len(blocks) < (MAX_DIMENSIONS if few else tuning.enough_parallel_loops):
             chunks = _chunks(self.steps, names, blocks, inside, few=few)
             blocks = (chunks, *blocks) if chunks else blocks
         return Group(blocks, inside, names)
@@ -118,7 +118,7 @@ class _Groups:
         return share_out(self.steps, own, reductions=self.reductions)
 
 
-def _between_sums(scop: Scop, tree: Loop) -> list[Tree]:
+def _between_sums(steps: Steps, tree: Loop) -> list[Tree]:
     """Parts of a nest with few parallel loops, so that no kernel makes a sum together with what it reads or with its
     readers: then chunks of the sum can go to blocks. Iterations of a parallel loop do not meet, so it can be
     distributed.
@@ -130,12 +130,12 @@ def _between_sums(scop: Scop, tree: Loop) -> list[Tree]:
     loops = 0
     while isinstance(inner, Loop) and inner.parallel:
         inner, loops = inner.body, loops + 1
-    if not isinstance(inner, Sequence) or loops >= ENOUGH:
+    if not isinstance(inner, Sequence) or loops >= steps.tuning.enough_parallel_loops:
         return []
     parts: list[list[str]] = [[]]
     for child in inner.children:
         names = statements_of(child)
-        if any(_meets_sum(scop, made, name) for made in parts[-1] for name in names):
+        if any(_meets_sum(steps.scop, made, name) for made in parts[-1] for name in names):
             parts.append([])
         parts[-1] += names
     return [restrict(tree, names) for names in parts] if len(parts) > 1 else []
@@ -162,11 +162,12 @@ def _chunks(
     after:  blocks (chunks of i, j)
     """
     rows = {name: Row(name, CONSTANT) for name in names}
+    most = steps.tuning.long_sum_iterations
     for nest in nests_of(inside):
         x = nest.loops[nest.along_x] if nest.loops else None
         alone = not any(loop.parallel for loop in nest.loops)
         for loop in nest.loops:
-            if loop.parallel or (loop is x and not alone and not (few and steps.extent(loop) > LONG)):
+            if loop.parallel or (loop is x and not alone and not (few and steps.extent(loop) > most)):
                 continue
             for name in statements_of(nest.body):
                 if loop.kind(name) is Kind.REDUCTION and not _read_by_others(steps.scop, name, names):

@@ -20,15 +20,7 @@ from polytile.scheduling.strategies.superposed.thread_coarsening import (
     whole_warps,
 )
 from polytile.scheduling.strategies.superposed.thread_mapping import Nest, nests_of
-from polytile.scheduling.strategies.tile_sizes import FEW_RESULTS, READING_TWICE, SHARING_ROWS, KernelSizes, SizeChooser
-
-ITERATIONS = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results remain
-VALUES = 64  # of a thread at most, where it runs several iterations along x for each of the other loop
-TURNS_CHANGED = 16  # where nothing is summed up along x: few partial results matter less than many blocks
-ROWS = 4  # of a thread, where it loads once what they share
-COLUMNS, COLUMN_BYTES = 4, 16  # iterations along x of a thread at most, and the bytes of what they add to
-ITERATIONS_ALONE = 32  # where no other loop is shared out, or only one of few iterations
-MOST_CHUNK = 64  # iterations of a reduction loop on blocks alone
+from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,22 +157,24 @@ class Planner:
         rank = max((len(n.loops) for n in nests), default=0)
         dims = _dimensions(nests, rank)
         number, self.kernels = self.kernels, self.kernels + 1
+        tuning, threads = self.steps.tuning, self.sizes.machine.tuning.blocks
         rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.options.tile
         twice = any(_is_summed_alone(block, nests) for block in group.blocks)
         placed = [(block, _thread_dimension(block, nests, dims)) for block in group.blocks]
         few = rank > 1 and any(dim == rank - 1 and _is_chunks(block) for block, dim in placed)
-        alone = (*(1,) * (rank - 1), FEW_RESULTS)
-        preferred = alone if few else READING_TWICE if twice else SHARING_ROWS if rows else ()
+        alone = (*(1,) * (rank - 1), threads.few_results)
+        preferred = alone if few else threads.reading_twice if twice else threads.sharing_rows if rows else ()
         chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
-        many = (ITERATIONS_ALONE if few else columns, min(ITERATIONS, VALUES // columns))
+        rounds = min(tuning.sum_iterations, tuning.max_values // columns)
+        many = (tuning.alone_iterations if few else columns, rounds)
         if columns == 1 and shares_loads(self.scop, along_x, sums):
-            many = (neighbours(self.scop, along_x), TURNS_CHANGED)
+            many = (neighbours(self.scop, along_x), tuning.unsummed_iterations)
         tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
-        if rows and chosen.block == SHARING_ROWS:
-            tiles = tuple(ROWS if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
+        if rows and chosen.block == threads.sharing_rows:
+            tiles = tuple(tuning.rows if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
         plan = Plan(group, dims, chosen.block, tiles)
         if not plan.splits():
             return self._in_registers(plan, nests, number)
@@ -200,7 +194,7 @@ class Planner:
             return replace(plan, tilings=tilings)
         loops = [[plan.loop_at(n, d) for n in nests] for d in range(len(plan.threads))]
         dims = [_thread_dimension(block, nests, plan.dims) for block in plan.group.blocks]
-        for inside in register_tiles(self.scop, nests, loops):
+        for inside in register_tiles(self.scop, nests, loops, self.steps.tuning.register_rows):
             sizes = (t if d is None else t * inside[d] for d, t in zip(dims, plan.tiles, strict=True))
             tiled = replace(plan, inside=inside, tiles=tuple(sizes))
             on_blocks = all(dim in dims for dim, count in enumerate(inside) if count > 1)
@@ -218,7 +212,8 @@ class Planner:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
         sums = (self.scop.statement(name).reduction for name in group.statements if block.kind(name) is Kind.REDUCTION)
         sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
-        return min(COLUMNS, max(1, COLUMN_BYTES // max(sizes))) if sizes else 1
+        tuning = self.steps.tuning
+        return min(tuning.max_columns, max(1, tuning.column_bytes // max(sizes))) if sizes else 1
 
     def _tile(
         self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[Nest]
@@ -227,13 +222,13 @@ class Planner:
         along x, and along other dimensions."""
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
-            return MOST_CHUNK if reduces else 1
+            return self.steps.tuning.max_chunk_iterations if reduces else 1
         if not reduces and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
             return sizes.tile[dim] * many[0]
         if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
-            return sizes.block[dim] * ITERATIONS_ALONE
+            return sizes.block[dim] * self.steps.tuning.alone_iterations
         # Few iterations along x: what the other loop sums up for each of them stays in a register.
         return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
 

@@ -11,17 +11,17 @@ import islpy as isl
 from polytile.ir.scop import Scop
 from polytile.scheduling.cost import coalescing
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Loop, Row
-
-CLEARLY = 0.75  # of the sectors: a shifted access needs one more, and no other order of loops would help
+from polytile.tuning import SharingTuning
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Answers for one Scop, each computed once. `parameters` are the sizes that choices are made for: what is made is
-    right for all others, too."""
+    right for all others, too; `tuning` is the machine's."""
 
     scop: Scop
     parameters: Mapping[str, int] = field(default_factory=dict)
+    tuning: SharingTuning = field(default_factory=SharingTuning)
     _known: dict[Row, float] = field(default_factory=dict)
 
     def sectors(self, loop: Loop, statements: Iterable[str]) -> float:

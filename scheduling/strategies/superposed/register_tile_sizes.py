@@ -21,16 +21,15 @@ from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Leaf, 
 from polytile.scheduling.strategies.superposed.thread_coarsening import neighbours
 from polytile.scheduling.strategies.superposed.thread_mapping import Nest
 
-ROWS = 4  # with 8, half of the blocks: up to 1.6 times the time for 1000 to 1400 rows, and at most 7% less for 2600
 _Sum = tuple[str, tuple[int, ...]]  # a statement, and the iterators of the serial loops around it, innermost last
 
 
 def register_tiles(
-    scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loop | None]]
+    scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loop | None]], most_rows: int
 ) -> Iterator[tuple[int, ...]]:
     """How many neighbouring iterations along each thread dimension one thread runs inside its serial loops, outermost
-    first: tiles that pay where they leave enough blocks, the largest first. `dims` has the loop of each nest along each
-    dimension."""
+    first: tiles that pay where they leave enough blocks, the largest first, of `most_rows`. `dims` has the loop of each
+    nest along each dimension."""
     if not all(loop.parallel for loops in dims for loop in loops if loop is not None):
         return
     found = [(nest, one) for nest, body in enumerate(n.body for n in nests) for one in _serial(body, ())]
@@ -45,8 +44,8 @@ def register_tiles(
     columns = neighbours(scop, x) if x else 1
     before, behind = (1,) * dim, (1,) * (len(dims) - dim - 2)
     if columns > 1:
-        yield (*before, ROWS, *behind, columns)
-    yield from ((*before, rows, *behind, 1) for rows in (ROWS, ROWS // 2))
+        yield (*before, most_rows, *behind, columns)
+    yield from ((*before, rows, *behind, 1) for rows in (most_rows, most_rows // 2))
 
 
 def _serial(tree: Tree, around: tuple[Loop, ...]) -> Iterator[_Sum]:

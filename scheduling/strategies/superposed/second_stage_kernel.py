@@ -20,22 +20,19 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
-from polytile.scheduling.strategies.mapping import MAX_MAPPED
+from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row, time_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import Tail, apart
 from polytile.scheduling.strategies.superposed.tree_building import in_order, leaf, marked, under_band
-from polytile.scheduling.strategies.tile_sizes import DEFAULT_BLOCK, FEW_LONG_THREADS
-from polytile.scheduling.transform.reductions.plan import Adders
-
-ADDERS: Adders = {0: (128,), 1: (8, 32)}  # threads of a block where lanes add up chunks, by the rank of results
+from polytile.tuning import BlockTuning
 
 Values = list[isl.PwAff]
 
 
-def tail_kernel(parts: Parts, tail: Tail) -> isl.Schedule:
+def tail_kernel(parts: Parts, tail: Tail, blocks: BlockTuning) -> isl.Schedule:
     """A kernel that does what a tail does."""
-    made = _TailKernel(parts, tail)
+    made = _TailKernel(parts, tail, blocks)
     return marked(made.by_lanes() if made.gathered else made.by_threads(), KERNEL)
 
 
@@ -43,6 +40,7 @@ def tail_kernel(parts: Parts, tail: Tail) -> isl.Schedule:
 class _TailKernel:
     parts: Parts
     tail: Tail
+    sizes: BlockTuning
 
     @property
     def gathered(self) -> list[Part]:
@@ -51,12 +49,12 @@ class _TailKernel:
 
     def by_threads(self) -> isl.Schedule:
         """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order."""
-        taken = range(max(0, self.tail.rank - MAX_MAPPED), self.tail.rank)
+        taken = range(max(0, self.tail.rank - MAX_DIMENSIONS), self.tail.rank)
         schedule = in_order([self._serially(part, taken) for part in self.tail.parts])
         if not taken:
             return schedule
-        sizes = FEW_LONG_THREADS if len(taken) == 1 else DEFAULT_BLOCK[len(taken)]
-        whose = self._whose() if len(taken) < MAX_MAPPED else {}
+        sizes = self.sizes.serial if len(taken) == 1 else self.sizes.of_rank(len(taken))
+        whose = self._whose() if len(taken) < MAX_DIMENSIONS else {}
         names = [part.statement for part in self.tail.parts]
         threads = {name: self._threads(name, taken, sizes) for name in names}
         blocks = {name: [*self._number(name, whose.get(name)), *self._blocks(name, taken, sizes)] for name in names}
@@ -65,7 +63,7 @@ class _TailKernel:
 
     def by_lanes(self) -> isl.Schedule:
         """The first dimension of threads shares out the chunks of each result, the next ones run through results."""
-        sizes, results, whose = ADDERS[self.tail.rank], range(self.tail.rank), self._whose()
+        sizes, results, whose = self.sizes.combining[self.tail.rank], range(self.tail.rank), self._whose()
         phases = [self._loop(part, sizes) for part in self.gathered]
         plain = in_order([self._serially(part, results) for part in self.tail.parts])
         names = [part.statement for part in self.tail.parts]

@@ -15,13 +15,9 @@ from math import prod
 from polytile.ir.scop import Split
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines
-from polytile.scheduling.strategies.superposed.loop_coalescing import CLEARLY, Steps
+from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.thread_mapping import Nest
-
-SIZES = (64, 32, 16, 8)
-LONG = 1024  # iterations of a loop that may have any number of them
-WARP_LINES = 128  # that stay in the first-level cache for a warp: the warps of a block share many of theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +68,20 @@ def _chains(tree: Tree) -> list[tuple[Loop, ...]]:
 
 
 def _tiling(steps: Steps, nest: Nest, chain: tuple[Loop, ...]) -> Tiling | None:
+    tuning = steps.tuning
     along_x = nest.loops[nest.along_x : nest.along_x + 1]
     lines = distinct_lines(steps.scop, statements_of(chain[-1]), [loop.rows for loop in (*chain, *along_x)])
-    extents = [int(min(steps.extent(loop), LONG)) for loop in chain]
+    extents = [int(min(steps.extent(loop), tuning.assumed_iterations)) for loop in chain]
     warp = [WARP_SIZE] * len(along_x)
-    if min(extents) < 1 or lines.evaluate([1, *extents[1:], *warp]) <= WARP_LINES:
+    if min(extents) < 1 or lines.evaluate([1, *extents[1:], *warp]) <= tuning.warp_lines:
         return None
-    before = _per_iteration(lines, _kept(lines, extents, warp), warp)
-    for size in SIZES:
+    before = _per_iteration(lines, _kept(lines, extents, warp, tuning.warp_lines), warp)
+    for size in tuning.tile_sizes:
         tiles = [min(size, extent) for extent in extents[1:]]
-        if lines.evaluate([1, *tiles, *warp]) > WARP_LINES:
+        if lines.evaluate([1, *tiles, *warp]) > tuning.warp_lines:
             continue
         after = _per_iteration(lines, [extents[0], *tiles], warp)
-        if after >= CLEARLY * before:
+        if after >= tuning.clear_gain * before:
             return None
         sizes = (1, *(size if extent > size else 1 for extent in extents[1:]))
         return Tiling(chain, sizes, (before, after))
@@ -95,12 +92,12 @@ def _per_iteration(lines: DistinctLines, region: list[int], warp: list[int]) -> 
     return lines.evaluate([*region, *warp]) / prod(region)
 
 
-def _kept(lines: DistinctLines, extents: list[int], warp: list[int]) -> list[int]:
-    """The iterations of each loop between which lines stay in the cache when nothing is tiled: those of the innermost
-    loops that fit, and one loop around them whose lines come and go."""
+def _kept(lines: DistinctLines, extents: list[int], warp: list[int], most: int) -> list[int]:
+    """The iterations of each loop between which lines stay in the cache, which holds `most`, when nothing is tiled:
+    those of the innermost loops that fit, and one loop around them whose lines come and go."""
     region = [1] * len(extents)
     for i in reversed(range(len(extents))):
         region[i] = extents[i]
-        if lines.evaluate([*region, *warp]) > WARP_LINES:
+        if lines.evaluate([*region, *warp]) > most:
             break
     return region

@@ -39,7 +39,7 @@ def superposed(
 
 def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
     trees = loop_trees(scop, dependences, relax=relax)
-    steps = Steps(scop, sizes.options.parameters)
+    steps = Steps(scop, sizes.options.parameters, sizes.machine.tuning.sharing)
     host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
     host = read_once(scop, dependences, host) if relax else host
     planner = Planner(steps, sizes)

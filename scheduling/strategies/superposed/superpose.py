@@ -23,15 +23,16 @@ from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.strategies.superposed.kernel_plans import COLUMNS, Plan, Planner, Share
+from polytile.scheduling.strategies.superposed.kernel_plans import Plan, Planner, Share
 from polytile.scheduling.strategies.superposed.loop_tree import Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import Tailed, tailed, with_tails
-from polytile.scheduling.strategies.superposed.second_stage_kernel import ADDERS, tail_kernel
+from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
 from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Nest, Phases, Repeated
 from polytile.scheduling.strategies.superposed.tree_building import in_order, leaf, marked, under_band
 from polytile.scheduling.transform.reductions.privatise import NONE, privatised
+from polytile.tuning import Tuning
 
 Shares = Mapping[str, list[Share]]  # of each statement of a nest, by thread dimension
 
@@ -52,10 +53,12 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
     privatised."""
     private: dict[str, Privatised] = {}
     tilings: dict[str, Tiling] = {}
+    tuning = planner.sizes.machine.tuning
+    lanes = dict(enumerate(tuning.blocks.combining))
     for plan in planner.plans.values():
         for name, splits in plan.splits().items():
             tiled = name in plan.tilings
-            blocked, adders = ({}, NONE) if tiled else (plan.blocked(name), ADDERS)
+            blocked, adders = ({}, NONE) if tiled else (plan.blocked(name), lanes)
             result = privatised(scop, dependences, name, splits, blocked, adders)
             if result is None and not tiled:
                 return None
@@ -63,7 +66,7 @@ def superpose(scop: Scop, dependences: Dependences, host: Host, planner: Planner
                 scop, dependences = result
                 private[name] = scop.privatised[-1]
                 tilings |= {name: plan.tilings[name]} if tiled else {}
-    builder = _Builder(Parts(scop, private, tilings), planner.plans, tilings)
+    builder = _Builder(Parts(scop, private, tilings), planner.plans, tilings, tuning)
     return Superposed(scop, dependences, builder.host(host))
 
 
@@ -74,13 +77,14 @@ class _Builder:
     parts: Parts
     plans: Mapping[int, Plan]
     tilings: Mapping[str, Tiling]
+    tuning: Tuning
 
     def host(self, host: Host | Tailed) -> isl.Schedule:
         match host:
             case Group():
                 return self.host(tailed(self.parts, host))
             case Tailed(group, tails):
-                behind = [tail_kernel(self.parts, tail) for tail in tails]
+                behind = [tail_kernel(self.parts, tail, self.tuning.blocks) for tail in tails]
                 return in_order([self._kernel(self.plans[id(group)]), *behind])
             case HostLoop(loop, body):
                 return self._repeat(loop, self.host(body), statements_of(loop), finishes=True)
@@ -147,7 +151,7 @@ class _Builder:
         inside the others."""
 
         def few(dim: int) -> bool:
-            return all(plan.turns(shares[name][dim], dim) <= COLUMNS for name, _ in members)
+            return all(plan.turns(shares[name][dim], dim) <= self.tuning.sharing.max_columns for name, _ in members)
 
         for dim in sorted(range(len(plan.threads)), key=lambda d: (not few(d), -d)):
             own = [(part, shares[name][dim]) for name, part in members]
@@ -165,7 +169,7 @@ class _Builder:
         schedule = self._neighbours(shares[name], part)
         for dim in reversed(range(len(plan.threads))):
             share = shares[name][dim]
-            if 1 < plan.turns(share, dim) <= COLUMNS and part.runs_through(share.row):
+            if 1 < plan.turns(share, dim) <= self.tuning.sharing.max_columns and part.runs_through(share.row):
                 times = {part.statement: [part.turn(share.row, plan.threads[dim] * share.unit)]}
                 schedule = under_band(schedule, times, unrolled=True)
         return schedule

@@ -13,13 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from polytile.ir.expr import BOOL
 from polytile.ir.scop import AccessKind, Scop
-from polytile.machine import VECTOR_BYTES, WARP_SIZE
+from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.strategies.superposed.thread_mapping import Nest
 from polytile.scheduling.transform.reductions.privatise import result_group
-
-MOST = 4  # elements of a vector
 
 
 def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
@@ -30,7 +28,7 @@ def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
     if not moving or any(r.array.fields or r.array.element == BOOL for _, r in moving):
         return 1
     sizes = {r.array.element.size for _, r in moving}
-    count = min(MOST, max(VECTOR_BYTES) // max(sizes))
+    count = min(max(VECTOR_ELEMENTS), max(VECTOR_BYTES) // max(sizes))
     if any(count * size not in VECTOR_BYTES for size in sizes):
         return 1
     return count if all(_starts_vectors(row, r, count) for row, r in moving) else 1

@@ -13,8 +13,6 @@ from polytile.scheduling.strategies.superposed.fusion_candidates import Judge
 from polytile.scheduling.strategies.superposed.loop_tree import Tree
 from polytile.scheduling.strategies.superposed.tree_search import OPERATIONS, Search, bounded, search
 
-MOST_DIMENSIONS = 3  # of a block of threads
-
 
 def thread_level(
     scop: Scop, dependences: Dependences, *, relax: bool = True, max_operations: int = OPERATIONS

@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polytile.scheduling.strategies.superposed.loop_coalescing import CLEARLY, Steps
+from polytile.machine import MAX_DIMENSIONS
+from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Sequence, Tree, statements_of
-
-MOST_DIMENSIONS = 3
-ENOUGH_LOOPS = 2  # parallel loops that fill a GPU, as a guess; with fewer, reductions are shared out too
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +91,22 @@ class _Sharing:
         coalesce, or be few."""
         if loop.parallel or not can_be_shared(loop, reductions=self.reductions):
             return loop.parallel
-        return sum(t.parallel for t in taken) < ENOUGH_LOOPS or self._coalesces_better(loop, taken)
+        return not self._fill(taken) or self._coalesces_better(loop, taken)
+
+    def _fill(self, taken: tuple[Loop, ...]) -> bool:
+        """Whether these loops fill a GPU, as a guess; where they do not, reductions are shared out too."""
+        return sum(t.parallel for t in taken) >= self.steps.tuning.enough_parallel_loops
 
     def _coalesces_better(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:
-        return self._sectors(loop, loop.body) < CLEARLY * min(self._sectors(t, loop.body) for t in taken)
+        least = min(self._sectors(t, loop.body) for t in taken)
+        return self._sectors(loop, loop.body) < self.steps.tuning.clear_gain * least
 
     def _enough(self, tree: Tree, taken: tuple[Loop, ...]) -> bool:
         """Whether no loop below would make better requests, and the loops taken are parallel enough."""
         below = [loop for loop in _loops(tree) if self._useful(loop, taken)]
         if not taken or not below:
             return bool(taken)
-        return sum(t.parallel for t in taken) >= ENOUGH_LOOPS and not any(
-            self._coalesces_better(loop, taken) for loop in below
-        )
+        return self._fill(taken) and not any(self._coalesces_better(loop, taken) for loop in below)
 
     def _sectors(self, loop: Loop, tree: Tree) -> float:
         """Of one request of each access of the deepest statements of a tree, with threads along `loop`."""
@@ -116,7 +117,7 @@ class _Sharing:
             return Nest((), 0, body)
         costs = [self._sectors(loop, body) for loop in taken]
         x = min(range(len(taken)), key=lambda i: (costs[i], -i))
-        others = [i for i in range(len(taken)) if i != x][-(MOST_DIMENSIONS - 1) :]
+        others = [i for i in range(len(taken)) if i != x][-(MAX_DIMENSIONS - 1) :]
         kept = sorted((*others, x))
         dropped = [taken[i] for i in range(len(taken)) if i not in kept]
         for loop in reversed(dropped):
