@@ -19,11 +19,11 @@ from polybench.runner.figures import values_of
 from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.diagnostics import DeviceError
+from polytile.ir.evaluate import evaluate
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine, require_cupy
 from polytile.runtime.engine import Engine, nvcc_engine, on_gpu
 from polytile.runtime.expectation import Expectation
-from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.layout import element_dtype
 from polytile.runtime.timing import WARM_UPS, Timing, time_engine
 from polytile.runtime.validate import Validation, validate

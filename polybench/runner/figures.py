@@ -10,11 +10,12 @@ from polybench.runner.errors import RunnerError
 from polybench.runner.rows import Row
 from polytile.api import CompiledScop, Program
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
+from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram
 from polytile.machine import machine_of
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.emulator.process import run_to_end
-from polytile.runtime.host_interpreter import evaluate, execute
+from polytile.runtime.host_interpreter import execute
 from polytile.runtime.layout import element_dtype
 from polytile.runtime.ptxas import compiled_resources
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from polytile.diagnostics import UsageError
+from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.cupy_engine import require_cupy
-from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.layout import Layout, element_dtype, layouts
 from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters

@@ -9,6 +9,7 @@ from typing import Any
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.diagnostics import InternalError, Location
+from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.runtime.checked import Unit
@@ -16,7 +17,6 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 from polytile.runtime.engine import EmulatorEngine, write_unit
-from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.layout import Layout
 from polytile.runtime.validate import Validation
 

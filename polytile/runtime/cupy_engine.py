@@ -14,12 +14,13 @@ import numpy as np
 from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes
 from polytile.diagnostics import DeviceError, UserError
+from polytile.ir.evaluate import evaluate
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.machine import MAX_GRID
 from polytile.options import Options
 from polytile.runtime.cuda_graphs import Replays
-from polytile.runtime.host_interpreter import evaluate, execute
+from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
 

@@ -11,9 +11,9 @@ import islpy as isl
 import numpy as np
 
 from polytile.diagnostics import InternalError, UserError
+from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType
 from polytile.ir.scop import AccessKind, Array, Scop
-from polytile.runtime.host_interpreter import evaluate
 from polytile.runtime.parameters import point
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}

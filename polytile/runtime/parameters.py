@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import islpy as isl
 
 from polytile.diagnostics import UsageError
+from polytile.ir.evaluate import integer_range
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
-from polytile.runtime.host_interpreter import integer_range
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept

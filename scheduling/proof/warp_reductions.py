@@ -13,12 +13,14 @@ A shuffle among all threads of a segment then combines exactly the elements that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import prod
 
 import islpy as isl
 
-from polytile.ir.expr import Access, Declare, If, Name, walk
+from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import Access, Binary, Declare, Expr, If, Literal, Name, walk
 from polytile.ir.expr import Scope as Braces
 from polytile.ir.gpu_ops import Shuffle, WarpReduce
 from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
@@ -120,10 +122,22 @@ def _does_as_claimed(scop: Scop, run: Executions, parts: isl.UnionMap, statement
                 return False
             last = tuple(Name(lane) for lane in lanes)
             own = part.array == reduction.array and part.subscripts[-len(lanes) :] == last
-            first = used.condition == reduction.leads(lanes) and not used.otherwise
+            first = _is_of_leaders(used.condition, lanes, reduction) and not used.otherwise
             same = combine is not None and (met.op, name) == (lane_operator(combine), combine.value)
             return own and first and same and met.width == reduction.width and len(shuffles) == 1
     return False
+
+
+def _is_of_leaders(condition: Expr, lanes: Sequence[str], reduction: WarpReduction) -> bool:
+    """Whether a condition holds for the first lane of each segment and for no other: asked of every lane."""
+    for node in walk(condition):
+        if not isinstance(node, Binary | Literal) and not (isinstance(node, Name) and node.name in lanes):
+            return False
+    for place in product(*(range(size) for size in reduction.sizes)):
+        number = sum(stride * k for stride, k in zip(reduction.strides, place, strict=True))
+        if bool(evaluate(condition, dict(zip(lanes, place, strict=True)))) != (number % reduction.width == 0):
+            return False
+    return True
 
 
 def _filled(domain: isl.Set, sizes: tuple[int, ...]) -> isl.Set:

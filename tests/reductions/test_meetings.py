@@ -13,11 +13,13 @@ import pytest
 from polytile.certificate import certificate
 from polytile.check.checker import problems
 from polytile.compilation import Compilation
-from polytile.diagnostics import PolytileError
-from polytile.ir.expr import Literal, rewrite
+from polytile.diagnostics import InternalError, PolytileError
+from polytile.ir.arith import compare
+from polytile.ir.expr import Literal, Name, rewrite
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import SYNC, nodes
+from polytile.ir.warp_reductions import WarpReduction
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.prove import Claim, prove_all
 from polytile.scheduling.proof.warp_reductions import wrong_executions
@@ -192,6 +194,15 @@ def test_planted_errors_are_found(
     assert state.run.scop is not state.scop
     with pytest.raises(PolytileError):
         proven(state, error(state.run))
+
+
+@pytest.mark.parametrize("name", ["warp", "block"])
+def test_lanes_that_lead_are_found_anew(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proof asks every lane, and not the record that the statements were made with."""
+    shape, body = SHAPES[name]
+    monkeypatch.setattr(WarpReduction, "leads", lambda _, lanes: compare("==", Name(lanes[-1]), 1))
+    with pytest.raises(InternalError, match="does not combine what its lanes have"):
+        built("f", ARGUMENTS, f"{BODY} {body}", shape)
 
 
 # Certificates --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from polytile.diagnostics import InternalError
+from polytile.ir.evaluate import evaluate, integer_literal, integer_range, wrap
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -25,7 +26,7 @@ from polytile.ir.expr import (
     Unary,
 )
 from polytile.ir.kernel import Comment, Launch
-from polytile.runtime.host_interpreter import evaluate, execute, integer_literal, integer_range, wrap
+from polytile.runtime.host_interpreter import execute
 
 N = Name("n")
 
