@@ -94,4 +94,4 @@ def test_loops_for_blocks(path: str, counts: list[int], program: Callable[..., A
     (found,) = program(path)
     tree = block_level(found.scop, found.dependences)
     nests = tree.children if isinstance(tree, Sequence) else (tree,)
-    assert [len(block_loops(found.scop, nest)) for nest in nests if isinstance(nest, Loop)] == counts
+    assert [len(block_loops(found.scop, nest, 2)) for nest in nests if isinstance(nest, Loop)] == counts
