@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from polybench.runner.digests.processes import Ended, forked
-from polybench.runner.digests.stored import Stored, differences, read, summary, write
+from polybench.runner.digests.stored import Difference, Digests, Stored, differences, read, summary, write
 from polybench.runner.digests.texts import TIMED, Source, digest, sources
 from polybench.runner.digests.variants import (
     RANDOM,
@@ -46,10 +46,14 @@ def _compare(chosen: argparse.Namespace, path: Path) -> int:
     """Compile what the file lists, as far as it is selected; `--update` then writes the file anew."""
     old = read(path)
     variants = chosen_variants(old.digests, chosen.selection)
-    new = computed(variants, old.dataset, load(chosen.root), chosen)
-    found = list(differences(old.digests, new.digests))
-    for line in found:
-        print(line)
+    found: list[Difference] = []
+
+    def compare(some: Digests) -> None:
+        for difference in differences(old.digests, some):
+            found.append(difference)
+            print(difference, flush=True)
+
+    new = computed(variants, old.dataset, load(chosen.root), chosen, compare)
     print(f"{summary(len(new.digests), found)}{_left_out(new)}{_releases(old, new) if found else ''}")
     if chosen.update is not None:
         write(path, Stored({**old.digests, **new.digests}, new.dataset, new.islpy))
@@ -67,9 +71,13 @@ def _releases(old: Stored, new: Stored) -> str:
 
 
 def computed(
-    variants: Sequence[Variant], dataset: str, entries: dict[str, Entry], chosen: argparse.Namespace
+    variants: Sequence[Variant],
+    dataset: str,
+    entries: Mapping[str, Entry],
+    chosen: argparse.Namespace,
+    seen: Callable[[Digests], None] = lambda _: None,
 ) -> Stored:
-    """The digests of variants, each program and type in a process of its own."""
+    """The digests of variants, each program and type in a process of its own; `seen` gets those of each as it ends."""
     gone = sorted({v.program for v in variants} - entries.keys())
     missing = [program for program in gone if not program.startswith(f"{RANDOM}/")]
     if missing:
@@ -79,7 +87,9 @@ def computed(
     found: dict[Variant, dict[str, str]] = {}
     with _progress(len(work)) as advance:
         for number, result in forked([one.digests for one in work], chosen.jobs, SECONDS):
-            found |= _failed(work[number], result) if isinstance(result, Ended) else result
+            own = _failed(work[number], result) if isinstance(result, Ended) else result
+            found |= own
+            seen(own)
             advance()
     return Stored.of(found, dataset)
 
