@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import Diagnostic
@@ -10,10 +10,11 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
-from polytile.machine import STATIC_SHARED_BYTES, Machine
+from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
+from polytile.scheduling.candidate import Analysed, Candidate, Homes, Plans
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.reductions.text import with_partials
 
@@ -23,12 +24,10 @@ class Compilation:
     """One SCoP on its way, with the `source` that it started as.
 
     `analysed` is the Scop that was analysed last, with what was found: only what has changed since is found anew.
-    `roomy` is the same with more expansion, for the schedule to choose. `homes` says, by kernel number, which arrays
-    live inside a kernel, and `handovers` which have a copy in shared memory besides. `executions` are what kernels are
-    made of, once it is known where threads combine what they hold; `known_homes` are homes in registers, or None, of
-    arrays that were looked at for this.
-    `considered` are lines on what schedules were compared, `otherwise` is the state to go back to when the one that was
-    chosen cannot be proven, `looked_at` the same with the lanes and the storage that its estimate was made for.
+    `unexpanded` is the same of the Scop before its storage was expanded, and `notes` are what is said of that.
+    Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
+    is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
+    looked at for this. `considered` are lines on what schedules were compared.
     `program` stays None when nothing is parallel: the SCoP then stays on the host.
     """
 
@@ -37,20 +36,33 @@ class Compilation:
     machine: Machine
     source: Scop
     dependences: Dependences | None = None
-    analysed: tuple[Scop, Dependences] | None = None
+    analysed: Analysed | None = None
+    unexpanded: Analysed | None = None
+    notes: tuple[str, ...] = ()
     schedule: MappedSchedule | None = None
     executions: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
-    homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    transfers: tuple[Transfer, ...] = ()
+    plans: Plans | None = None
+    considered: tuple[str, ...] = ()
     proof: Proof | None = None
     program: HostProgram | None = None
     remarks: tuple[Diagnostic, ...] = ()
-    roomy: Compilation | None = None
-    considered: tuple[str, ...] = ()
-    otherwise: Compilation | None = None
-    looked_at: Compilation | None = None
+
+    def taking(self, candidate: Candidate, remarks: Iterable[str] = ()) -> Compilation:
+        """The compilation with this candidate, and remarks behind its own."""
+        state = replace(
+            self,
+            scop=candidate.scop,
+            dependences=candidate.dependences,
+            schedule=candidate.schedule,
+            executions=candidate.run,
+            known_homes=candidate.known_homes,
+            plans=candidate.plans,
+            considered=candidate.reasons,
+        )
+        for note in (*candidate.notes, *remarks):
+            state = state.with_remark(note)
+        return state
 
     def schedule_text(self) -> str:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
@@ -63,10 +75,24 @@ class Compilation:
         return self.executions or each_once(self.scop, self.dependences, self.schedule)
 
     @property
+    def homes(self) -> Homes:
+        """Which arrays live inside a kernel, by its number."""
+        return self.plans.homes if self.plans else {}
+
+    @property
+    def handovers(self) -> Homes:
+        """Which arrays have a copy in shared memory besides, by the number of the kernel."""
+        return self.plans.handovers if self.plans else {}
+
+    @property
+    def transfers(self) -> tuple[Transfer, ...]:
+        """Copies between host and device."""
+        return self.plans.transfers if self.plans else ()
+
+    @property
     def shared_memory(self) -> int:
         """The bytes of shared memory that a block may use."""
-        asked = self.options.max_shared_memory
-        return STATIC_SHARED_BYTES if asked is None else asked
+        return self.options.shared_memory
 
     def explain(self) -> str:
         """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""

@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 from math import prod
 
 from polytile.diagnostics import UsageError
-from polytile.machine import MAX_BLOCK_THREADS, machine_of
+from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
-SCHEDULES = ("auto", "classic", "superposed")
+# The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
+# clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
+STRATEGIES = {
+    "classic": "polytile.scheduling.strategies.classic",
+    "superposed": "polytile.scheduling.strategies.superposed.strategy",
+}
+SCHEDULES = ("auto", *STRATEGIES)
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000
 CODE_OPERATIONS = MAX_OPERATIONS // 4  # isl operations of finding the loops of a schedule
+ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 IN_HASTE = 20_000  # operations of a scheduling call where more took too long
 
 
@@ -60,3 +67,19 @@ class Options:
                 f"--max-shared-memory: a block of {self.arch} cannot have {self.max_shared_memory} bytes",
                 hint=f"at most {machine.shared_per_block}",
             )
+
+    @property
+    def shared_memory(self) -> int:
+        """The bytes of shared memory that a block may use."""
+        return STATIC_SHARED_BYTES if self.max_shared_memory is None else self.max_shared_memory
+
+    @property
+    def enough_operations(self) -> int:
+        """isl operations where less makes nothing simpler: of proofs, and of what they rest on."""
+        return max(self.max_operations, MAX_OPERATIONS)
+
+    @property
+    def array_operations(self) -> int:
+        """isl operations for the dependences through one array. Relations that take long to find take much longer to
+        schedule and to prove, so each array gets a small part of the budget."""
+        return self.enough_operations // ARRAY_SHARE

@@ -1,6 +1,7 @@
 """The compiler's story, stage after stage: what happens to one SCoP between the frontend and the text.
 
-Each stage takes the state so far and returns a new one; an observer, when there is one, sees the result of each.
+Each stage takes the state so far and returns a new one; an observer, when there is one, sees the result of each. A
+schedule that a later stage refuses gives way to the next candidate.
 """
 
 from __future__ import annotations
@@ -27,24 +28,11 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.place_data import choose_storage, combine_lanes, proven
-from polytile.stages.select_schedule import find_schedule
+from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality
+from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
 
 Observer = Callable[[str, object], None]
-
-
-def prove_legality(state: Compilation) -> Compilation:
-    """The proof of legality, for a simpler strategy's schedule if there is none for the one that was chosen.
-
-    Raises IllegalSchedule, and UserError when the budget does not suffice for a proof.
-    """
-    try:
-        return proven(state)
-    except (InternalError, UserError) as error:
-        if state.otherwise is None:
-            raise
-        return proven(_simpler(state, f"its proof fails: {error.message}"))
 
 
 def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
@@ -58,34 +46,12 @@ def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
 
 
 def generate_program(state: Compilation) -> Compilation:
-    """Kernels and the host program. Where the loops of a schedule take too long to find, or do not run all of it, those
-    of a simpler strategy's, or the SCoP stays on the host; raises UserError for a schedule that was given."""
+    """Kernels and the host program; raises OverBudgetError where finding the loops takes too long, and InternalError
+    where these do not run all of the schedule, or kernels are not well formed."""
     if state.schedule is None or state.proof is None:
         return state
-    try:
-        with budget(CODE_OPERATIONS):
-            return _generated(state)
-    except OverBudgetError:
-        reason = f"finding the loops of the {state.schedule.strategy} schedule takes too long"
-    except UnfaithfulLoopsError as error:
-        reason = f"the loops that isl makes of the {state.schedule.strategy} schedule are wrong: {error.message}"
-    except InternalError as error:  # loops that isl joins below conditions under which threads cannot meet
-        if state.otherwise is None:
-            raise
-        reason = f"its kernels are not well formed: {error.message}"
-    if state.options.load_schedule is not None:
-        raise UserError(f"{state.scop.name}: {reason}", location=state.scop.location, hint="use a simpler schedule")
-    if state.otherwise is None:
-        return replace(state, schedule=None).with_remark(f"{state.scop.name} stays on the host: {reason}")
-    return generate_program(proven(_simpler(state, reason)))
-
-
-def _simpler(state: Compilation, reason: str) -> Compilation:
-    """The same up to the proof, with a schedule of a simpler strategy."""
-    assert state.otherwise is not None
-    plain = choose_storage(combine_lanes(find_schedule(state.otherwise)))
-    plain = replace(plain, options=state.options)
-    return plain.with_remark(f"the superposed schedule is not used, as {reason}")
+    with budget(CODE_OPERATIONS):
+        return _generated(state)
 
 
 def _generated(state: Compilation) -> Compilation:
@@ -108,9 +74,8 @@ def _generated(state: Compilation) -> Compilation:
     program = start_early(leaving(alternate(program), state.machine.tuning.resident_bytes))
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
-        if state.otherwise is not None:
-            check_uniform(kernel)
-            check_segments(kernel)
+        check_uniform(kernel)
+        check_segments(kernel)
     kernels = len(program.kernels)
     return replace(state, program=program).with_remark(
         f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
@@ -132,30 +97,93 @@ def _named(scop: Scop, name: str) -> str:
     return location.short if location.line else name
 
 
-STAGES: tuple[tuple[str, Callable[[Compilation], Compilation]], ...] = (
+Stages = tuple[tuple[str, Callable[[Compilation], Compilation]], ...]
+
+ANALYSIS: Stages = (
     ("locals", join_locals),
     ("dependences", find_dependences),
     ("live ranges", separate_purposes),
     ("expansion", expand_storage),
-    ("schedule", find_schedule),
+)
+REALISATION: Stages = (
     ("lanes", combine_lanes),
     ("storage", choose_storage),
     ("legality", prove_legality),
     ("ast", generate_program),
 )
+STAGES: Stages = (*ANALYSIS, ("schedule", find_schedule), *REALISATION)  # where the first candidate is not refused
 
 
 def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = None) -> Compilation:
-    """Take one Scop through all stages.
+    """Take one Scop through all stages, with the first candidate for its schedule that none of them refuses.
 
     Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
     (sizes that the GPU does not allow).
     """
-    state = Compilation(scop, options, machine_of(options.arch), scop)
-    for name, stage in STAGES:
-        state = stage(state)
-        if observe is not None:
-            observe(name, state)
+    seen = observe or (lambda name, state: None)
+    state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
+    remarks: list[str] = []
+    for candidate in candidates(state):
+        chosen = state.taking(candidate, remarks)
+        seen("schedule", chosen)
+        try:
+            return _through(REALISATION, chosen, seen)
+        except _RefusedError as error:
+            refused = error
+            remarks.append(f"the {candidate.strategy} schedule is not used, as {error.reason}")
+    return _without_kernels(refused, seen)
+
+
+class _RefusedError(Exception):
+    """A candidate that cannot be used: the state before the stage that refuses it, why, and what that raised."""
+
+    def __init__(self, state: Compilation, reason: str, error: Exception) -> None:
+        super().__init__(reason)
+        self.state, self.reason, self.error = state, reason, error
+
+
+def _through(stages: Stages, state: Compilation, observe: Observer) -> Compilation:
+    """The state behind some stages; raises _RefusedError where one fails in a way that another schedule may not."""
+    for name, stage in stages:
+        try:
+            after = stage(state)
+        except (UserError, InternalError, OverBudgetError) as error:
+            reason = _reason(name, state, error)
+            if reason is None:
+                raise
+            raise _RefusedError(state, reason, error) from error
+        state = after
+        observe(name, state)
+    return state
+
+
+def _reason(stage: str, state: Compilation, error: Exception) -> str | None:
+    """Why a stage refuses the schedule; None for an error that has nothing to do with it."""
+    strategy = state.schedule.strategy if state.schedule else ""
+    match stage, error:
+        case "legality", UserError() | InternalError():
+            return f"its proof fails: {error.message}"
+        case "ast", OverBudgetError():
+            return f"finding the loops of the {strategy} schedule takes too long"
+        case "ast", UnfaithfulLoopsError():
+            return f"the loops that isl makes of the {strategy} schedule are wrong: {error.message}"
+        case "ast", InternalError():  # loops that isl joins below conditions under which threads cannot meet
+            return f"its kernels are not well formed: {error.message}"
+    return None
+
+
+def _without_kernels(refused: _RefusedError, observe: Observer) -> Compilation:
+    """The SCoP on the host, as no candidate is left whose loops are found; raises what speaks against that: an error in
+    a proof or in kernels, and UserError for a schedule that was given."""
+    state, error = refused.state, refused.error
+    if not isinstance(error, OverBudgetError | UnfaithfulLoopsError):
+        raise error
+    if state.options.load_schedule is not None:
+        message = f"{state.scop.name}: {refused.reason}"
+        raise UserError(message, location=state.scop.location, hint="use a simpler schedule") from error
+    remark = f"{state.scop.name} stays on the host: {refused.reason}"
+    state = replace(state, schedule=None).with_remark(remark)
+    observe("ast", state)
     return state
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
+from polytile.options import SCHEDULES
 
-SCHEDULES = ("auto", "classic", "superposed")
 Command = Callable[[argparse.Namespace], int]
 
 

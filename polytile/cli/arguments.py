@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from polytile import __version__
 from polytile.diagnostics import UsageError
+from polytile.options import SCHEDULES
 
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
@@ -85,9 +86,13 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add("--keep-going", action="store_true", help="refused SCoPs are warnings")
 
 
+def _or(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
-    add("--schedule", metavar="S", default="auto", help="the strategy: auto, classic or superposed (auto)")
+    add("--schedule", metavar="S", default="auto", help=f"the strategy: {_or(SCHEDULES)} (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
     add("--block", metavar="16,16", help="threads per block, those along x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytile.compilation import Compilation
-from polytile.options import MAX_OPERATIONS
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.proof.prove import ARRAY_SHARE
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 from polytile.scheduling.transform.statement_fusion import fuse_locals
@@ -19,10 +17,8 @@ def join_locals(state: Compilation) -> Compilation:
 
 
 def find_dependences(state: Compilation) -> Compilation:
-    """Dependence analysis. Relations that take long to find take much longer to schedule and to prove, so each array
-    gets a small part of the budget."""
-    operations = max(state.options.max_operations, MAX_OPERATIONS) // ARRAY_SHARE
-    found = analyse(state.scop, operations, state.analysed)
+    """Dependence analysis."""
+    found = analyse(state.scop, state.options.array_operations, state.analysed)
     return replace(state, dependences=found, analysed=(state.scop, found))
 
 
@@ -34,18 +30,8 @@ def separate_purposes(state: Compilation) -> Compilation:
 
 
 def expand_storage(state: Compilation) -> Compilation:
-    """Expansion of what serialises loops by its reuse alone, and as an alternative of more; the dependences are found
-    anew."""
-    plain, roomy = _expanded(state, roomy=False), _expanded(state, roomy=True)
-    alternative = None if roomy.remarks == plain.remarks else roomy
-    plain = state if plain.scop is state.scop else find_dependences(plain)
-    return replace(plain, roomy=alternative)
-
-
-def _expanded(state: Compilation, *, roomy: bool) -> Compilation:
+    """Expansion of what serialises loops by its reuse alone; the dependences are found anew."""
     assert state.dependences is not None
-    scop, notes = expand(state.scop, state.dependences, roomy=roomy)
-    state = replace(state, scop=scop)
-    for note in notes:
-        state = state.with_remark(note)
-    return state
+    scop, notes = expand(state.scop, state.dependences)
+    after = replace(state, scop=scop, notes=notes, unexpanded=(state.scop, state.dependences))
+    return after if scop is state.scop else find_dependences(after)

@@ -2,59 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
-from polytile.options import MAX_OPERATIONS
+from polytile.ir.memory import Storage
 from polytile.scheduling.analysis.data_transfers import transfers
-from polytile.scheduling.analysis.executions import each_once
+from polytile.scheduling.analysis.executions import Executions, each_once
+from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.proof.prove import Claim, prove_all
 
+Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
+
+
+def realised(candidate: Candidate, shared_memory: int) -> tuple[Candidate, Executions, Plans]:
+    """A candidate with what would run of it, which the stages below leave alone then."""
+    assert candidate.schedule is not None
+    run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
+    plans = _plans(run, shared_memory, known)
+    return replace(candidate, run=run, known_homes=known, plans=plans), run, plans
+
 
 def combine_lanes(state: Compilation) -> Compilation:
     """Threads that hold partial results combine them."""
-    if state.schedule is None:
+    if state.schedule is None or state.plans is not None:
         return state
-    assert state.dependences is not None
-    if known := _known(state):
-        return replace(state, executions=known.executions, known_homes=known.known_homes)
-    run = each_once(state.scop, state.dependences, state.schedule)
-    found = cooperate(run)
-    return replace(state, executions=found.run, known_homes=found.private) if found else replace(state, executions=run)
-
-
-def _known(state: Compilation) -> Compilation | None:
-    """What was looked at, if it is of this very schedule."""
-    ready = state.looked_at
-    same = ready is not None and (ready.scop, ready.dependences, ready.schedule)
-    now = (state.scop, state.dependences, state.schedule)
-    return ready if same and all(a is b for a, b in zip(same, now, strict=True)) else None
+    run, known = _combined(state.run)
+    return replace(state, executions=run, known_homes=known)
 
 
 def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
-    if state.schedule is None:
+    if state.schedule is None or state.plans is not None:
         return state
-    known = _known(state)
-    if known and known.executions is state.executions:
-        return replace(state, homes=known.homes, handovers=known.handovers, transfers=known.transfers)
-    run = state.run
-    homes = contract(run, state.shared_memory, known=state.known_homes)
-    handed = handovers(run, homes, state.shared_memory)
-    return replace(state, homes=homes, handovers=handed, transfers=transfers(run.scop, run.dependences))
+    return replace(state, plans=_plans(state.run, state.shared_memory, state.known_homes))
 
 
-def proven(state: Compilation) -> Compilation:
+def _combined(run: Executions) -> tuple[Executions, Known]:
+    found = cooperate(run)
+    return (found.run, found.private) if found else (run, {})
+
+
+def _plans(run: Executions, shared_memory: int, known: Known) -> Plans:
+    homes = contract(run, shared_memory, known=known)
+    handed = handovers(run, homes, shared_memory)
+    return Plans(homes, handed, transfers(run.scop, run.dependences))
+
+
+def prove_legality(state: Compilation) -> Compilation:
     """The proof of legality. Raises IllegalSchedule, and UserError when the budget does not suffice for it."""
     if state.schedule is None:
         return state
     assert state.dependences is not None
-    # A small budget makes scheduling fall back to something simpler; there is nothing simpler than a proof.
-    operations = max(state.options.max_operations, MAX_OPERATIONS)
+    operations = state.options.enough_operations
     claim = Claim(
         state.source,
         state.scop,

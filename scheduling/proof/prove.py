@@ -21,7 +21,6 @@ from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
 from polytile.scheduling.proof.transfers import wrong_transfers
 from polytile.scheduling.proof.warp_reductions import wrong_executions
 
-ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 
 

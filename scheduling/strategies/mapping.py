@@ -20,7 +20,7 @@ from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.proof.legality import missing_barriers
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of, tile
-from polytile.scheduling.strategies.pluto import Candidate
+from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.strategies.tile_sizes import SizeChooser
 
 BAND = isl.schedule_node_type.band
@@ -191,12 +191,12 @@ def has_parallelism(tree: isl.Schedule) -> bool:
     return _has_parallelism(tree.get_root())
 
 
-def map_to_gpu(scop: Scop, candidate: Candidate, sizes: SizeChooser) -> MappedSchedule:
+def map_to_gpu(scop: Scop, bands: BandTree, sizes: SizeChooser) -> MappedSchedule:
     """Map a tree of bands to kernels, blocks and threads, still without barriers."""
     mapper = _Mapper(scop, sizes)
-    mapped = mapper.visit(candidate.tree.get_root()).get_schedule()
-    strategy = "loaded" if candidate.fusion == "loaded" else f"classic ({candidate.fusion})"
-    return MappedSchedule(mapped, strategy, (*candidate.notes, *mapper.notes))
+    mapped = mapper.visit(bands.tree.get_root()).get_schedule()
+    strategy = "loaded" if bands.fusion == "loaded" else f"classic ({bands.fusion})"
+    return MappedSchedule(mapped, strategy, (*bands.notes, *mapper.notes))
 
 
 def with_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:

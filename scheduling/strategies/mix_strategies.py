@@ -9,8 +9,9 @@ and that others do not come in between of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 
@@ -18,11 +19,71 @@ import islpy as isl
 import networkx as nx
 
 from polytile.ir.isl_util import mark_name, sets
-from polytile.ir.schedule import KERNEL, nodes
+from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
+from polytile.ir.scop import Scop
+from polytile.scheduling.candidate import Candidate
+from polytile.scheduling.cost.estimate import Estimate
+from polytile.scheduling.cost.memory_time import CLEARLY
+from polytile.scheduling.proof.legality import unordered
 
 Statements = frozenset[str]
+NOTABLY = 0.999  # of the time: what a schedule put together from two may take
 _LISTS = (isl.schedule_node_type.sequence, isl.schedule_node_type.set)
 _PLAIN = (isl.schedule_node_type.domain, isl.schedule_node_type.filter, isl.schedule_node_type.context)
+
+
+def mixed(plain: Candidate, split: Candidate, best: Candidate) -> Candidate | None:
+    """The better one of two estimated candidates with the other's schedule for components that this is clearly faster
+    for; None where that is not faster. Components whose reductions the second has split can have its schedule alone.
+    """
+    if plain.schedule is None or split.schedule is None or plain.estimate is None or split.estimate is None:
+        return None
+    one, two, source = plain.schedule.tree, split.schedule.tree, _sources(split.scop)
+    orders = pieces(one), [frozenset(source.get(n, n) for n in piece) for piece in pieces(two)]
+    if set().union(*orders[0]) != set().union(*orders[1]):
+        return None
+    found = components(*orders)
+    before, after = _times(one, plain.estimate, found, {}), _times(two, split.estimate, found, source)
+    whole = {s.name for s in split.scop.statements if any(s is own for own in plain.scop.statements)}
+    kept = [
+        component <= whole and (b >= CLEARLY * a if best is plain else a < CLEARLY * b)
+        for component, a, b in zip(found, before, after, strict=True)
+    ]
+    expected = sum(a if keep else b for keep, a, b in zip(kept, before, after, strict=True))
+    if expected >= NOTABLY * sum(before if best is plain else after) or all(kept):
+        return None
+    if not any(kept):
+        return split
+    parts = [(one, c) if keep else (two, _made_of(c, split.scop)) for c, keep in zip(found, kept, strict=True)]
+    return _joined(plain.schedule.strategy, split, joined(parts))
+
+
+def _joined(strategy: str, split: Candidate, tree: isl.Schedule) -> Candidate | None:
+    """The candidate with another tree, part of which another strategy's is; None where it breaks the order."""
+    assert split.schedule is not None
+    if unordered(tree, split.dependences.all.intersect_params(split.scop.context)):
+        return None
+    schedule = MappedSchedule(tree, f"{split.schedule.strategy} and {strategy}")
+    return replace(split, schedule=schedule, reasons=(), run=None, known_homes={}, plans=None, estimate=None)
+
+
+def _sources(scop: Scop) -> dict[str, str]:
+    """What the statements of split reductions were called before."""
+    return {name: p.statement for p in scop.privatised for name in (p.update, *p.added)}
+
+
+def _made_of(component: Statements, scop: Scop) -> Statements:
+    """The statements that stand for those of a component."""
+    source = _sources(scop)
+    return frozenset(s.name for s in scop.statements if source.get(s.name, s.name) in component)
+
+
+def _times(
+    tree: isl.Schedule, time: Estimate, found: Sequence[Statements], source: Mapping[str, str]
+) -> list[float]:
+    """The microseconds that the kernels of each component take; `source` names statements as the components do."""
+    own = [frozenset(source.get(n, n) for n in names) for names in kernels(tree)]
+    return [sum(k.microseconds for k in time.kernels if own[k.number] <= component) for component in found]
 
 
 def pieces(tree: isl.Schedule) -> list[Statements]:

@@ -23,7 +23,7 @@ FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BandTree:
     """A tree of permutable bands, not yet mapped."""
 
     fusion: str  # "fused", "distributed", "original order" or "split index sets"
@@ -47,22 +47,22 @@ def _scheduler_options(*, distribute: bool) -> Iterator[None]:
         CONTEXT.set_schedule_serialize_sccs(components)
 
 
-def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> list[Candidate]:
+def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> list[BandTree]:
     """Schedule trees of permutable bands for the Scop: as isl fuses it, and with one tree per strongly connected
     component of the dependences; then the original order; then over split index sets, where these leave more than one
     serial loop around a statement. When isl's scheduler uses up `max_operations`, the original order is the only one.
     """
-    found: list[Candidate] = []
+    found: list[BandTree] = []
     for fusion in ("fused", "distributed"):
         try:
             distribute = fusion == "distributed"
             tree = _bounded_schedule(scop, dependences, max_operations, distribute=distribute)
-            found.append(Candidate(fusion, _with_epilogue(scop, dependences, tree)))
+            found.append(BandTree(fusion, _with_epilogue(scop, dependences, tree)))
         except OverBudgetError:
             limits = f"{max_operations} operations or {SECONDS} s"
             note = f"isl's scheduler gave up after {limits}; the original loop order is used"
-            return [Candidate("original order", original_order(scop, dependences), (note,))]
-    found.append(Candidate("original order", original_order(scop, dependences)))
+            return [BandTree("original order", original_order(scop, dependences), (note,))]
+    found.append(BandTree("original order", original_order(scop, dependences)))
     try:
         with budget(max_operations):
             split = split_schedule(scop, dependences.all.intersect_params(scop.context), [c.tree for c in found])
@@ -70,16 +70,16 @@ def candidates(scop: Scop, dependences: Dependences, max_operations: int) -> lis
         return found
     if split is not None:
         tree = mark_coincident(_with_epilogue(scop, dependences, split), dependences.all)
-        found.append(Candidate("split index sets", tree))
+        found.append(BandTree("split index sets", tree))
     return found
 
 
-def distinct(found: list[Candidate]) -> list[Candidate]:
-    """The candidates without those whose tree is that of an earlier one."""
-    kept: list[Candidate] = []
-    for candidate in found:
-        if not any(candidate.tree.plain_is_equal(other.tree) for other in kept):
-            kept.append(candidate)
+def distinct(found: list[BandTree]) -> list[BandTree]:
+    """The trees without those that are the same as an earlier one."""
+    kept: list[BandTree] = []
+    for one in found:
+        if not any(one.tree.plain_is_equal(other.tree) for other in kept):
+            kept.append(one)
     return kept
 
 

@@ -174,11 +174,17 @@ def smaller_buffers(program: HostProgram) -> HostProgram:
     return replace(program, buffers=tuple(replace(b, elements=plus(b.elements, -1)) for b in program.buffers))
 
 
+def placing(state: Compilation, **change: Any) -> Compilation:
+    """Data live elsewhere."""
+    assert state.plans is not None
+    return replace(state, plans=replace(state.plans, **change))
+
+
 def transfer(array: str, **change: bool) -> Change:
     def apply(state: Compilation) -> Compilation:
         found = tuple(replace(t, **change) if t.array.name == array else t for t in state.transfers)
         assert found != state.transfers
-        return replace(state, transfers=found)
+        return placing(state, transfers=found)
 
     return apply
 
@@ -186,7 +192,7 @@ def transfer(array: str, **change: bool) -> Change:
 def home(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
         ((kernel, homes),) = state.homes.items()
-        return replace(state, homes={kernel: {**homes, array: replace(homes[array], **change)}})
+        return placing(state, homes={kernel: {**homes, array: replace(homes[array], **change)}})
 
     return apply
 
@@ -194,7 +200,7 @@ def home(array: str, **change: Any) -> Change:
 def copied(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
         ((kernel, found),) = state.handovers.items()
-        return replace(state, handovers={kernel: {**found, array: replace(found[array], **change)}})
+        return placing(state, handovers={kernel: {**found, array: replace(found[array], **change)}})
 
     return apply
 
@@ -202,7 +208,7 @@ def copied(array: str, **change: Any) -> Change:
 def in_register(array: str) -> Change:
     def apply(state: Compilation) -> Compilation:
         found = state.scop.array(array)
-        return replace(state, homes={0: {array: Storage(array, Space.PRIVATE, found.element, (), array, ())}})
+        return placing(state, homes={0: {array: Storage(array, Space.PRIVATE, found.element, (), array, ())}})
 
     return apply
 

@@ -12,11 +12,11 @@ from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Privatised, Scop, Split
 from polytile.machine import machine_of
 from polytile.options import Options
-from polytile.pipeline import generate_program, prove_legality
+from polytile.pipeline import generate_program
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.reductions.privatise import privatise
 from polytile.stages.analysis import find_dependences
-from polytile.stages.place_data import choose_storage, combine_lanes
+from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality
 
 
 def read(name: str, arguments: str, body: str, before: str = "") -> Scop:

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.proof.legality import unordered
+from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.superposed.explain import explanation
 from polytile.scheduling.strategies.superposed.kernel_formation import superpose_levels
 from polytile.scheduling.strategies.superposed.kernel_fusion import read_once
@@ -17,7 +21,19 @@ from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
 from polytile.scheduling.strategies.superposed.superpose import Superposed, superpose
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
-from polytile.scheduling.strategies.tile_sizes import SizeChooser
+from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+
+
+def propose(problem: Problem) -> Iterator[Candidate]:
+    """The strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
+    options = problem.options
+    sizes = SizeChooser(options, parse_sizes(options.sizes), problem.machine)
+    for found in superposed(problem.scop, problem.dependences, sizes, options.max_operations, strict=options.strict):
+        needed = found.dependences.all.intersect_params(found.scop.context)
+        tree = with_barriers(found.tree, needed)
+        if not unordered(tree, needed):
+            schedule = MappedSchedule(tree, found.strategy)
+            yield Candidate("superposed", found.scop, found.dependences, schedule, problem.notes, found.reasons)
 
 
 def superposed(

@@ -18,12 +18,11 @@ from polytile.frontend.program import read_program
 from polytile.ir.scop import Scop, Split
 from polytile.machine import machine_of
 from polytile.options import Options
-from polytile.pipeline import prove_legality
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.reductions.plan import Adders
 from polytile.scheduling.transform.reductions.privatise import NONE, privatise
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.place_data import choose_storage
+from polytile.stages.place_data import choose_storage, prove_legality
 from polytile.stages.select_schedule import find_schedule
 
 Certificate = dict[str, Any]

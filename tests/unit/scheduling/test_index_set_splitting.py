@@ -18,7 +18,7 @@ from polytile.runtime.host_interpreter import execute
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.source_loops import nest_of
 from polytile.scheduling.strategies.loop_distribution import Piece, distribute
-from polytile.scheduling.strategies.pluto import Candidate, candidates
+from polytile.scheduling.strategies.pluto import BandTree, band_trees
 
 SPLIT = "split index sets"
 SQUARE = "int n, double A[n][n]"
@@ -80,8 +80,8 @@ UNSPLIT = {
 }
 
 
-def split(scop: Scop) -> Candidate | None:
-    found = candidates(scop, analyse(scop), 10_000_000)
+def split(scop: Scop) -> BandTree | None:
+    found = band_trees(scop, analyse(scop), 10_000_000)
     return next((c for c in found if c.fusion == SPLIT), None)
 
 

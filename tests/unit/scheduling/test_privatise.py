@@ -16,7 +16,7 @@ from polytile.ir.expr import Literal
 from polytile.ir.scop import Reduction, Scop, Split
 from polytile.machine import machine_of
 from polytile.options import MAX_OPERATIONS, Options
-from polytile.pipeline import generate_program, prove_legality, sequential_text
+from polytile.pipeline import generate_program, sequential_text
 from polytile.runtime.expectation import Expectation
 from polytile.runtime.reference import reference
 from polytile.runtime.validate import validate
@@ -26,7 +26,7 @@ from polytile.scheduling.proof.reductions import wrong_regroupings
 from polytile.scheduling.transform.reductions.plan import Adders
 from polytile.scheduling.transform.reductions.privatise import privatise, privatised, result_group
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.place_data import choose_storage
+from polytile.stages.place_data import choose_storage, prove_legality
 from polytile.stages.select_schedule import find_schedule
 
 SIZES = ((0, 0), (1, 1), (31, 33), (32, 32), (33, 31), (70, 70))

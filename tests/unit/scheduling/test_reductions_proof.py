@@ -14,14 +14,13 @@ from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
 from polytile.machine import machine_of
 from polytile.options import Options
-from polytile.pipeline import prove_legality
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings
 from polytile.scheduling.transform.reductions.plan import Adders
 from polytile.scheduling.transform.reductions.privatise import NONE, privatise
 from polytile.stages.analysis import find_dependences
-from polytile.stages.place_data import choose_storage
+from polytile.stages.place_data import choose_storage, prove_legality
 from polytile.stages.select_schedule import find_schedule
 
 Change = Callable[[Scop, Privatised], Scop]

@@ -16,7 +16,7 @@ from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop
 from polytile.machine import machine_of
 from polytile.options import Options
-from polytile.pipeline import STAGES
+from polytile.pipeline import ANALYSIS
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.superposed.loop_tree import (
     Kind,
@@ -45,9 +45,7 @@ class Prepared:
 def prepare(scop: Scop) -> Prepared:
     """The stages before scheduling."""
     state = Compilation(scop, Options(), machine_of(Options().arch), scop)
-    for name, stage in STAGES:
-        if name == "schedule":
-            break
+    for _, stage in ANALYSIS:
         state = stage(state)
     assert state.dependences is not None
     return Prepared(state.scop, state.dependences)

@@ -1,0 +1,72 @@
+"""What a strategy is given, and what it proposes: schedules with what was decided for them, each still to be proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from polytile.ir.host import Transfer
+from polytile.ir.memory import Storage
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Scop
+from polytile.machine import Machine
+from polytile.options import Options
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.cost.estimate import Estimate
+
+Homes = Mapping[int, Mapping[str, Storage]]  # by kernel number and array
+Analysed = tuple[Scop, Dependences]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a strategy schedules, and under which options.
+
+    `notes` say how storage was expanded; from `unexpanded`, the Scop before that, a strategy may expand more of it.
+    """
+
+    scop: Scop
+    dependences: Dependences
+    options: Options
+    machine: Machine
+    notes: tuple[str, ...] = ()
+    unexpanded: Analysed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """Where data live: `homes` inside kernels, `handovers` with a copy in shared memory besides, and `transfers`
+    between host and device."""
+
+    homes: Homes = field(default_factory=dict)
+    handovers: Homes = field(default_factory=dict)
+    transfers: tuple[Transfer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A schedule that a strategy proposes, of a Scop that the strategy may have changed.
+
+    `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
+    --explain. Once somebody asked, `run` is what kernels are made of, `known_homes` are homes that were looked at
+    for this, `plans` where data live then, and `estimate` is the time of that.
+    """
+
+    strategy: str
+    scop: Scop
+    dependences: Dependences
+    schedule: MappedSchedule | None
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    run: Executions | None = None
+    known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
+    plans: Plans | None = None
+    estimate: Estimate | None = None
+
+
+class Strategy(Protocol):
+    """Candidates, the best first, each made when it is asked for. None of them is proven."""
+
+    def __call__(self, problem: Problem) -> Iterator[Candidate]: ...

@@ -1,0 +1,89 @@
+"""The classic strategy: trees of permutable bands by isl's scheduler, blocks and threads by mapping.py, and of several
+trees the one whose memory accesses take least by estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.schedule import MappedSchedule
+from polytile.options import CODE_OPERATIONS
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
+from polytile.scheduling.cost.strides import few_threads
+from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
+from polytile.scheduling.strategies.mapping import has_parallelism, map_to_gpu, with_barriers
+from polytile.scheduling.strategies.pluto import BandTree, band_trees, distinct
+from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+
+
+def propose(problem: Problem) -> Iterator[Candidate]:
+    """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay."""
+    plain = _scheduled(problem)
+    parallel = plain.schedule is not None and not few_threads(plain.schedule.tree)
+    expanded = None if parallel else further_expansion(problem)
+    if expanded is None:
+        yield plain
+        return
+    other = of_expanded(problem, expanded)
+    found = _scheduled(other)
+    yield found if _cost(other, found) < CLEARLY * _cost(problem, plain) else plain
+
+
+def _cost(problem: Problem, candidate: Candidate) -> float:
+    if candidate.schedule is None:
+        return inf
+    return estimate(candidate.scop, candidate.dependences, candidate.schedule, problem.options.shared_memory)
+
+
+def _scheduled(problem: Problem) -> Candidate:
+    found = band_trees(problem.scop, problem.dependences, problem.options.max_operations)
+    return mapped("classic", problem, found)
+
+
+def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candidate:
+    """The cheapest of these trees with blocks and threads."""
+    scop, needed = problem.scop, problem.dependences.all.intersect_params(problem.scop.context)
+    host = Candidate(strategy, scop, problem.dependences, None, (*problem.notes, *inexact(problem)))
+    parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
+    if not parallel:
+        return _with_notes(host, f"{scop.name} stays on the host: no loop of it is parallel")
+    schedules = list(_mapped(problem, parallel))
+    if not schedules:
+        return _with_notes(host, f"{scop.name} stays on the host: mapping its loops takes too long")
+    cheapest = _cheapest(problem, schedules)
+    schedule = replace(cheapest, tree=with_barriers(cheapest.tree, needed))
+    return _with_notes(replace(host, schedule=schedule), *cheapest.notes)
+
+
+def inexact(problem: Problem) -> tuple[str, ...]:
+    """Of which arrays more is taken for a dependence than is one."""
+    arrays = (d.array for d in problem.dependences.by_array if not d.exact)
+    return tuple(f"{a}: every conflict counts as a dependence, as exact analysis takes too long" for a in arrays)
+
+
+def _with_notes(candidate: Candidate, *notes: str) -> Candidate:
+    return replace(candidate, notes=(*candidate.notes, *notes))
+
+
+def _mapped(problem: Problem, found: Sequence[BandTree]) -> Iterator[MappedSchedule]:
+    """The trees with blocks and threads, but those of which isl makes trees that it does not get through."""
+    sizes = SizeChooser(problem.options, parse_sizes(problem.options.sizes), problem.machine)
+    for tree in found:
+        try:
+            with budget(CODE_OPERATIONS):
+                schedule = map_to_gpu(problem.scop, tree, sizes)
+        except OverBudgetError:
+            continue
+        yield schedule
+
+
+def _cheapest(problem: Problem, schedules: list[MappedSchedule]) -> MappedSchedule:
+    """The cheapest schedule, or the first one where finding that takes too long."""
+    try:
+        with budget(CODE_OPERATIONS):
+            return best(problem.scop, problem.dependences, schedules, problem.options.shared_memory)
+    except OverBudgetError:
+        return schedules[0]

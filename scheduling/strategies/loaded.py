@@ -1,0 +1,65 @@
+"""A schedule that was given as text, instead of a strategy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import islpy as isl
+
+from polytile.diagnostics import UserError
+from polytile.ir.schedule import MappedSchedule, is_mapped
+from polytile.ir.scop import Scop
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.proof.legality import prove, require_mapped
+from polytile.scheduling.strategies.classic import inexact, mapped
+from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
+from polytile.scheduling.strategies.pluto import BandTree
+from polytile.scheduling.transform.reductions.text import split_as_in
+
+
+def propose(problem: Problem) -> Iterator[Candidate]:
+    """The schedule of the options, over storage that is expanded further where it is not legal without.
+
+    Raises UserError where the text is no schedule of the Scop.
+    """
+    plain = _loaded(problem)
+    expanded = further_expansion(problem)
+    if expanded is None or _is_legal(problem, plain):
+        yield plain
+    else:
+        yield _loaded(of_expanded(problem, expanded))
+
+
+def _loaded(problem: Problem) -> Candidate:
+    assert problem.options.load_schedule is not None
+    scop, dependences, text = split_as_in(problem.scop, problem.dependences, problem.options.load_schedule)
+    problem = replace(problem, scop=scop, dependences=dependences)
+    tree = read_schedule(scop, text)
+    if not is_mapped(tree):
+        return mapped("loaded", problem, [BandTree("loaded", tree)])
+    require_mapped(scop, tree)
+    notes = (*problem.notes, *inexact(problem))
+    return Candidate("loaded", scop, dependences, MappedSchedule(tree, "loaded"), notes)
+
+
+def _is_legal(problem: Problem, candidate: Candidate) -> bool:
+    if candidate.schedule is None:
+        return True
+    operations = problem.options.enough_operations
+    try:
+        return prove(candidate.scop, candidate.dependences, candidate.schedule, operations).proven
+    except UserError:
+        return False
+
+
+def read_schedule(scop: Scop, text: str) -> isl.Schedule:
+    """A schedule tree from a file's text; raises UserError. Its claims of coincidence stand until the proof."""
+    try:
+        return isl.Schedule(text)
+    except isl.Error:
+        raise UserError(
+            f"the schedule of {scop.name} is not a schedule tree that isl can read",
+            location=scop.location,
+            hint="start from a file that --save-schedule wrote",
+        ) from None
