@@ -30,8 +30,9 @@ from polytile.frontend.relations import lift_domain, lift_relation, without, wit
 from polytile.frontend.repeats import distinct
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes, to_array
-from polytile.ir.expr import INT, Access, CType, Expr, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, CType, Expr, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
+from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
 
@@ -177,13 +178,7 @@ class _Assembler:
 
     def _named(self, node: Any) -> Any:
         """Parameters are names, not scalars: before: Access("n"), after: Name("n")."""
-
-        def change(n: object) -> object:
-            if isinstance(n, Access) and not n.subscripts and n.array in self.evaluator.parameters:
-                return Name(n.array, n.type)
-            return n
-
-        return None if node is None else rewrite(node, change)
+        return None if node is None else with_names(node, self.evaluator.parameters)
 
     def _relations(self, draft: Draft, domain: isl.Set, space: isl.Space) -> tuple[AccessRelation, ...]:
         raws = [a for a in draft.accesses if a.access.array not in self.evaluator.parameters]

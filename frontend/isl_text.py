@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import islpy as isl
 from pycparser import c_ast, c_parser
@@ -20,9 +20,10 @@ from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import without_in_map
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.statements import Branches
-from polytile.ir.expr import INT, Access, CType, Name, Stmt, rewrite, walk
+from polytile.ir.expr import INT, CType, Name, Stmt, walk
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Span, Statement
+from polytile.ir.substitute import with_names
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 _Parsed = TypeVar("_Parsed")
@@ -220,19 +221,13 @@ def _parse_body(
         raise UserError(f"the body of `{name}`: {problem.message}", hint=problem.hint) from None
     if not trees:
         raise UserError(f"the body of `{name}` does nothing", hint="give an assignment")
-    return tuple(rewrite(t, lambda n: _as_name(n, types)) for t in trees)
+    return tuple(with_names(t, types) for t in trees)
 
 
 def _check_unwritten(names: Names, types: Mapping[str, CType]) -> None:
     for variable in names.outer.values():
         if variable.written and variable.name in types:
             raise UserError(f"it assigns to `{variable.name}`", hint="iterators and parameters are fixed")
-
-
-def _as_name(node: Any, types: Mapping[str, CType]) -> Any:
-    if isinstance(node, Access) and not node.subscripts and node.array in types:
-        return Name(node.array, node.type)
-    return node
 
 
 def _parse_c(name: str, text: str) -> c_ast.Compound:

@@ -15,6 +15,7 @@ from polytile.frontend.callees import called_name
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.trees import copied
+from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 
 _INTEGER_FUNCTIONS = frozenset({"abs", "labs", "llabs"})
@@ -90,9 +91,7 @@ class _Argument:
         name, element = array.name, array.element
         if scop.by_value(array):
             return cls(array, f"{element} {name}")
-        passed = f"{name}_arg"
-        while passed in taken:
-            passed += "_"
+        passed = fresh(f"{name}_arg", taken)
         extents = symbol.extents if symbol is not None else array.extents
         if not extents:
             return cls(array, f"{element} *{passed}", (f"{element} {name} = *{passed};",), (f"*{passed} = {name};",))

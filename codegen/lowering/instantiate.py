@@ -23,10 +23,10 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    rewrite,
     walk,
 )
 from polytile.ir.scop import Statement
+from polytile.ir.substitute import with_values
 
 
 def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:
@@ -48,10 +48,7 @@ def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[
         else:
             declared.append(Declare(iterator, integer, value, statement.location))
 
-    def change(node: Expr) -> Expr:
-        return inline.get(node.name, node) if isinstance(node, Name) else node
-
-    body = tuple(_with_c_types(rewrite(s, change)) for s in statement.body)
+    body = tuple(_with_c_types(with_values(s, inline)) for s in statement.body)
     if declared and len(body) == 1 and isinstance(body[0], Scope):
         body = body[0].body
     return (Scope((*declared, *body)),) if declared else body

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import islpy as isl
 
-from polytile.diagnostics import InternalError
 from polytile.ir.expr import INT, CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression
+from polytile.ir.substitute import with_values
 
 # By name: islpy's stubs leave these two out.
 FOR, IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
@@ -75,28 +75,13 @@ def _loop(node: isl.AstNode, integer: CType) -> tuple[Stmt, ...]:
 
 def substitute(stmt: Stmt, name: str, value: Expr) -> Stmt:
     """Replace a name by a value in all expressions of a tree of For, If, Instance and Marked."""
+    values = {name: value}
 
-    def change(expr: Expr) -> Expr:
-        return value if isinstance(expr, Name) and expr.name == name else expr
+    def in_grid(node: Any) -> Any:
+        if not isinstance(node, Marked):
+            return node
+        ends = ([with_values(e, values) for e in (g.first, g.last, g.count)] for g in node.grid)
+        return replace(node, grid=tuple(GridRange(*e) for e in ends))
 
-    return map_expressions(stmt, change)
-
-
-def map_expressions(stmt: Stmt, change: Callable[[Expr], Expr]) -> Stmt:
-    """Rewrite the expressions (bottom-up) of a tree of For, If, Instance and Marked."""
-
-    def many(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        return tuple(map_expressions(s, change) for s in body)
-
-    match stmt:
-        case For():
-            lower, condition = rewrite(stmt.lower, change), rewrite(stmt.condition, change)
-            return For(stmt.iterator, lower, condition, stmt.step, many(stmt.body), stmt.type, stmt.location)
-        case If():
-            return If(rewrite(stmt.condition, change), many(stmt.then), many(stmt.otherwise), stmt.location)
-        case Instance():
-            return Instance(stmt.statement, tuple(rewrite(v, change) for v in stmt.values))
-        case Marked():
-            grid = tuple(GridRange(*(rewrite(e, change) for e in (g.first, g.last, g.count))) for g in stmt.grid)
-            return Marked(stmt.name, grid, many(stmt.body))
-    raise InternalError(f"unexpected in a generated tree: {stmt}")
+    result: Stmt = rewrite(with_values(stmt, values), in_grid)
+    return result

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from polytile.codegen.lowering.isl_ast import Instance, Marked, substitute
 from polytile.ir.expr import Expr, For, If, Name, Stmt
 from polytile.ir.scop import Scop
+from polytile.ir.substitute import with_values
 
 
 def rename_loops(body: tuple[Stmt, ...], scop: Scop, taken: frozenset[str]) -> tuple[Stmt, ...]:
@@ -25,7 +26,7 @@ def _rename(stmt: Stmt, scop: Scop, taken: frozenset[str]) -> Stmt:
             if name != stmt.iterator:
                 new = Name(name, stmt.type)
                 body = tuple(substitute(s, stmt.iterator, new) for s in stmt.body)
-                condition = _replace(stmt.condition, stmt.iterator, new)
+                condition = with_values(stmt.condition, {stmt.iterator: new})
                 stmt = For(name, stmt.lower, condition, stmt.step, body, stmt.type, stmt.location)
             inner = rename_loops(stmt.body, scop, taken | {name})
             return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, stmt.location)
@@ -35,12 +36,6 @@ def _rename(stmt: Stmt, scop: Scop, taken: frozenset[str]) -> Stmt:
         case Marked():
             return Marked(stmt.name, stmt.grid, rename_loops(stmt.body, scop, taken))
     return stmt
-
-
-def _replace(expr: Expr, old: str, new: Expr) -> Expr:
-    holder = substitute(Instance("", (expr,)), old, new)
-    assert isinstance(holder, Instance)
-    return holder.values[0]
 
 
 def _name_for(loop: For, scop: Scop, taken: frozenset[str]) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, mentions, needed, with_value
+from polytile.codegen.passes.iteration_loads import Extents, HeldLoad, mentions, needed
 from polytile.ir.arith import both
 from polytile.ir.expr import (
     BOOL,
@@ -35,6 +35,7 @@ from polytile.ir.expr import (
 from polytile.ir.gpu_ops import Aligned, Load, Store
 from polytile.ir.linear_access import Known, behind, expanded
 from polytile.ir.polynomial import Polynomial, difference, index_of, linear, residue, slope
+from polytile.ir.substitute import with_values
 from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS
 
 Group = tuple[int, ...]  # numbers of loads, in the order of their addresses
@@ -151,7 +152,7 @@ class Unguarded:
 
     def hold(self, iterator: str, first: Expr, last: Expr) -> Expr | None:
         """Whether the conditions hold in all iterations from the first to the last; None where there are none."""
-        found = (with_value(condition, iterator, place) for place in (first, last) for condition in self.conditions)
+        found = (with_values(condition, {iterator: place}) for place in (first, last) for condition in self.conditions)
         conditions = tuple(needed(tuple(dict.fromkeys(found))))
         return both(*conditions) if conditions else None
 

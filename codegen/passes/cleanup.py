@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, rewrite, walk, with_bodies
+from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
+from polytile.ir.substitute import with_part
 
 
 def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -61,7 +62,8 @@ def _hoisted(branch: If) -> list[Stmt]:
         declared.append(stmt)
     condition = branch.condition
     for d in declared:
-        condition = _named(condition, d)
+        if d.value is not None:
+            condition = with_part(condition, d.value, Name(d.name, d.type))
     used = {n.name for n in walk(condition) if isinstance(n, Name)}
     wanted = {d.name for d in declared}
     known = {n.name for n in walk(branch.condition) if isinstance(n, Name)}
@@ -73,13 +75,6 @@ def _hoisted(branch: If) -> list[Stmt]:
 def _reads_memory(value: Expr) -> bool:
     """Whether a value may only be computed where the condition holds."""
     return any(isinstance(n, Access) for n in walk(value))
-
-
-def _named(condition: Expr, declared: Declare) -> Expr:
-    def change(node: Expr) -> Expr:
-        return Name(declared.name, declared.type) if node == declared.value else node
-
-    return rewrite(condition, change)  # type: ignore[no-any-return]
 
 
 def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -29,13 +29,12 @@ from polytile.ir.expr import (
     Stmt,
     Unary,
     bodies,
-    rewrite,
     walk,
     with_bodies,
 )
 from polytile.ir.kernel import Kernel
-from polytile.ir.reserved_names import fresh
-from polytile.ir.substitute import Body
+from polytile.ir.name_supply import fresh
+from polytile.ir.substitute import Body, with_part
 
 OPERATIONS = 2  # at least, in what gets a name
 
@@ -63,7 +62,7 @@ class _Hoister:
             name = fresh("at", self.taken)
             self.taken.add(name)
             value = Name(name, expr.type)
-            rest = tuple(_replaced(stmt, expr, value) for stmt in body[position:])
+            rest = tuple(with_part(stmt, expr, value) for stmt in body[position:])
             body = (*body[:position], Declare(name, expr.type, expr), *rest)
         return body
 
@@ -124,8 +123,3 @@ def _first_place(body: Body, expr: Expr) -> int | None:
     uses = [i for i, stmt in enumerate(body) if any(n == expr for n in walk(stmt))]
     written = [i for i, stmt in enumerate(body) if names.intersection(written_names(stmt))]
     return uses[0] if uses and all(i < uses[0] for i in written) else None
-
-
-def _replaced(stmt: Stmt, expr: Expr, value: Name) -> Stmt:
-    result: Stmt = rewrite(stmt, lambda n: value if n == expr else n)
-    return result

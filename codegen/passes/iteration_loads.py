@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from polytile.ir.affine_facts import Facts
 from polytile.ir.arith import both, least, select, zero
@@ -32,6 +31,7 @@ from polytile.ir.expr import (
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, Known, at, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names
+from polytile.ir.substitute import with_values
 from polytile.tuning import Tuning
 
 Guard = tuple[Expr, ...]  # conditions below one another
@@ -73,7 +73,7 @@ class HeldLoad:
 
     def moved(self, iterator: str, value: Expr) -> HeldLoad:
         """The element of the iteration `value`."""
-        guard = tuple(with_value(condition, iterator, value) for condition in self.guard)
+        guard = tuple(with_values(condition, {iterator: value}) for condition in self.guard)
         return replace(self, access=at(self.access, {}, iterator, value), guard=guard)
 
 
@@ -115,6 +115,7 @@ def targets(stmt: Stmt) -> Iterator[Access]:
 
 
 def mentions(node: Expr, names: set[str]) -> bool:
+    """Whether an expression has one of these names in it, or reads memory."""
     return any(n.name in names if isinstance(n, Name) else isinstance(n, Access) for n in walk(node))
 
 
@@ -159,7 +160,7 @@ def iteration(
     declared, _ = held_in(moved, suffix, runs, names)
     held = [(load, Name(d.name, d.type)) for load, d in zip(loads, declared, strict=True)]
     body = with_held(loop.body, {}, (), held)
-    return Iteration(place, tuple(declared), moved, tuple(moved_to(s, loop.iterator, later) for s in body))
+    return Iteration(place, tuple(declared), moved, tuple(with_values(s, {loop.iterator: later}) for s in body))
 
 
 def held_in(
@@ -228,18 +229,3 @@ def _stored(stmt: Declare | Assign, held: Name) -> list[Stmt]:
 
 def _same(load: HeldLoad, node: Expr, form: Element | None) -> bool:
     return isinstance(node, Access) and (node.array, form) == (load.access.array, load.form)
-
-
-def moved_to(stmt: Stmt, iterator: str, value: Expr) -> Stmt:
-    """The statement with the iterator's value in its place."""
-    result: Stmt = with_value(stmt, iterator, value)
-    return result
-
-
-def with_value(node: Any, iterator: str, value: Expr) -> Any:
-    """A statement or expression with the iterator's value in its place."""
-
-    def change(part: Any) -> Any:
-        return value if isinstance(part, Name) and part.name == iterator else part
-
-    return rewrite(node, change)

@@ -40,7 +40,7 @@ from polytile.ir.gpu_ops import Aligned, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
-from polytile.ir.reserved_names import fresh
+from polytile.ir.name_supply import fresh
 
 
 def leaving(program: HostProgram, resident_bytes: int) -> HostProgram:

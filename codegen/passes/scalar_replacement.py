@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import islpy as isl
 
 from polytile.ir.def_use import only_store, straight
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.substitute import with_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
     register = Name(name, target.type)
     parts = straight(loop.body)
     fixed = _fixed(parts, moving)
-    inner = tuple(replaced(s, target, register) for s in parts if s not in fixed)
+    inner = tuple(with_part(s, target, register) for s in parts if s not in fixed)
     store = Assign(target, "", register, assign.location)
     body = replace(loop, body=inner)
     return (guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
@@ -117,7 +117,7 @@ def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: fro
 
 def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:
     """What only happens where a loop runs at least once."""
-    runs: Expr = replaced(loop.condition, Name(loop.iterator, loop.type), loop.lower)
+    runs: Expr = with_part(loop.condition, Name(loop.iterator, loop.type), loop.lower)
     return Scope(body) if _always(runs) else If(runs, body)
 
 
@@ -135,8 +135,3 @@ def _fixed(parts: Sequence[Stmt], moving: frozenset[str]) -> list[Stmt]:
     """The declarations that do not change from iteration to iteration."""
     declared = (s for s in parts if isinstance(s, Declare) and s.name not in moving)
     return [d for d in declared if d.value is None or not _mentions(d.value, moving)]
-
-
-def replaced(node: Any, old: Expr, new: Expr) -> Any:
-    """A statement or expression with `new` in place of `old`."""
-    return rewrite(node, lambda part: new if part == old else part)

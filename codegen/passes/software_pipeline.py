@@ -25,7 +25,7 @@ from polytile.ir.def_use import names_of
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, Literal, Name, Stmt, rewrite, walk, with_bodies
 from polytile.ir.gpu_ops import Advance, AsyncCopy, CommitCopies, WaitCopies
 from polytile.ir.kernel import Barrier, Kernel
-from polytile.ir.reserved_names import fresh
+from polytile.ir.name_supply import fresh
 from polytile.ir.substitute import Body, block, substituted
 from polytile.ir.trip_count import Trips, trips
 

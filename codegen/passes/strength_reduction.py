@@ -22,6 +22,7 @@ from polytile.ir.expr import Access, CType, Expr, For, Name, Node, Stmt, rewrite
 from polytile.ir.gpu_ops import Advance, Pointer
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
+from polytile.ir.name_supply import fresh
 from polytile.ir.polynomial import (
     Polynomial,
     degree,
@@ -34,7 +35,6 @@ from polytile.ir.polynomial import (
     without,
 )
 from polytile.ir.ranges import Intervals
-from polytile.ir.reserved_names import fresh
 from polytile.ir.substitute import Body, substituted_expr
 
 

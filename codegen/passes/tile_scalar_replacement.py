@@ -17,7 +17,7 @@ from itertools import combinations
 import islpy as isl
 
 from polytile.codegen.lowering.isl_ast import Instance
-from polytile.codegen.passes.scalar_replacement import Accumulation, accumulation, guarded, replaced
+from polytile.codegen.passes.scalar_replacement import Accumulation, accumulation, guarded
 from polytile.ir.arith import zero
 from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt, walk
 from polytile.ir.fold import folded
@@ -25,6 +25,7 @@ from polytile.ir.linear_access import expanded
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import linear
 from polytile.ir.scop import Scop, Statement
+from polytile.ir.substitute import with_part
 
 Steps = tuple[int | None, ...]  # from one instance to another, by iterator; None: the loop makes it any
 
@@ -152,7 +153,7 @@ def _in_registers(
 
     def update(instance: Instance) -> tuple[Stmt, ...]:
         target = found[instance].found.target
-        return tuple(replaced(s, target, registers[instance]) for s in bound(instance))
+        return tuple(with_part(s, target, registers[instance]) for s in bound(instance))
 
     def store(instance: Instance) -> tuple[Stmt, ...]:
         return (Assign(found[instance].element, "", registers[instance], found[instance].found.assign.location),)

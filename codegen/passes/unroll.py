@@ -23,7 +23,7 @@ from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.fold import constant, folded
 from polytile.ir.gpu_ops import Pointer, PrivateArray, Rotate
 from polytile.ir.kernel import Kernel
-from polytile.ir.reserved_names import fresh
+from polytile.ir.name_supply import fresh
 from polytile.ir.substitute import Body, block, braces, count_nodes, substituted
 from polytile.ir.trip_count import Trips, trip_values, trips
 

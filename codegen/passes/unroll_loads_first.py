@@ -47,7 +47,6 @@ from polytile.codegen.passes.iteration_loads import (
     iteration,
     loads_of,
     mentions,
-    moved_to,
     targets,
     with_held,
 )
@@ -76,6 +75,7 @@ from polytile.ir.kernel import Barrier
 from polytile.ir.linear_access import Form, elements
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import linear
+from polytile.ir.substitute import with_values
 from polytile.machine import Machine
 from polytile.tuning import LoadTuning
 
@@ -216,7 +216,7 @@ def _together(
         work.append(Scope(one.body) if i == 0 else If(runs, one.body))
     if met:
         declared_once, rest, own = met.joined(iterator, last, parts)
-        work += [declared_once, replace(rest, then=tuple(moved_to(s, loop.iterator, own) for s in rest.then))]
+        work += [declared_once, replace(rest, then=tuple(with_values(s, {loop.iterator: own}) for s in rest.then))]
     yield replace(loop, condition=Binary("<=", iterator, last), step=many, body=(*start, *work), unroll=1)
 
 

@@ -24,15 +24,14 @@ from polytile.ir.expr import (
     If,
     Literal,
     Name,
-    Node,
     Scope,
     Stmt,
-    rewrite,
     walk,
 )
 from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.name_supply import Names
+from polytile.ir.substitute import with_values
 
 
 def of_tile(loop: For, last: Name, trips: int, setting: Setting, names: Names) -> tuple[Stmt, ...]:
@@ -101,11 +100,8 @@ def _unrolled(
     runs = Binary("<=", folded(Binary("+", first, u, loop.type)), last)
     work = Scope(body) if count <= surely else If(runs, body)
 
-    def element(node: Node) -> Node:
-        return held.get(node.name, node) if isinstance(node, Name) else node
-
     def unrolled(*stmts: Stmt) -> For:
-        body = tuple(rewrite(stmt, element) for stmt in stmts)
+        body = tuple(with_values(stmt, held) for stmt in stmts)
         return For(u.name, Literal("0"), Binary("<", u, Literal(str(count)), BOOL), 1, body, loop.type, unroll=0)
 
     return (*arrays, unrolled(*load), unrolled(work))

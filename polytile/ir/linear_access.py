@@ -23,6 +23,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.fold import folded
 from polytile.ir.polynomial import Linear, linear
+from polytile.ir.substitute import with_values
 
 Known = Mapping[str, Expr]  # names declared in the loop's body, in terms of those outside and of the iterator
 Element = tuple[Linear, ...]  # the subscripts of an access
@@ -66,8 +67,7 @@ def behind(known: Known, stmt: Stmt) -> Known:
 
 def expanded(expr: Expr, known: Known) -> Expr:
     """An expression in terms of names outside the loop and of its iterator."""
-    result: Expr = rewrite(expr, lambda node: known.get(node.name, node) if isinstance(node, Name) else node)
-    return result
+    return with_values(expr, known)
 
 
 def element(access: Access, known: Known) -> Element | None:
@@ -114,11 +114,8 @@ def evaluated(value: Expr) -> Iterator[Expr]:
 
 def at(access: Access, known: Known, iterator: str, value: Expr) -> Access:
     """The element of an access in the iteration `value`, in terms of names outside the loop."""
-
-    def change(node: Expr) -> Expr:
-        return value if isinstance(node, Name) and node.name == iterator else node
-
-    return replace(access, subscripts=tuple(folded(rewrite(expanded(s, known), change)) for s in access.subscripts))
+    here = {iterator: value}
+    return replace(access, subscripts=tuple(folded(with_values(expanded(s, known), here)) for s in access.subscripts))
 
 
 Registers = Mapping[str, list[tuple[Element, Name]]]  # by array: elements, and the names that hold their values

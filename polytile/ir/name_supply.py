@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
 from polytile.ir.expr import Declare, For, walk
@@ -49,6 +49,20 @@ C_KEYWORDS = frozenset(
     )
 )
 RESERVED = C_KEYWORDS | {"min", "max"}
+
+
+def fresh(wanted: str, taken: Iterable[str]) -> str:
+    """`wanted`, with underscores appended until it is none of `taken`."""
+    names = frozenset(taken)
+    while wanted in names:
+        wanted += "_"
+    return wanted
+
+
+def names_of_scop(scop: Scop) -> set[str]:
+    """The names of arrays, parameters and iterators."""
+    names = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
+    return names.union(*(s.iterators for s in scop.statements))
 
 
 @dataclass

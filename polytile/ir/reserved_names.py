@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from polytile.ir.libm import MATH_SIGNATURES
 
@@ -50,11 +49,3 @@ def to_cpp(text: str) -> str:
     after:  struct cell { bool polytile_new; };
     """
     return _WORD.sub(lambda word: "bool" if word[0] == "_Bool" else identifier(word[0]), text)
-
-
-def fresh(wanted: str, taken: Iterable[str]) -> str:
-    """`wanted`, with underscores appended until it is none of `taken`."""
-    names = frozenset(taken)
-    while wanted in names:
-        wanted += "_"
-    return wanted

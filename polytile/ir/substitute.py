@@ -7,19 +7,47 @@ after:  y = l; A[1] = y;
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.def_use import declares, written_names
-from polytile.ir.expr import Assign, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, rewrite, walk
 from polytile.ir.fold import fold_node
 from polytile.ir.gpu_ops import AsyncCopy, Load, Store
 
 Body = tuple[Stmt, ...]
 Values = Mapping[str, Expr]
+_Node = TypeVar("_Node", Expr, Stmt)
+
+
+def with_values(node: _Node, values: Values) -> _Node:
+    """A statement or an expression with names replaced by values, and nothing else changed.
+
+    before: 2 * c + t        with c = c0 + 1
+    after:  2 * (c0 + 1) + t
+    """
+    result: _Node = rewrite(node, lambda n: values.get(n.name, n) if isinstance(n, Name) else n)
+    return result
+
+
+def with_part(node: _Node, old: Expr, new: Expr) -> _Node:
+    """A statement or an expression with `new` wherever `old` was."""
+    result: _Node = rewrite(node, lambda n: new if n == old else n)
+    return result
+
+
+def with_names(node: _Node, scalars: Container[str]) -> _Node:
+    """A statement or an expression in which scalars are names, no longer arrays of rank 0: Access("n") is Name("n")."""
+
+    def change(n: Any) -> Any:
+        named = isinstance(n, Access) and not n.subscripts and n.array in scalars
+        return Name(n.array, n.type) if named else n
+
+    result: _Node = rewrite(node, change)
+    return result
 
 
 class Context(ABC):

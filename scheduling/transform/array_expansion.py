@@ -18,6 +18,7 @@ import islpy as isl
 from polytile.ir.expr import LONG, Access, Assign, Binary, Expr, Literal, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression, parameter_expression
 from polytile.ir.isl_util import constant_value, maps
+from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.analysis.source_loops import Nest, carried, equal_iterators, nest_of
@@ -146,7 +147,7 @@ def _plan(scop: Scop, array: Array, levels: tuple[int, ...]) -> Expansion | None
         offsets.append(offset)
         extents.append(parameter_expression(extent.coalesce(), scop.context, LONG))
     visible = array.origin is Origin.EXTERNAL  # and stays: the calling convention counts on it
-    name = _fresh(scop, f"{array.name}_x") if visible else array.name
+    name = fresh(f"{array.name}_x", names_of_scop(scop)) if visible else array.name
     return Expansion(array, levels, tuple(offsets), tuple(extents), name)
 
 
@@ -160,14 +161,6 @@ def _iterator_values(scop: Scop, array: str, level: int) -> isl.Set:
         total = values if total is None else total.union(values)
     assert total is not None
     return total.coalesce()
-
-
-def _fresh(scop: Scop, wanted: str) -> str:
-    taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
-    taken |= {i for s in scop.statements for i in s.iterators}
-    while wanted in taken:
-        wanted += "_"
-    return wanted
 
 
 def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
@@ -312,7 +305,8 @@ def _copy_statement(
     scop: Scop, array: Array, expansion: Expansion, name: str, domain: isl.Set, value: isl.MultiAff
 ) -> Statement:
     rank = domain.dim(isl.dim_type.set)
-    iterators = tuple(_fresh(scop, f"e{i}") for i in range(rank))
+    taken = names_of_scop(scop)
+    iterators = tuple(fresh(f"e{i}", taken) for i in range(rank))
     element = tuple(Name(i) for i in iterators)
     indices = tuple(
         _named_expression(isl.PwAff.from_aff(value.get_at(i)), iterators, scop)

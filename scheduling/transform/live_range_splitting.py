@@ -16,6 +16,7 @@ import islpy as isl
 from polytile.ir.digraph import connected
 from polytile.ir.expr import Access, Expr, Stmt, rewrite
 from polytile.ir.isl_util import maps
+from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 
@@ -41,10 +42,7 @@ def _purposes(scop: Scop, found: ArrayDependences) -> list[list[str]]:
 
 
 def _rename(scop: Scop, array: Array, group: list[str], wanted: str) -> Scop:
-    taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters}
-    taken |= {i for s in scop.statements for i in s.iterators}
-    while wanted in taken:
-        wanted += "_"
+    wanted = fresh(wanted, names_of_scop(scop))
     statements = tuple(_renamed(s, array.name, wanted) if s.name in group else s for s in scop.statements)
     return replace(scop, arrays=(*scop.arrays, replace(array, name=wanted, holds=array.root)), statements=statements)
 

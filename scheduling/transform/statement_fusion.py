@@ -15,10 +15,11 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.ir.digraph import connected
-from polytile.ir.expr import Access, Assign, Declare, Expr, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Declare, Scope, Stmt, walk
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
+from polytile.ir.substitute import with_names
 
 Bodies = list[list[str]]  # the statements of each child of a sequence, in order
 
@@ -159,12 +160,9 @@ def _fused(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> State
 
 
 def _body(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> tuple[Stmt, ...]:
-    def change(node: Expr | Stmt) -> Expr | Stmt:
-        return Name(node.array, node.type) if isinstance(node, Access) and node.array in scalars else node
-
     # Declared apart from their values, which depend on memory and may only be computed at their place.
     declared = [Declare(a.name, a.element, None, a.location) for a in scop.arrays if a.name in scalars]
-    return (Scope((*declared, *(rewrite(s.body[0], change) for s in group))),)
+    return (Scope((*declared, *(with_names(s.body[0], scalars) for s in group))),)
 
 
 def _accesses(group: list[Statement], scalars: frozenset[str]) -> Iterator[AccessRelation]:

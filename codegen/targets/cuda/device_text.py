@@ -40,7 +40,8 @@ from polytile.ir.gpu_ops import (
 )
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Space
-from polytile.ir.reserved_names import fresh, identifier
+from polytile.ir.name_supply import fresh
+from polytile.ir.reserved_names import identifier
 from polytile.machine import WARP_SIZE
 
 _PARTS = "xyzw"

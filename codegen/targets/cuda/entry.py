@@ -19,7 +19,8 @@ from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Una
 from polytile.ir.fold import folded
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
-from polytile.ir.reserved_names import fresh, identifier
+from polytile.ir.name_supply import fresh
+from polytile.ir.reserved_names import identifier
 from polytile.ir.scop import Array
 
 HOST_INTEGER = "long long"

@@ -13,6 +13,7 @@ from polytile.ir.expr import Access, Assign, Declare, Expr, If, Literal, Name, S
 from polytile.ir.expr import Scope as Braces
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Comment
+from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
 from polytile.ir.warp_reductions import WarpReduction, lane_number, lane_operator
 from polytile.machine import WARP_SIZE
@@ -231,10 +232,10 @@ class _Maker:
 
     def lane_names(self, count: int) -> tuple[str, ...]:
         wanted = ("lane",) if count == 1 else tuple(f"lane_{'xyz'[count - 1 - k]}" for k in range(count))
-        return tuple(_free(name, self.taken) for name in wanted)
+        return tuple(fresh(name, self.taken) for name in wanted)
 
     def _fresh(self, wanted: str) -> str:
-        name = _free(wanted, self.taken)
+        name = fresh(wanted, self.taken)
         self.taken.add(name)
         return name
 
@@ -279,9 +280,3 @@ class _Maker:
 
 def _dims(parts: isl.Map) -> list[str]:
     return [f"d{k}" for k in range(parts.dim(_IN))]
-
-
-def _free(wanted: str, taken: set[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted

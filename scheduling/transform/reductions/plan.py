@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.expr import CType, Declare, Expr, For, Name, Stmt, walk
+from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation
 from polytile.ir.scop import Scop, Split, Statement
 from polytile.scheduling.analysis.chains import projection
@@ -136,10 +137,9 @@ class _Fresh:
             self.taken |= {n.iterator for n in nodes if isinstance(n, For)}
 
     def __call__(self, wanted: str) -> str:
-        while wanted in self.taken:
-            wanted += "_"
-        self.taken.add(wanted)
-        return wanted
+        name = fresh(wanted, self.taken)
+        self.taken.add(name)
+        return name
 
 
 def column(domain: isl.Set, split: Split) -> isl.Map:
