@@ -70,5 +70,7 @@ def maps(relation: isl.UnionMap) -> list[isl.Map]:
 
 
 def equal(one: isl.UnionMap, other: isl.UnionMap, context: isl.Set) -> bool:
-    """Whether two relations agree for all parameters of the context."""
-    return bool(one.intersect_params(context).is_equal(other.intersect_params(context)))
+    """Whether two relations agree for all parameters of the context; isl compares every piece with every other one, so
+    there should be few."""
+    one, other = (relation.intersect_params(context).coalesce() for relation in (one, other))
+    return bool(one.is_equal(other))
