@@ -22,7 +22,7 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.c.host_file import host_file
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.compilation import Compilation
-from polytile.diagnostics import Diagnostic, UsageError, UserError
+from polytile.diagnostics import Diagnostic, InternalError, UsageError, UserError, is_bug, reported
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
@@ -65,6 +65,7 @@ class Settings(TypedDict, total=False):
     arch: str
     load_schedule: str | None
     max_operations: int
+    raise_bugs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class Program:
     path: str
     text: str
     scops: tuple[CompiledScop, ...]
-    refusals: tuple[UserError, ...] = ()
+    refusals: tuple[UserError | InternalError, ...] = ()
     options: Options = field(default_factory=Options)
     include_dirs: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
@@ -321,7 +322,7 @@ def compile_file(
     source = read_program(
         path, text, include_dirs=[str(d) for d in include_dirs], defines=defines, autodetect=autodetect
     )
-    refused = [r.error for r in source.refusals]
+    refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     names = [s.name for s in source.scops]
     if not refused:
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
@@ -340,6 +341,10 @@ def compile_file(
                 done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
         except UserError as error:
             refused.append(error)
+        except Exception as error:
+            if options.raise_bugs or not is_bug(error):
+                raise
+            refused.append(reported(error, scop.location))
     return Program(
         source.path,
         source.text,

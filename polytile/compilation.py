@@ -108,8 +108,8 @@ class Compilation:
             lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
         return "\n".join(lines)
 
-    def with_remark(self, message: str) -> Compilation:
-        remark = Diagnostic("remark", message, self.scop.location if self.scop.location.line else None)
+    def with_remark(self, message: str, *, severity: str = "remark", hint: str | None = None) -> Compilation:
+        remark = Diagnostic(severity, message, self.scop.location if self.scop.location.line else None, hint)
         return replace(self, remarks=(*self.remarks, remark))
 
 

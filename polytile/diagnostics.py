@@ -16,6 +16,7 @@ EXIT_USAGE = 2
 EXIT_VALIDATION = 3
 EXIT_DEVICE = 4
 EXIT_BUG = 70
+BUGS = "this is a bug in polytile; please report it with the input, the command line and the text above"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -157,3 +158,21 @@ class InternalError(PolytileError):
     """A bug in polytile."""
 
     exit_status = EXIT_BUG
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether an exception means that polytile is wrong, and not the user or the machine."""
+    others = PolytileError, OSError, MemoryError, RecursionError
+    return isinstance(error, InternalError) or not isinstance(error, others)
+
+
+def described(error: Exception) -> str:
+    """A bug in one line."""
+    return error.message if isinstance(error, PolytileError) else f"{type(error).__name__}: {error}"
+
+
+def reported(error: Exception, location: Location) -> InternalError:
+    """A bug as the reason for which the SCoP at `location` stays C."""
+    found = InternalError(f"internal error: {described(error)}", location=location, hint=BUGS)
+    found.__cause__ = error
+    return found

@@ -30,7 +30,8 @@ class Options:
     entry of `block` is threadIdx.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
     block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and
     contraction. `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the shared memory of a block,
-    in bytes.
+    in bytes. With `raise_bugs` an internal error ends the compilation, where it would else go on without the SCoP, or
+    without the improvement of its kernels that fails.
     """
 
     schedule: str = "auto"
@@ -44,6 +45,7 @@ class Options:
     max_shared_memory: int | None = None  # None: what needs no opting in
     load_schedule: str | None = None  # the text of a schedule file
     max_operations: int = MAX_OPERATIONS  # isl operations per analysis or scheduling call
+    raise_bugs: bool = False
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.codegen.lowering.lower import LoweringInput, lower, lower_sequential
+from polytile.codegen.lowering.lower import OPTIONAL, LoweringInput, lower, lower_sequential
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes.block_order import alternate
 from polytile.codegen.passes.dependent_launch import start_early
@@ -17,12 +17,13 @@ from polytile.codegen.passes.kernel_cache_hints import leaving
 from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
-from polytile.diagnostics import InternalError, UserError
+from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
+from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
-from polytile.ir.verify.uniform import check_segments, check_uniform
-from polytile.machine import machine_of
+from polytile.ir.verify.kernel import check_kernel
+from polytile.machine import Machine, machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
@@ -33,6 +34,14 @@ from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
 
 Observer = Callable[[str, object], None]
+
+# Between kernels; programs can do without them, as kernels without those of OPTIONAL.
+PROGRAM_PASSES: dict[str, Callable[[HostProgram, Machine], HostProgram]] = {
+    "block order": lambda program, _: alternate(program),
+    "cache hints across kernels": lambda program, machine: leaving(program, machine.tuning.resident_bytes),
+    "dependent launch": lambda program, _: start_early(program),
+}
+IMPROVEMENTS = frozenset((*OPTIONAL, *PROGRAM_PASSES))
 
 
 def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
@@ -50,11 +59,63 @@ def generate_program(state: Compilation) -> Compilation:
     where these do not run all of the schedule, or kernels are not well formed."""
     if state.schedule is None or state.proof is None:
         return state
-    with budget(CODE_OPERATIONS):
+    return _improved(state)
+
+
+def _improved(state: Compilation) -> Compilation:
+    """Kernels with everything that improves them, or without what fails: they are right as they are."""
+    try:
         return _generated(state)
+    except (OverBudgetError, UnfaithfulLoopsError):
+        raise
+    except Exception as error:
+        plain = _attempt(state, IMPROVEMENTS) if is_bug(error) else None
+        if plain is None:
+            raise
+        if state.options.raise_bugs:
+            raise _ImprovementError(described(error)).with_traceback(error.__traceback__) from error
+        return _without(state, plain, described(error))
 
 
-def _generated(state: Compilation) -> Compilation:
+class _ImprovementError(InternalError):
+    """What only improves kernels fails; another schedule would hide it."""
+
+
+def _without(state: Compilation, plain: Compilation, message: str) -> Compilation:
+    """The program without the one improvement that fails, or else the plain one."""
+    for name in sorted(IMPROVEMENTS):
+        found = _attempt(state, frozenset({name}))
+        if found is not None:
+            break
+    else:
+        name, found = "what improves kernels", plain
+    text = f"{state.scop.name}: compiled without {name}: internal error: {message}"
+    return found.with_remark(text, severity="warning", hint=BUGS)
+
+
+def _attempt(state: Compilation, without: frozenset[str]) -> Compilation | None:
+    try:
+        return _generated(state, without)
+    except OverBudgetError:
+        return None
+    except Exception as error:
+        if not is_bug(error):
+            raise
+        return None
+
+
+def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Compilation:
+    """Kernels and the host program, without some of IMPROVEMENTS."""
+    with budget(CODE_OPERATIONS):
+        program = _program(state, without)
+    kernels = len(program.kernels)
+    strategy = state.schedule.strategy if state.schedule else ""
+    return replace(state, program=program).with_remark(
+        f"{state.scop.name}: {strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
+    )
+
+
+def _program(state: Compilation, without: frozenset[str]) -> HostProgram:
     assert state.schedule is not None
     assert state.proof is not None
     run = state.run
@@ -69,17 +130,16 @@ def _generated(state: Compilation) -> Compilation:
         handovers=state.handovers,
         sums=_sums_of_few(state.scop, state.machine.tuning.loads),
         last_reads=last_reads(scop, schedule),
+        without=without,
     )
     program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
-    program = start_early(leaving(alternate(program), state.machine.tuning.resident_bytes))
+    for name, improve in PROGRAM_PASSES.items():
+        if name not in without:
+            program = improve(program, state.machine)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
-        check_uniform(kernel)
-        check_segments(kernel)
-    kernels = len(program.kernels)
-    return replace(state, program=program).with_remark(
-        f"{state.scop.name}: {state.schedule.strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
-    )
+        check_kernel(kernel)
+    return program
 
 
 def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:
@@ -161,6 +221,8 @@ def _reason(stage: str, state: Compilation, error: Exception) -> str | None:
     """Why a stage refuses the schedule; None for an error that has nothing to do with it."""
     strategy = state.schedule.strategy if state.schedule else ""
     match stage, error:
+        case _, _ImprovementError():
+            return None
         case "legality", UserError() | InternalError():
             return f"its proof fails: {error.message}"
         case "ast", OverBudgetError():

@@ -50,6 +50,11 @@ from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
 from polytile.machine import WARP_SIZE, Machine
 
+# What kernels can do without, by name.
+SCALARS, CARRY, BATCHES, EARLY_LOADS = "scalar replacement", "loop carry", "unroll loads first", "early loads"
+HINTS, FORWARDING = "cache hints", "forward shared"
+OPTIONAL = (SCALARS, CARRY, BATCHES, EARLY_LOADS, HINTS, FORWARDING)
+
 
 @dataclass(frozen=True, slots=True)
 class LoweringInput:
@@ -59,6 +64,7 @@ class LoweringInput:
     not live in device memory (by kernel number, then array), `handovers` the copies of some that do. `sums` are the
     statements that accumulate partial results or add them up, with how many iterations may load at once; `last_reads`
     the arrays that each kernel, by number, is the last one to read; `machine` has the registers that its threads share.
+    `without` are those of OPTIONAL that are left out.
     """
 
     machine: Machine
@@ -68,6 +74,7 @@ class LoweringInput:
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     sums: Mapping[str, int] = field(default_factory=dict)
     last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
 
 
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
@@ -151,6 +158,10 @@ class _KernelBuilder:
     scope: frozenset[str]  # names in scope on the host
     number: int  # in the order of the launches in the text
 
+    def has(self, name: str) -> bool:
+        """Whether the kernel gets this one of OPTIONAL."""
+        return name not in self.owner.given.without
+
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
         lowered = self._body(body)
         coordinates = [Coordinate(name, ThreadIndex(axis)) for name, axis in self.shape.threads]
@@ -169,17 +180,22 @@ class _KernelBuilder:
         machine = self.owner.given.machine
         tuning = machine.tuning.loads
         few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
-        lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
+        if self.has(CARRY):
+            lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
         lane = next((c.name for c in coordinates if c.source == ThreadIndex("x")), None)
         count = prod(self.shape.block)
         lane = lane if self.shape.block[0] == WARP_SIZE else None
         extents = {a.name: a.extents for a in self.owner.scop.arrays}
-        lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane, extents)
+        registers = 0
+        if self.has(BATCHES):
+            lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane, extents)
         lowered = drop_unused(lowered)
-        if registers:
+        if registers and self.has(EARLY_LOADS):
             lowered = update_early(lowered, homes, self.owner.names, tuning)
-            lowered = unscoped(streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset())))
-        handed = self.owner.given.handovers.get(self.shape.number, {})
+        if registers and self.has(HINTS):
+            lowered = streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset()))
+        lowered = unscoped(lowered) if registers else lowered
+        handed = self.owner.given.handovers.get(self.shape.number, {}) if self.has(FORWARDING) else {}
         lowered, copies = handed_over(lowered, handed, self.owner.names)
         used, storage = _names(lowered), (*self._storage(lowered), *copies)
         return Kernel(
@@ -232,10 +248,10 @@ class _KernelBuilder:
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         """A serial loop of a thread, with its accumulator in a register where there is one."""
         inner = self._body(stmt.body)
-        unroll = self._batch(stmt)
+        unroll = self._batch(stmt) if self.has(BATCHES) else None
         loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, unroll=unroll)
         run = {n.statement for s in stmt.body for n in walk(s) if isinstance(n, Instance)}
-        if len(run) != 1 or run <= set(self.owner.annotation.syncs):
+        if len(run) != 1 or run <= set(self.owner.annotation.syncs) or not self.has(SCALARS):
             return (loop,)
         statement = self.owner.scop.statement(next(iter(run)))
         written = next((a.array for a in statement.accesses if a.writes), None)
@@ -245,7 +261,8 @@ class _KernelBuilder:
         if isinstance(only, Instance):
             name = self.owner.names.shared(f"{written}_acc")
             return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
-        tile = replace(loop, unroll=self.owner.given.machine.tuning.loads.tile_iterations)
+        iterations = self.owner.given.machine.tuning.loads.tile_iterations
+        tile = replace(loop, unroll=iterations if self.has(BATCHES) else None)
         return accumulate_tile(tile, stmt.body, self._instance, self.owner.scop, self.owner.names) or (loop,)
 
     def _batch(self, loop: For) -> int | None:

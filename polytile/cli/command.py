@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,11 +15,12 @@ from polytile.cli.dump import dump
 from polytile.cli.report import Report, as_object
 from polytile.diagnostics import (
     EXIT_DONE,
-    EXIT_USER,
     EXIT_VALIDATION,
     Diagnostic,
     FindingsError,
+    InternalError,
     UsageError,
+    UserError,
     ValidationError,
 )
 from polytile.options import MAX_OPERATIONS, Options
@@ -133,16 +136,23 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     report.add(refusals=[as_object(r.diagnostic) for r in program.refusals])
     status = EXIT_DONE
     for refusal in program.refusals:
-        if request.autodetect:
-            severity = "remark"
-        else:
-            severity = "warning" if request.keep_going else "error"
-            status = EXIT_DONE if request.keep_going else EXIT_USER
+        if isinstance(refusal, InternalError) and request.verbose:
+            traceback.print_exception(refusal.__cause__, file=sys.stderr)
+        severity = _severity(request, refusal)
+        if severity == "error":
+            status = max(status, refusal.exit_status)
         report.diagnostic(replace(refusal.diagnostic, severity=severity))
     if request.explain:
         report.add(explanation=program.explain())
         report.text(program.explain())
     return status
+
+
+def _severity(request: Request, refusal: UserError | InternalError) -> str:
+    """How bad it is that a SCoP stays C."""
+    if request.autodetect and isinstance(refusal, UserError):
+        return "remark"
+    return "warning" if request.keep_going or request.autodetect else "error"
 
 
 def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:

@@ -14,7 +14,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from polytile.cli.arguments import Request, parse
-from polytile.diagnostics import EXIT_BUG, EXIT_DEVICE, EXIT_DONE, EXIT_USER, Diagnostic, InternalError, PolytileError
+from polytile.diagnostics import (
+    BUGS,
+    EXIT_BUG,
+    EXIT_DEVICE,
+    EXIT_DONE,
+    EXIT_USER,
+    Diagnostic,
+    InternalError,
+    PolytileError,
+    described,
+)
 
 if TYPE_CHECKING:
     from polytile.cli.report import Report
@@ -23,7 +33,6 @@ if TYPE_CHECKING:
 SUBCOMMANDS = {"check": "polytile.check.command", "fuzz": "polytile.fuzz.command"}
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
-BUGS = "this is a bug in polytile; please report it with the input, the command line and the text above"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +105,7 @@ def _guarded(request: Request, report: Report) -> int:
 
         return run(request, report)
     except InternalError as error:
-        return _bug(request, report, f"internal error: {error.message}", error)
+        return _bug(request, report, error)
     except PolytileError as error:
         report.diagnostic(error.diagnostic)
         return error.exit_status
@@ -113,15 +122,16 @@ def _guarded(request: Request, report: Report) -> int:
         report.diagnostic(Diagnostic("error", "something in this file is nested too deeply", hint=hint))
         return EXIT_USER
     except Exception as error:
-        return _bug(request, report, f"internal error: {type(error).__name__}: {error}", error)
+        return _bug(request, report, error)
 
 
-def _bug(request: Request, report: Report, message: str, error: BaseException) -> int:
+def _bug(request: Request, report: Report, error: Exception) -> int:
     """Say what to report; only -v shows where in polytile it happened."""
     if request.verbose:
         import traceback
 
         traceback.print_exception(error, file=sys.stderr)
+    message = f"internal error: {described(error)}"
     report.diagnostic(Diagnostic("error", message, hint=f"{BUGS}; -v shows where it happened"))
     return EXIT_BUG
 

@@ -44,6 +44,7 @@ class Choices:
             max_shared_memory=self.max_shared_memory,
             max_operations=self.max_operations,
             parameters=dict(self.parameters),
+            raise_bugs=True,
         )
 
 

@@ -84,6 +84,7 @@ class Kernel:
     _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers
+    passed: set[object] = field(default_factory=set, init=False, repr=False, compare=False)  # checks
 
     def __post_init__(self) -> None:
         if any(b < 1 for b in self.block):

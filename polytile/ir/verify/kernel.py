@@ -29,6 +29,9 @@ def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: 
 
     With `registers_only` all private arrays have to be addressed by constants.
     """
+    check = machine, registers_only
+    if check in kernel.passed:
+        return
     check_names(kernel)
     _check_shape(kernel, machine)
     check_spaces(kernel)
@@ -40,6 +43,7 @@ def check_kernel(kernel: Kernel, *, machine: Machine = _WIDEST, registers_only: 
     check_segments(kernel)
     if registers_only:
         check_registers(kernel)
+    kernel.passed.add(check)
 
 
 def _check_shape(kernel: Kernel, machine: Machine) -> None:

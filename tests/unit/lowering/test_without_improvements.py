@@ -1,0 +1,160 @@
+"""An internal error in what only improves kernels leaves it out; one in what is needed leaves the SCoP in C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile import pipeline
+from polytile.cli.main import main
+from polytile.codegen.lowering import lower
+from polytile.diagnostics import EXIT_BUG, EXIT_DONE, InternalError
+from polytile.ir.expr import DOUBLE, Assign, Name, Stmt
+
+PRODUCT = (
+    "int n, int m, double A[n][m], double B[m][m], double C[n][m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { C[i][j] *= 3;"
+    " for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }",
+)
+AGAIN = (
+    "int n, int m, double A[n][m], double x[m], double t[n], double y[m]",
+    "for (int j = 0; j < m; j++) y[j] = 0;"
+    "for (int i = 0; i < n; i++) { t[i] = 0;"
+    " for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j];"
+    " for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }",
+)
+PLACES = {  # of what improves kernels: a program that has it, and what does it
+    "scalar replacement": (PRODUCT, "accumulate_tile"),
+    "loop carry": (PRODUCT, "carry"),
+    "unroll loads first": (PRODUCT, "batched"),
+    "early loads": (AGAIN, "update_early"),
+    "cache hints": (AGAIN, "streamed"),
+    "forward shared": (AGAIN, "handed_over"),
+}
+TWO = (
+    "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 2 * A[i];\n#pragma endscop\n}\n"
+    "void g(int n, double x[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) x[i] = 3 * x[i];\n#pragma endscop\n}\n"
+)
+
+
+def failing(*_: object, **__: object) -> Any:
+    raise InternalError("a loop is lost")
+
+
+def plant(patch: pytest.MonkeyPatch, name: str, work: Callable[..., Any] = failing) -> tuple[str, str]:
+    """Have an improvement fail; returns a program that has it."""
+    if name in pipeline.PROGRAM_PASSES:
+        patch.setitem(pipeline.PROGRAM_PASSES, name, work)
+        return AGAIN
+    program, function = PLACES[name]
+    if work is failing and name == "forward shared":  # with nothing to forward it is called, and does nothing
+        real = lower.handed_over
+        work = lambda body, copies, names: failing() if copies else real(body, copies, names)  # noqa: E731
+    patch.setattr(lower, function, work)
+    return program
+
+
+def warnings(compiled: Any) -> list[str]:
+    return [r.message for r in compiled.remarks if r.severity == "warning"]
+
+
+def test_every_improvement_is_planted() -> None:
+    assert {*PLACES, *pipeline.PROGRAM_PASSES} == pipeline.IMPROVEMENTS
+
+
+@pytest.mark.parametrize("name", sorted(pipeline.IMPROVEMENTS))
+def test_kernels_are_right_without(
+    emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    program = plant(monkeypatch, name)
+    found = compiled(*program, schedule="superposed")
+    assert warnings(found) == [f"f_scop0: compiled without {name}: internal error: a loop is lost"]
+    assert all("please report it" in str(r.hint) for r in found.remarks if r.severity == "warning")
+    for n, m in ((0, 3), (17, 70)):
+        found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1)
+
+
+def test_kernels_are_checked(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What gives a wrong kernel and does not notice."""
+    real = lower.streamed
+
+    def wrong(body: tuple[Stmt, ...], *rest: Any) -> tuple[Stmt, ...]:
+        return (*real(body, *rest), Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE)))
+
+    found = compiled(*plant(monkeypatch, "cache hints", wrong), schedule="superposed")
+    (warning,) = warnings(found)
+    assert warning.startswith("f_scop0: compiled without cache hints: internal error: kernel f_scop0_k")
+    assert "nowhere" not in found.cuda
+
+
+def test_several_that_fail(emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "loop carry")
+    plant(monkeypatch, "block order")
+    found = compiled(*PRODUCT, schedule="superposed")
+    assert warnings(found) == ["f_scop0: compiled without what improves kernels: internal error: a loop is lost"]
+    found.validate(on="emulator", parameters={"n": 17, "m": 70}, seed=1)
+
+
+def test_every_kind_of_error(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "loop carry", lambda *_, **__: {}["x"])
+    assert warnings(compiled(*PRODUCT)) == ["f_scop0: compiled without loop carry: internal error: KeyError: 'x'"]
+
+
+def test_those_who_look_for_bugs_see_them(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "loop carry")
+    with pytest.raises(InternalError, match="a loop is lost"):
+        compiled(*PRODUCT, raise_bugs=True)
+    monkeypatch.undo()
+    wrong = lambda body, *_: (*body, Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE)))  # noqa: E731
+    plant(monkeypatch, "cache hints", wrong)
+    with pytest.raises(InternalError, match="nowhere"):
+        compiled(*AGAIN, raise_bugs=True)
+
+
+# What is needed -------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def without_g(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A file of two functions, of which the second cannot be compiled."""
+    real = pipeline.lower
+
+    def lowered(scop: Any, *rest: Any) -> Any:
+        return failing() if scop.name.startswith("g") else real(scop, *rest)
+
+    monkeypatch.setattr(pipeline, "lower", lowered)
+    (tmp_path / "two.c").write_text(TWO)
+    return tmp_path / "two.c"
+
+
+def test_the_rest_of_the_file_is_compiled(without_g: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(without_g), "-o", str(without_g.parent)]) == EXIT_BUG
+    printed = capsys.readouterr()
+    assert re.search(r"two\.c:7:\d+: error: internal error: a loop is lost", printed.err)
+    assert "please report it" in printed.err and "f_scop0: " in printed.out
+    host = (without_g.parent / "two_host.c").read_text()
+    assert "polytile_f_scop0(" in host and "x[i] = 3 * x[i];" in host and "polytile_g_scop0" not in host
+    assert (without_g.parent / "two_kernel.cu").exists()
+
+
+def test_keep_going(without_g: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(without_g), "-o", str(without_g.parent), "--keep-going"]) == EXIT_DONE
+    assert "warning: internal error: a loop is lost" in capsys.readouterr().err
+
+
+def test_where_it_happened(without_g: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(without_g), "-o", str(without_g.parent), "-v"]) == EXIT_BUG
+    assert "Traceback" in (text := capsys.readouterr().err) and "in failing" in text
+
+
+def test_library(without_g: Path) -> None:
+    program = polytile.compile(without_g)
+    assert [s.name for s in program.scops] == ["f_scop0"]
+    assert [type(r) for r in program.refusals] == [InternalError]
+    with pytest.raises(InternalError, match="a loop is lost"):
+        polytile.compile(TWO[TWO.index("void g") :])
+    with pytest.raises(InternalError, match="a loop is lost"):
+        polytile.compile(without_g, raise_bugs=True)
