@@ -61,7 +61,14 @@ def assemble(context: FileContext, place: Place, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
+        arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
+
+
+def _parameters(place: Place) -> list[str]:
+    """The names of the function's parameters, in their order."""
+    declared = place.function.decl.type.args
+    return [] if declared is None else [str(p.name) for p in declared.params if getattr(p, "name", None)]
 
 
 def _type_names(structs: list[tuple[StructType, Shape]]) -> dict[str, CType]:

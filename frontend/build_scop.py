@@ -89,6 +89,7 @@ class _Assembler:
             self.region.definitions,
             self.region.source,
             wide=self._wide(statements, with_declared_sizes(context, parameters)),
+            arguments=self.region.arguments,
         )
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:

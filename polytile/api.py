@@ -120,7 +120,7 @@ class CompiledScop:
         return self.compilation.explain()
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
-        """Run the SCoP: the parameters, then the arrays, in the order of `signature` or by name.
+        """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).
 
         NumPy arrays are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are
         used in place. Without a GPU, or without CuPy, the emulator runs the kernels.
@@ -345,16 +345,8 @@ def compile_file(
             if options.raise_bugs or not is_bug(error):
                 raise
             refused.append(reported(error, scop.location))
-    return Program(
-        source.path,
-        source.text,
-        tuple(done),
-        tuple(refused),
-        options,
-        tuple(include_dirs),
-        tuple(defines),
-        source.macros,
-    )
+    made = source.path, source.text, tuple(done), tuple(refused)
+    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros)
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

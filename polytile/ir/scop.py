@@ -249,7 +249,8 @@ class Scop:
     `context` holds what is known of the parameters; `schedule` is the original execution order, a schedule tree;
     `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
     plain, preprocessed C (for the sequential reference), or None when it did not come from C; `wide` says that 32 bits
-    do not hold its iterators.
+    do not hold its iterators; `arguments` are the parameters of the C function around it, in their order, or None when
+    it did not come from C.
     """
 
     name: str
@@ -265,6 +266,7 @@ class Scop:
     epilogue: tuple[str, ...] = ()  # statements that run behind all others, each in a tree of its own
     wide: bool = False
     privatised: tuple[Privatised, ...] = ()
+    arguments: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
@@ -308,6 +310,12 @@ class Scop:
         """What the entry point takes after the parameters: arrays as pointers to their first element; a scalar by
         value when the SCoP does not write it, else as a pointer."""
         return tuple(a for a in self.arrays if a.origin is Origin.EXTERNAL)
+
+    @property
+    def positional(self) -> tuple[str, ...]:
+        """The names that a call gives by position: those that the C function around it takes, in its order, or all."""
+        names = *(p.name for p in self.parameters), *(a.name for a in self.external_arrays)
+        return names if self.arguments is None else tuple(name for name in self.arguments if name in names)
 
     def by_value(self, array: Array) -> bool:
         """Whether `array` is a scalar that the SCoP only reads, and so travels by value."""

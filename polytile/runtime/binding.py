@@ -32,7 +32,7 @@ class Call:
 
 
 def names(scop: Scop) -> tuple[str, ...]:
-    """The names of all arguments, in the order of positional ones."""
+    """The names of all arguments."""
     return (*(p.name for p in scop.parameters), *(a.name for a in scop.external_arrays))
 
 
@@ -60,9 +60,10 @@ def _wrong(scop: Scop, message: str) -> UsageError:
 
 def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> dict[str, Any]:
     known = names(scop)
-    if len(positional) > len(known):
-        raise _wrong(scop, f"{len(positional)} arguments given, {len(known)} expected")
-    given = dict(zip(known, positional, strict=False))
+    by_position = scop.positional
+    if len(positional) > len(by_position):
+        raise _wrong(scop, f"{len(positional)} arguments given by position, {len(by_position)} expected")
+    given = dict(zip(by_position, positional, strict=False))
     for name, value in keywords.items():
         if name not in known:
             raise _wrong(scop, f"there is no argument {name!r}")
@@ -110,23 +111,35 @@ def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
 
 
 def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> None:
-    array = layout.array
+    array, written = layout.array, scop.written(layout.array.name)
     if data.dtype != layout.dtype:
-        hint = f"use {array.name}.astype({layout.dtype.name!r})" if layout.dtype.names is None else None
         raise UsageError(
-            f"{scop.name}: {array.name} holds {data.dtype}, but the C element type is {array.element}", hint=hint
+            f"{scop.name}: {array.name} holds {data.dtype}, but the C element type is {array.element}",
+            hint=_other_type(layout, written),
         )
     if not data.flags.c_contiguous:
-        raise UsageError(f"{scop.name}: {array.name} is not contiguous", hint="use numpy.ascontiguousarray")
-    written = scop.written(array.name)
+        copied = f"{array.name} is written, and a copy would not reach you: allocate it in C's order, without a stride"
+        hint = copied if written else "use numpy.ascontiguousarray"
+        raise UsageError(f"{scop.name}: {array.name} is not contiguous", hint=hint)
     if written and isinstance(data, np.ndarray) and not data.flags.writeable:
-        raise UsageError(f"{scop.name}: {array.name} is written, but the array is read-only", hint="pass a copy")
+        hint = "pass an array that can be written to"
+        raise UsageError(f"{scop.name}: {array.name} is written, but the array is read-only", hint=hint)
     if not _fits(layout, data.shape, values):
         shape = "x".join(map(str, layout.shape)) or "1"
         raise UsageError(
             f"{scop.name}: {array.name} has shape {tuple(data.shape)}, but {shape} elements are needed",
             hint=f"the call is {signature(scop)}",
         )
+
+
+def _other_type(layout: Layout, written: bool) -> str | None:
+    """What to do about elements of another type; what is written must be the caller's own memory."""
+    name, dtype = layout.array.name, layout.dtype.name
+    if layout.dtype.names is not None:
+        return None
+    if written:
+        return f"{name} is written, and a converted copy would not reach you: allocate it with dtype={dtype!r}"
+    return f"use {name}.astype({dtype!r})"
 
 
 def _fits(layout: Layout, shape: tuple[int, ...], values: Mapping[str, int]) -> bool:

@@ -9,9 +9,12 @@ from polytile.ir.scop import Array, Scop
 
 
 def signature(scop: Scop) -> str:
-    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj])`; written scalars end in `[]`."""
-    parameters = [f"{p.type} {p.name}" for p in scop.parameters]
-    return f"{scop.name}({', '.join(parameters + [_declared(scop, a) for a in scop.external_arrays])})"
+    """`kernel_gemm_scop0(int ni, int nj, double alpha, double C[ni][nj], *, double tmp[ni][nj])`: what is given by
+    position, then what is given by name alone; written scalars end in `[]`."""
+    declared = {p.name: f"{p.type} {p.name}" for p in scop.parameters}
+    declared |= {a.name: _declared(scop, a) for a in scop.external_arrays}
+    first = [declared.pop(name) for name in scop.positional]
+    return f"{scop.name}({', '.join([*first, *(['*'] if declared else []), *declared.values()])})"
 
 
 def _declared(scop: Scop, array: Array) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,68 @@ def test_a_call_by_position(kernel: Any) -> None:
     assert np.allclose(given["y"], expected)
 
 
+# Arrays are read before what the signature has first, and a parameter in front is not used.
+SWAPPED = """
+double g[100];
+void copy(double f, int k, long n, double A[n], const double *B)
+{
+    int last = n - 1;
+    double s[100];
+#pragma scop
+    for (int i = 0; i <= last; i++) {
+        s[i] = B[i] * f;
+        A[i] = s[i] - g[i];
+    }
+#pragma endscop
+    A[0] = s[0];
+}
+"""
+
+
+def test_positions_are_those_of_the_function() -> None:
+    copy = polytile.compile(SWAPPED).scops[0]
+    assert (
+        copy.signature
+        == "copy_scop0(double f, long n, double A[n], double B[], *, int last, double s[100], double g[100])"
+    )
+    a, b, s, g = np.zeros(5), np.arange(5.0), np.zeros(100), np.ones(100)
+    copy(2.0, 5, a, b, last=4, s=s, g=g)
+    assert np.array_equal(a, 2 * b - 1) and np.array_equal(s[:5], 2 * b)
+    with pytest.raises(polytile.UsageError, match="7 arguments given by position, 4 expected") as error:
+        copy(2.0, 5, a, b, 4, s, g)
+    assert "*, int last" in str(error.value.hint)
+    with pytest.raises(polytile.UsageError, match="missing: last, s, g"):
+        copy(2.0, 5, a, b)
+
+
+def test_names_of_parameters_that_are_hidden() -> None:
+    hidden = polytile.compile(
+        "void f(int n, double *y, double *x) {\n{ static double x[9];\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) y[i] = x[i];\n#pragma endscop\n}}\n"
+    ).scops[0]
+    assert hidden.signature == "f_scop0(int n, double y[], *, double x[9])"
+
+
+# What is written is the caller's memory: a hint that makes a copy of it would lose the result.
+CONVERTED = [
+    ("x", lambda g: g["x"].astype(np.float32), r"use x\.astype\('float64'\)"),
+    ("y", lambda g: g["y"].astype(np.float32), r"y is written, .* allocate it with dtype='float64'"),
+    ("A", lambda g: np.asfortranarray(g["A"]), "use numpy.ascontiguousarray"),
+    ("y", lambda g: np.zeros(10)[::2], "y is written, .* allocate it in C's order"),
+    ("y", lambda g: np.broadcast_to(g["y"], (5,)), "pass an array that can be written to"),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "hint"), CONVERTED)
+def test_hints_keep_the_result(kernel: Any, name: str, change: Any, hint: str) -> None:
+    given = arguments()
+    with pytest.raises(polytile.UsageError) as error:
+        kernel(**{**given, name: change(given)})
+    assert re.search(hint, str(error.value.hint))
+    copies = ("astype", "ascontiguousarray", "copy()")
+    assert name != "y" or not any(word in str(error.value.hint) for word in copies)
+
+
 def test_larger_and_flat_arrays_are_accepted(kernel: Any) -> None:
     given = arguments()
     expected = given["y"] + 2.0 * given["A"] @ given["x"]
@@ -94,7 +157,7 @@ def test_wrong_calls(kernel: Any, change: Any, message: str) -> None:
 def test_texts(kernel: Any) -> None:
     assert "__global__" in kernel.cuda and "extern" in kernel.header
     assert "kernel_scop0" in kernel.explain() and "domain" in kernel.schedule
-    assert kernel.signature.startswith("kernel_scop0(int n, int m, ")
+    assert kernel.signature == "kernel_scop0(int n, int m, double a, double y[n], double A[n][m], double x[])"
 
 
 def test_validation(kernel: Any) -> None:
