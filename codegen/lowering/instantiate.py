@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -23,7 +24,6 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
-    walk,
 )
 from polytile.ir.scop import Statement
 from polytile.ir.substitute import with_values
@@ -37,7 +37,7 @@ def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[
     """
     declared: list[Stmt] = []
     inline: dict[str, Expr] = {}
-    body_names = {n.name for s in statement.body for n in walk(s) if isinstance(n, Name)}
+    body_names = value_names(*statement.body)
     for iterator, value in zip(statement.iterators, values, strict=True):
         if isinstance(value, Name) and value.name == iterator:
             continue

@@ -22,6 +22,7 @@ from polytile.codegen.passes.shared_forwarding import handed_over
 from polytile.codegen.passes.tile_scalar_replacement import accumulate_tile
 from polytile.codegen.passes.unroll_loads_first import batched
 from polytile.diagnostics import InternalError
+from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -317,7 +318,7 @@ class _KernelBuilder:
 
 
 def _names(body: tuple[Stmt, ...]) -> set[str]:
-    return {n.name for s in body for n in walk(s) if isinstance(n, Name)}
+    return value_names(*body)
 
 
 def _has_barrier(body: tuple[Stmt, ...]) -> bool:

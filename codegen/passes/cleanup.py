@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polytile.ir.def_use import value_names
 from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
 from polytile.ir.substitute import with_part
@@ -27,7 +28,7 @@ def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     kept: list[Stmt] = []
     for stmt in reversed([with_bodies(s, drop_unused) for s in body]):
         if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
-            behind = {n.name for s in kept for n in walk(s) if isinstance(n, Name)}
+            behind = value_names(*kept)
             if stmt.name not in behind:
                 continue
         kept.append(stmt)
@@ -64,9 +65,9 @@ def _hoisted(branch: If) -> list[Stmt]:
     for d in declared:
         if d.value is not None:
             condition = with_part(condition, d.value, Name(d.name, d.type))
-    used = {n.name for n in walk(condition) if isinstance(n, Name)}
+    used = value_names(condition)
     wanted = {d.name for d in declared}
-    known = {n.name for n in walk(branch.condition) if isinstance(n, Name)}
+    known = value_names(branch.condition)
     if not wanted & used or wanted & known or branch.otherwise:
         return [branch]
     return [Scope((*declared, If(condition, branch.then[len(declared) :], (), branch.location)))]

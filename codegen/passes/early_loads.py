@@ -20,6 +20,7 @@ from math import gcd
 
 from polytile.codegen.passes.iteration_loads import needed
 from polytile.ir.arith import both, select, zero
+from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -38,12 +39,10 @@ from polytile.ir.expr import (
 )
 from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.kernel import Barrier
-from polytile.ir.linear_access import Element, Known, behind, element, evaluated, expanded
+from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names
-from polytile.ir.polynomial import linear
+from polytile.ir.polynomial import constant_difference, linear
 from polytile.tuning import LoadTuning
-
-_Key = tuple[frozenset[tuple[str, int]], ...]  # of an Element, to be compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +56,8 @@ class _Use:
     known: Known
 
     @property
-    def key(self) -> _Key:
-        return _key(self.form)
+    def key(self) -> Form:
+        return as_key(self.form)
 
     @property
     def facts(self) -> frozenset[object]:
@@ -77,7 +76,7 @@ class _Use:
         if not isinstance(node, Access) or node.array != self.access.array:
             return False
         form = element(node, self.known)
-        return form is not None and _key(form) == self.key
+        return form is not None and as_key(form) == self.key
 
 
 def update_early(
@@ -132,7 +131,7 @@ def _held(
         first = next(k for k, use in enumerate(one) if use.updates)
         weakest = min(one[first:], key=lambda use: len(use.facts))  # a thread that has run one of them runs this one
         value = _value(weakest, one[:first])
-        if value is None or not all(weakest.facts <= use.facts for use in one[first:]) or _names(value) & inside:
+        if value is None or not all(weakest.facts <= use.facts for use in one[first:]) or value_names(value) & inside:
             return None
         name = Name(names.numbered(array, number, "_held"), one[first].access.type)
         declared = Declare(name.name, name.type, value, one[first].stmt.location)
@@ -181,12 +180,12 @@ class _Operand:
 
     declared: Declare
     array: str
-    key: _Key
+    key: Form
     conditions: tuple[Expr, ...]
 
     def serves(self, use: _Use, node: Access) -> bool:
         form = element(node, use.known) if node.array == self.array else None
-        return form is not None and _key(form) == self.key and use.conditions == self.conditions
+        return form is not None and as_key(form) == self.key and use.conditions == self.conditions
 
 
 def _operands(
@@ -203,11 +202,11 @@ def _operands(
                 continue
             access = replace(node, subscripts=tuple(expanded(s, use.known) for s in node.subscripts))
             value = select(both(*needed(use.conditions)), access, zero(access.type))
-            if not _names(value) & inside:
+            if not value_names(value) & inside:
                 number = sum(operand.array == node.array for operand in found)
                 name = names.numbered(node.array, number, "_held")
                 declared = Declare(name, access.type, value, use.stmt.location)
-                found.append(_Operand(declared, node.array, _key(form), use.conditions))
+                found.append(_Operand(declared, node.array, as_key(form), use.conditions))
                 yield found[-1]
 
 
@@ -217,10 +216,6 @@ def _with_operands(stmt: Stmt, use: _Use, operands: Sequence[_Operand]) -> Stmt:
         return next((Name(d.name, d.type) for d in mine), node)
 
     return replace(stmt, value=rewrite(stmt.value, change)) if isinstance(stmt, Assign) else stmt
-
-
-def _names(value: Expr) -> set[str]:
-    return {n.name for n in walk(value) if isinstance(n, Name)}
 
 
 def _made_inside(body: Sequence[Stmt]) -> set[str]:
@@ -274,19 +269,11 @@ def _apart(one: Element, other: Element, *, everywhere: bool) -> bool:
     """Whether two elements are surely different in a thread; `everywhere`: and in each other's threads, as are
     A[4 * t] and A[4 * t + 1]."""
     for a, b in zip(one, other, strict=True):
-        rest = {n: a.get(n, 0) - b.get(n, 0) for n in {*a, *b}}
+        by = constant_difference(a, b)
         step = gcd(*(c for n, c in a.items() if n)) if everywhere else 0
-        if _constant(rest) and (step == 0 or rest[""] % step):
+        if by and (step == 0 or by % step):
             return True
     return False
-
-
-def _key(form: Element) -> _Key:
-    return tuple(frozenset((name, c) for name, c in one.items() if c) for one in form)
-
-
-def _constant(form: dict[str, int]) -> bool:
-    return bool(form.get("", 0)) and not any(c for name, c in form.items() if name)
 
 
 def _parts(condition: Expr) -> Iterator[Expr]:
@@ -304,5 +291,5 @@ def _normal(condition: Expr) -> object:
         case Binary(op=op, left=left, right=right) if op in ("<", "<=", ">", ">=", "=="):
             form = linear(Binary("-", left, right, left.type))
             if form is not None:
-                return op, frozenset((name, c) for name, c in form.items() if c)
+                return op, frozenset(form.items())
     return condition

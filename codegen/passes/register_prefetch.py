@@ -34,6 +34,7 @@ from polytile.ir.expr import (
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, at, element, evaluated, steps, with_registers
 from polytile.ir.name_supply import Names
+from polytile.ir.trip_count import consecutive
 from polytile.tuning import LoadTuning
 
 
@@ -50,7 +51,7 @@ def load_ahead(
 ) -> tuple[tuple[Declare, ...], For]:
     """Declarations for in front of a loop that runs at least once, and the loop; `changing` are the arrays that the
     kernel writes or keeps for itself."""
-    condition = _bound(loop)
+    condition = consecutive(loop)
     loads = _loads(loop, changing)
     if condition is None or not _has_branches(loop) or not 0 < len(loads) <= tuning.max_prefetched_elements:
         return (), loop
@@ -99,15 +100,6 @@ def _takes_branches(node: Node) -> bool:
         case Assign(op="/"):
             return True
     return False
-
-
-def _bound(loop: For) -> Binary | None:
-    """The condition of a loop over consecutive numbers, `j < bound` or `j <= bound`; None for other loops."""
-    match loop.condition:
-        case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
-            own = any(isinstance(n, Name) and n.name == name for n in walk(bound))
-            return None if own else loop.condition
-    return None
 
 
 def _iteration(condition: Binary, start: Expr, distance: int) -> Expr:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polytile.ir.def_use import only_store, straight
+from polytile.ir.def_use import only_store, straight, value_names
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.substitute import with_part
@@ -44,13 +44,13 @@ def accumulation(
     varying = frozenset(
         iterator
         for iterator, value in zip(statement.iterators, values, strict=True)
-        if any(isinstance(n, Name) and n.name == loop.iterator for n in walk(value))
+        if loop.iterator in value_names(value)
     )
     parts = straight(body)
     named = {s.target.name for s in parts if isinstance(s, Assign) and isinstance(s.target, Name)}
     moving = varying | {loop.iterator} | named
     updates = assign.op != "" or any(n == target for n in walk(assign.value))
-    if not updates or target.field is not None or _mentions(target, moving):
+    if not updates or target.field is not None or moving & value_names(target):
         return None
     read = [s.value for s in parts if isinstance(s, Assign | Declare) and s.value is not None]
     return Accumulation(assign, target, varying, moving) if _alone(scop, statement, read, target, varying) else None
@@ -65,10 +65,6 @@ def accumulate(
     """
     found = accumulation(loop, loop.body, statement, values, scop)
     return _rewritten(loop, found.assign, found.target, name, found.moving) if found else None
-
-
-def _mentions(node: Expr, names: frozenset[str]) -> bool:
-    return any(isinstance(n, Name) and n.name in names for n in walk(node))
 
 
 def _alone(
@@ -134,4 +130,4 @@ def _always(condition: Expr) -> bool:
 def _fixed(parts: Sequence[Stmt], moving: frozenset[str]) -> list[Stmt]:
     """The declarations that do not change from iteration to iteration."""
     declared = (s for s in parts if isinstance(s, Declare) and s.name not in moving)
-    return [d for d in declared if d.value is None or not _mentions(d.value, moving)]
+    return [d for d in declared if d.value is None or not moving & value_names(d.value)]

@@ -38,6 +38,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, elements, expanded
 from polytile.ir.name_supply import Names
+from polytile.ir.polynomial import constant_difference
 
 _ZERO = Literal("0")
 _ONCE = "<once>"  # the iterator of a loop of one iteration, which is not there: no name of a program
@@ -138,4 +139,4 @@ def _are_apart(run: tuple[Stmt, ...], arrays: AbstractSet[str]) -> bool:
 
 def _differ(one: frozenset[tuple[str, int]], other: frozenset[tuple[str, int]]) -> bool:
     """Whether two subscripts have a constant difference that is not 0."""
-    return {name for name, factor in one ^ other if factor} == {""}
+    return bool(constant_difference(dict(one), dict(other)))

@@ -19,11 +19,12 @@ import islpy as isl
 from polytile.codegen.lowering.isl_ast import Instance
 from polytile.codegen.passes.scalar_replacement import Accumulation, accumulation, guarded
 from polytile.ir.arith import zero
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt, walk
+from polytile.ir.def_use import value_names
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import expanded
 from polytile.ir.name_supply import Names
-from polytile.ir.polynomial import linear
+from polytile.ir.polynomial import constant_difference, linear
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.substitute import with_part
 
@@ -70,7 +71,7 @@ def _instances(
         match stmt:
             case Instance():
                 yield guard, stmt
-            case If(otherwise=()) if not any(isinstance(n, Name) and n.name == iterator for n in walk(stmt.condition)):
+            case If(otherwise=()) if iterator not in value_names(stmt.condition):
                 yield from _instances(stmt.then, (*guard, stmt.condition), iterator)
             case _:
                 yield None
@@ -91,12 +92,10 @@ def _steps(statement: Statement, one: _Element, other: _Element) -> Steps | None
             found.append(None)
             continue
         first, second = linear(a), linear(b)
-        if first is None or second is None:
+        apart = None if first is None or second is None else constant_difference(second, first)
+        if apart is None:
             return None
-        apart = {name: second.get(name, 0) - first.get(name, 0) for name in {*first, *second}}
-        if any(factor for name, factor in apart.items() if name):
-            return None
-        found.append(apart.get("", 0))
+        found.append(apart)
     return tuple(found)
 
 

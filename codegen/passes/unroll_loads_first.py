@@ -46,7 +46,6 @@ from polytile.codegen.passes.iteration_loads import (
     held_in,
     iteration,
     loads_of,
-    mentions,
     targets,
     with_held,
 )
@@ -54,6 +53,7 @@ from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches
 from polytile.codegen.passes.unroll_tile_loads_first import of_tile
 from polytile.ir.arith import zero
+from polytile.ir.def_use import reads_memory
 from polytile.ir.expr import (
     BOOL,
     Assign,
@@ -76,6 +76,7 @@ from polytile.ir.linear_access import Form, elements
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import linear
 from polytile.ir.substitute import with_values
+from polytile.ir.trip_count import consecutive
 from polytile.machine import Machine
 from polytile.tuning import LoadTuning
 
@@ -120,8 +121,9 @@ def _in_body(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[St
 
 def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     """The loop in batches; nothing where it is none over consecutive numbers, or loads nothing that it can."""
-    bound = loop.condition.right if isinstance(loop.condition, Binary) else None
-    if bound is None or not _is_simple(loop) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
+    condition = consecutive(loop)
+    bound = condition.right if condition else None
+    if bound is None or reads_memory(bound) or any(isinstance(n, For | Barrier) for s in loop.body for n in walk(s)):
         return []
     tuning = setting.tuning.loads
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
@@ -307,14 +309,6 @@ def _differ(found: Sequence[Form | None], iterator: str) -> bool:
     known = [form for form in found if form is not None]
     varying = {tuple(f if any(n == iterator and c for n, c in f) else None for f in form) for form in known}
     return len(known) == len(found) and len(varying) == 1 and any(f is not None for form in varying for f in form)
-
-
-def _is_simple(loop: For) -> bool:
-    """Whether the loop counts by one up to a bound that it does not change."""
-    match loop.condition:
-        case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
-            return not mentions(bound, {name})
-    return False
 
 
 def _trips(start: Expr, end: Expr, most: int) -> int:

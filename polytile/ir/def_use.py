@@ -78,6 +78,11 @@ def mentioned_names(*nodes: Node) -> Iterator[str]:
                 yield name
 
 
+def value_names(*nodes: Node) -> set[str]:
+    """The names of values that occur, not of arrays."""
+    return {node.name for node in walk(*nodes) if isinstance(node, Name)}
+
+
 def names_of(nodes: Iterable[Node]) -> frozenset[str]:
     """Every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
     roots = tuple(nodes)

@@ -90,6 +90,12 @@ def difference(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> dict[_Key, int]:
     return total(a, b, -1)
 
 
+def constant_difference(a: Linear, b: Linear) -> int | None:
+    """`a - b` of linear forms where that is a constant, else None."""
+    found = difference(a, b)
+    return found.get("", 0) if found.keys() <= {""} else None
+
+
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """The product."""
     found: dict[Monomial, int] = {}

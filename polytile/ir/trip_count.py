@@ -9,7 +9,7 @@ from functools import reduce
 from polytile.diagnostics import InternalError
 from polytile.ir import arith
 from polytile.ir.arith import known
-from polytile.ir.def_use import mentioned_names, reads_memory
+from polytile.ir.def_use import mentioned_names, reads_memory, value_names
 from polytile.ir.expr import Binary, Expr, For, Name
 from polytile.ir.fold import constant, folded
 from polytile.ir.substitute import substituted_expr
@@ -30,6 +30,14 @@ def trip_values(loop: For, limit: int) -> tuple[int, ...] | None:
         if len(values) > limit:
             raise InternalError(f"the loop over {loop.iterator} runs more than {limit} times")
     return tuple(values) if holds == 0 else None
+
+
+def consecutive(loop: For) -> Binary | None:
+    """The condition of a loop over consecutive numbers, `j < bound` or `j <= bound`; None for other loops."""
+    match loop.condition:
+        case Binary(op="<" | "<=", left=Name(name=name), right=bound) if name == loop.iterator and loop.step == 1:
+            return None if name in value_names(bound) else loop.condition
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.ir.arith import add, div, lift, mul, sub
-from polytile.ir.def_use import assigned_names, declared_names, elements, names_of, reads, targets
+from polytile.ir.arith import add, compare, div, lift, mul, sub
+from polytile.ir.def_use import assigned_names, declared_names, elements, names_of, reads, targets, value_names
 from polytile.ir.expr import (
     DOUBLE,
     INT,
@@ -24,7 +24,8 @@ from polytile.ir.expr import (
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Rotate, Store, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
-from polytile.ir.polynomial import Places, divisor, linear
+from polytile.ir.polynomial import Places, constant_difference, divisor, linear
+from polytile.ir.trip_count import consecutive
 
 I, J, M = Name("i"), Name("j"), Name("m")  # noqa: E741
 X, OLD = Name("x", DOUBLE), Name("old", DOUBLE)
@@ -69,6 +70,30 @@ def test_elements_at_once() -> None:
         1,
         1,
     ]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "apart"),
+    [({"i": 2, "": 5}, {"i": 2, "": 1}, 4), ({"i": 2}, {"i": 2}, 0), ({"i": 2}, {"i": 1}, None), ({"i": 1}, {}, None)],
+)
+def test_constant_differences_of_linear_forms(a: dict[str, int], b: dict[str, int], apart: int | None) -> None:
+    assert constant_difference(a, b) == apart
+
+
+def test_loops_over_consecutive_numbers() -> None:
+    i, n = Name("i"), Name("n")
+
+    def loop(condition: Expr, step: int = 1) -> For:
+        return For("i", lift(0), condition, step, ())
+
+    assert consecutive(loop(compare("<", i, n))) == compare("<", i, n)
+    assert consecutive(loop(compare("<=", i, n))) == compare("<=", i, n)
+    for other in (loop(compare("<", i, n), 2), loop(compare("<", i, add(i, 1))), loop(compare(">", i, n))):
+        assert consecutive(other) is None
+
+
+def test_names_of_values_are_not_those_of_arrays() -> None:
+    assert value_names(add(Access("A", (Name("i"),), INT), Name("n"))) == {"i", "n"}
 
 
 def test_linear_forms() -> None:
