@@ -1,4 +1,4 @@
-"""Recurrences: a value that the next iteration of a serial loop reads back from memory is handed on in a register.
+"""Recurrences: a value that the next iteration of a serial loop reads back from memory is carried in a register.
 
 before: for (j = 1; j < n; ++j) p[i][j] = c / (a * p[i][j - 1] + b);
 after:  if (1 < n) { double p_last = p[i][0];

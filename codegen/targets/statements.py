@@ -14,7 +14,7 @@ from polytile.ir.c_text import one_line
 from polytile.ir.expr import INT, Assign, Binary, Call, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.fold import absorbed
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
-from polytile.ir.kernel import Barrier, Comment, Launch
+from polytile.ir.kernel import Comment, Launch
 
 _SHOWN = (Assign, Declare, Load, Store, Atomic, AsyncCopy, MultiplyAccumulate, Pointer)  # with their lines of the C
 
@@ -62,8 +62,6 @@ class StatementPrinter:
                 ]
             case Scope(body=body):
                 return ["{", *indented(self.lines(body, shown)), "}"]
-            case Barrier(reason=reason, scope="block"):
-                return [f"__syncthreads();  // {one_line(reason)}"]
             case Comment(text=text):
                 return comment(text)
             case Launch() if self.launch is not None:

@@ -5,7 +5,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 - the mapped tree runs each instance once;
 - of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
 - arrays inside kernels pass the same values on, though their elements share cells;
-- blocks' copies of other arrays hand on what their kernels read of these;
+- blocks' copies of other arrays have what their kernels read of these;
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
 - where threads combine what they hold, they do what the program's instances do;
 - the dependences that the certificate claims are those of its accesses.

@@ -32,7 +32,7 @@ def run_problems(program: Check, run: Check, tree: isl.Schedule, context: isl.Se
         if array in program["arrays"]:
             yield from _changed(program, run, parts, array, context)
         elif not _handed_over(run, parts, array, context):
-            yield f"what threads hand over through {array} does not arrive at the same instance"
+            yield f"what threads forward through {array} does not arrive at the same instance"
     several = {m.get_tuple_name(IN) for m in maps(parts) if not m.is_injective()}
     for name in sorted(several - {meeting["statement"] for meeting in run["meetings"]}):
         yield f"several instances of {name} are a part of one, and do not meet"

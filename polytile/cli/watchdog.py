@@ -65,7 +65,7 @@ class _Child:
     began: float = 0.0
     reason: str = ""
     unread: bytes = b""
-    signal: int = 0  # that was handed on to the child
+    signal: int = 0  # that was passed on to the child
     deadline: float = 0.0  # for the child to end after that
 
     @classmethod

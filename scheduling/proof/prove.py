@@ -119,7 +119,7 @@ def _facts(claim: Claim) -> Iterator[str]:
             yield f"{name} in {_SPACES[home.space]} of kernel {kernel}: each read sees the write that it saw"
     for kernel, copies in sorted(claim.handovers.items()):
         for name in copies:
-            yield f"{name} handed on in shared memory of kernel {kernel}: each read sees the write that it saw"
+            yield f"{name} forwarded through shared memory of kernel {kernel}: each read sees the write that it saw"
     external = [t for t in claim.transfers if t.array.origin is Origin.EXTERNAL]
     into = [t.array.name for t in external if t.copy_in]
     back = [t.array.name for t in external if t.copy_out]

@@ -49,9 +49,9 @@ class Regrouping:
         return self.made.last or ""
 
     def __str__(self) -> str:
-        splits = (f"{s.size} lanes" if s.lanes else f"chunks of {s.size}" for s in self.made.splits)
+        splits = (f"{s.size} partial accumulators" if s.lanes else f"tiles of {s.size}" for s in self.made.splits)
         what = WORDS.get(self.made.op, self.made.op)
-        adders = f", added up by {self.made.gathering.lanes} lanes" if self.made.gathering else ""
+        adders = f", added up by {self.made.gathering.lanes} threads" if self.made.gathering else ""
         return f"the {what} of {self.made.statement} into {self.made.array} is regrouped: {', '.join(splits)}{adders}"
 
 
@@ -223,13 +223,13 @@ def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[s
     if made.combine is not None and not _folds(
         program.statement(made.combine), made.op, made.partial, sizes, made.array, made.middle
     ):
-        yield f"{made.combine} does not combine all lanes"
+        yield f"{made.combine} does not combine all accumulators"
     given = made.gathering
     into = given.partial if given else made.array
     if made.finish is not None and not _adds(program.statement(made.finish), made, into):
-        yield f"{made.finish} does not add up the chunks"
+        yield f"{made.finish} does not add up all tiles"
     if given and not _folds(program.statement(given.total), made.op, given.partial, (given.lanes,), made.array):
-        yield f"{given.total} does not combine all lanes"
+        yield f"{given.total} does not combine all accumulators"
 
 
 def _starts(statement: Statement, partial: str, op: str, element: CType) -> bool:

@@ -6,7 +6,7 @@ Given a Scop with combinations and the executions in its place, whoever made the
   parts is, seen from the whole, the Scop's;
 - the lanes that combine are all there: neighbouring threads of one block, in segments that begin where their width
   divides the number of the thread, at the same step of the tree, each with an element of its own;
-- what the first lanes of segments hand over arrives, each value once, at the same combination.
+- what the first lanes of segments forward arrives, each value once, at the same combination.
 
 A shuffle among all threads of a segment then combines exactly the elements that the instance combined.
 """
@@ -47,7 +47,7 @@ def wrong_executions(scop: Scop, dependences: Dependences, run: Executions) -> I
     for array in own:
         yield from _other_values(scop, dependences, run, parts, array)
     for array in (a.name for a in run.scop.arrays if a.name not in own):
-        yield from _not_handed_over(run, parts, array)
+        yield from _not_forwarded(run, parts, array)
     for reduction in run.warp_reductions:
         yield from _wrong_reduction(run, parts, reduction)
     for statement in run.scop.statements:
@@ -72,7 +72,7 @@ def _other_values(
         yield f"the threads that combine get earlier values of {array}"
 
 
-def _not_handed_over(run: Executions, parts: isl.UnionMap, array: str) -> Iterator[str]:
+def _not_forwarded(run: Executions, parts: isl.UnionMap, array: str) -> Iterator[str]:
     only, found = frozenset((array,)), run.dependences.of(array)
     reads, writes = (run.scop.accesses(k, arrays=only) for k in (AccessKind.READ, AccessKind.WRITE))
     reads, writes = (a.intersect_domain(parts.domain()) for a in (reads, writes))
@@ -81,7 +81,7 @@ def _not_handed_over(run: Executions, parts: isl.UnionMap, array: str) -> Iterat
     once = writes.is_single_valued() and writes.is_injective()
     flow, unset = (r.intersect_domain(parts.domain()) for r in (found.flow, found.uninitialised))
     if not (arrives and once and flow.is_subset(stays) and unset.is_empty()):
-        yield f"what threads hand over through {array} does not arrive, each value once, at the same combination"
+        yield f"what threads forward through {array} does not arrive, each value once, at the same combination"
 
 
 def _wrong_reduction(run: Executions, parts: isl.UnionMap, reduction: WarpReduction) -> Iterator[str]:

@@ -17,7 +17,7 @@ def further_expansion(problem: Problem) -> Expanded | None:
     same."""
     if problem.unexpanded is None:
         return None
-    scop, notes = expand(*problem.unexpanded, roomy=True)
+    scop, notes = expand(*problem.unexpanded, serial_loops=True)
     return None if notes == problem.notes else (scop, notes)
 
 

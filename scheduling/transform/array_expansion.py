@@ -37,11 +37,11 @@ class Expansion:
     name: str
 
 
-def expand(scop: Scop, dependences: Dependences, *, roomy: bool = False) -> tuple[Scop, tuple[str, ...]]:
+def expand(scop: Scop, dependences: Dependences, *, serial_loops: bool = False) -> tuple[Scop, tuple[str, ...]]:
     """Expand what serialises loops for no other reason than its reuse; returns notes for the user too.
 
-    `roomy`: the SCoP's own arrays also get an element for each iteration of loops that other values keep serial as
-    well, up to the rank of the arrays that the user has. Another order of the loops may be parallel then:
+    `serial_loops`: the SCoP's own arrays also get an element for each iteration of loops that other values keep serial
+    as well, up to the rank of the arrays that the user has. Another order of the loops may be parallel then:
 
     before: for (i) for (j < i) { w = A[i][j]; for (k < j) w -= A[i][k] * A[k][j]; A[i][j] = w / A[j][j]; }
     after:  the same over w[i][j], which can run as for (k) { for (i, j) parallel w[i][j] -= A[i][k] * A[k][j]; ... }
@@ -57,7 +57,7 @@ def expand(scop: Scop, dependences: Dependences, *, roomy: bool = False) -> tupl
         if found.array not in candidates:
             continue
         alone = _levels_to_expand(scop, found, nest, depth[found.array], lasting)
-        levels = _all_levels(scop, found, nest, depth[found.array]) if roomy else ()
+        levels = _all_levels(scop, found, nest, depth[found.array]) if serial_loops else ()
         levels = levels or alone
         expansion = _plan(scop, scop.array(found.array), levels) if levels else None
         if expansion is not None and _easy_to_restore(scop, expansion):

@@ -34,7 +34,7 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
     """Device code alone, without any header but those that it needs: what the run-time compiler takes."""
     text = render(
         "kernels.cu.j2",
-        headers=[*([dialect.header] if dialect.header else []), *_headers([program], dialect)],
+        headers=_headers([program], dialect),
         helpers=_helpers([program]),
         functions=functions(program.kernels),
         dialect=dialect,
@@ -43,39 +43,43 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
     return text.rstrip() + "\n"
 
 
-def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> str:
+def print_unit(
+    programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA
+) -> str:
     """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
 
     `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
     """
-    return locate_unit(programs, header=header, title=title).text
+    return locate_unit(programs, header=header, title=title, dialect=dialect).text
 
 
-def locate_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> LocatedText:
+def locate_unit(
+    programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA
+) -> LocatedText:
     """The text of `print_unit`, and the lines of the user's C that lines of its kernels compute."""
     marks = Marks()
     text = render(
         "unit.cu.j2",
         title=[line for text in title for line in comment(text)],
         header=header,
-        headers=_headers(programs, CUDA),
+        headers=_headers(programs, dialect),
         helpers=_helpers(programs),
         functions=functions(k for p in programs for k in p.kernels),
-        dialect=CUDA,
+        dialect=dialect,
         cooperative=any(k.cooperative for p in programs for k in p.kernels),
         early=any(k.starts_early for p in programs for k in p.kernels),
         fewest=FEWEST_LAUNCHES,
         most=MOST_LAUNCHES,
         graphs=any(p.graphs for p in programs),
         support=f"{programs[0].name}_support" if programs else "",
-        programs=[{**_device_part(p, marks), "entry": print_entry(p)} for p in programs],
+        programs=[{**_device_part(p, marks, dialect), "entry": print_entry(p)} for p in programs],
     )
     return marks.read(text)
 
 
 def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
     grid = any("grid" in features(k) for p in programs for k in p.kernels)
-    return [dialect.grid_header] if grid else []
+    return [header for header in (dialect.header, dialect.grid_header if grid else "") if header]
 
 
 def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dialect = CUDA) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from polytile.codegen.targets.cuda.device_text import DeviceText
+from polytile.codegen.targets.dialects import CUDA
 from polytile.codegen.targets.expressions import Printer
 from polytile.codegen.targets.line_wrap import broken, wrapped
 from polytile.codegen.targets.statements import StatementPrinter, comment, one_line
@@ -16,7 +18,7 @@ S = Assign(Access("x", (i,)), "+", Literal("1.0"), Location("f.c", 4, 5))
 
 def lines(*body: Stmt) -> list[str]:
     element = Printer(lambda access, printer: f"{access.array}[{', '.join(printer(s) for s in access.subscripts)}]")
-    return StatementPrinter(element).lines(body)
+    return StatementPrinter(element, device=DeviceText(CUDA).statement).lines(body)
 
 
 def loop(condition: Expr, step: int = 1) -> str:

@@ -78,9 +78,3 @@ def test_kernel_in_the_readme(request: pytest.FixtureRequest) -> None:
         text = re.sub(r"^```cuda\n.*?^```$", lambda _: f"```cuda\n{kernel}\n```", text, flags=re.MULTILINE | re.DOTALL)
         README.write_text(text)
     assert f"```cuda\n{kernel}\n```" in text, "run pytest --update-golden and look at the difference"
-
-
-@pytest.mark.parametrize("file", sorted({README, *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")}), ids=lambda f: f.name)
-def test_links_lead_somewhere(file: Path) -> None:
-    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text())
-    assert [t for t in targets if not os.path.exists(file.parent / t)] == []

@@ -183,7 +183,7 @@ def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
         wrong = [{"space": Space.PRIVATE}, {"keeps": None}, {"keeps": ()}, {"moduli": (32,)}, of(17), of(24), of(0)]
         for change in wrong:
             assert failures(found, **change) == shape
-        assert any("handed on in shared memory of kernel 0" in fact for fact in found.compilation.proof.facts)
+        assert any("forwarded through shared memory of kernel 0" in fact for fact in found.compilation.proof.facts)
 
 
 def test_copies_of_what_another_kernel_writes(compiled: Callable[..., Any]) -> None:

@@ -147,22 +147,22 @@ FACTOR = (
 )
 
 
-def test_a_roomy_expansion_covers_loops_that_stay_serial(scop: Callable[..., Scop]) -> None:
+def test_an_expansion_over_serial_loops_covers_loops_that_stay_serial(scop: Callable[..., Scop]) -> None:
     before = scop(*FACTOR)
     assert expanded(before)[0].array("w").rank == 1
-    after, notes = expand(before, analyse(before), roomy=True)
+    after, notes = expand(before, analyse(before), serial_loops=True)
     assert notes == ("w is expanded over i, j: its reuse kept the loops in order",)
     assert after.array("w").rank == 2
     assert analyse(after).of("w").false.is_subset(analyse(after).of("w").flow)
     assert analyse(after).flow.is_equal(analyse(before).flow)
 
 
-def test_a_roomy_expansion_is_no_larger_than_the_data(scop: Callable[..., Scop]) -> None:
+def test_an_expansion_over_serial_loops_is_no_larger_than_the_data(scop: Callable[..., Scop]) -> None:
     body = "for (int i = 1; i < n; i++) for (int j = 1; j < n; j++) { t = A[j]; A[j] = t * A[j - 1]; }"
     before = scop(ONE, body, "double t;")
-    assert expand(before, analyse(before), roomy=True) == expanded(before)
+    assert expand(before, analyse(before), serial_loops=True) == expanded(before)
 
 
-def test_a_roomy_expansion_of_what_the_user_sees_is_none(scop: Callable[..., Scop]) -> None:
+def test_an_expansion_over_serial_loops_of_what_the_user_sees_is_none(scop: Callable[..., Scop]) -> None:
     before = scop(f"{FACTOR[0]}, double w[1]", FACTOR[1].replace("w ", "w[0] "))
-    assert expand(before, analyse(before), roomy=True) == expanded(before)
+    assert expand(before, analyse(before), serial_loops=True) == expanded(before)

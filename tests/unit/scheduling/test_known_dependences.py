@@ -39,7 +39,7 @@ def rewritten(scop: Scop) -> list[Scop]:
     """The Scop, with split live ranges, and expanded in both ways: each made from the one before."""
     split = split_live_ranges(scop, analyse(scop))
     known = analyse(split)
-    return [scop, split, *(expand(split, known, roomy=roomy)[0] for roomy in (False, True))]
+    return [scop, split, *(expand(split, known, serial_loops=serial_loops)[0] for serial_loops in (False, True))]
 
 
 def same(one: Dependences, other: Dependences) -> bool:

@@ -159,13 +159,13 @@ def another_type(scop: Scop, made: Privatised) -> Scop:
 
 WRONG: Mapping[str, tuple[str, Change, str]] = {
     "a lane is left out": ("lanes", lambda s, p: moved(s, p.combine, p.partial, "[i, l] -> [i, l] : l < 31"), "lost"),
-    "a lane is left out of the fold": ("lanes", folds_less, "does not combine all lanes"),
-    "a combination that is described wrongly": ("lanes", combination_of_another, "does not combine all lanes"),
+    "a lane is left out of the fold": ("lanes", folds_less, "does not combine all accumulators"),
+    "a combination that is described wrongly": ("lanes", combination_of_another, "does not combine all accumulators"),
     "partial results start at 1": ("lanes", starts_at_one, "neutral"),
     "partial results start somewhere": ("lanes", lambda s, p: smaller(s, p.initial, "[i, l] : l > 0"), "nothing wrote"),
     "partial results are subtracted from": ("lanes", subtracts(lambda p: p.update), "does not do what S0 does"),
-    "lanes are subtracted": ("lanes", subtracts(lambda p: p.combine), "does not combine all lanes"),
-    "chunks are subtracted": ("chunks", subtracts(lambda p: p.finish), "does not add up the chunks"),
+    "lanes are subtracted": ("lanes", subtracts(lambda p: p.combine), "does not combine all accumulators"),
+    "chunks are subtracted": ("chunks", subtracts(lambda p: p.finish), "does not add up all tiles"),
     "a value goes to another result": (
         "lanes",
         lambda s, p: moved(
@@ -237,11 +237,11 @@ WRONG: Mapping[str, tuple[str, Change, str]] = {
         of_adders(lambda s, p, g: moved(s, p.finish, g.partial, "[a, b, l] -> [a, b, 0]", AccessKind.WRITE)),
         "lost",
     ),
-    "chunks are subtracted from adders": ("gathered", subtracts(lambda p: p.finish), "does not add up the chunks"),
+    "chunks are subtracted from adders": ("gathered", subtracts(lambda p: p.finish), "does not add up all tiles"),
     "adders are subtracted": (
         "gathered",
         subtracts(lambda p: p.gathering and p.gathering.total),
-        "does not combine all lanes",
+        "does not combine all accumulators",
     ),
     "a total goes to another result": (
         "gathered chunks",
@@ -255,7 +255,7 @@ WRONG: Mapping[str, tuple[str, Change, str]] = {
         ),
         "lost",
     ),
-    "nothing makes the total": ("gathered", no_total, "does not add up the chunks"),
+    "nothing makes the total": ("gathered", no_total, "does not add up all tiles"),
     "a result of a row that is not there": ("lanes", lambda s, p: smaller(s, p.combine or "", "[i] : i > 0"), "lost"),
 }
 
@@ -323,6 +323,7 @@ def test_the_proof_of_a_compilation_includes_partial_results(scop: Callable[...,
 
     proof = proven(program).proof
     assert proof is not None
-    assert "the sum of S0 into x is regrouped: 32 lanes" in proof.facts
-    with pytest.raises(InternalError, match="the sum of S0 into x is regrouped: 32 lanes, and S0_init does not"):
+    fact = "the sum of S0 into x is regrouped: 32 partial accumulators"
+    assert fact in proof.facts
+    with pytest.raises(InternalError, match=f"{fact}, and S0_init does not"):
         proven(starts_at_one(program, program.privatised[0]))

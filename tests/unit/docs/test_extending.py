@@ -1,0 +1,143 @@
+"""The walk of docs/extending.md with a trivial thing of each kind: what is added is compiled and agrees with C."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import islpy as isl
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.codegen.targets.c.header import print_header
+from polytile.codegen.targets.cuda.cuda import print_unit
+from polytile.codegen.targets.dialects import CUDA
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Literal
+from polytile.ir.memory import Space, Storage
+from polytile.ir.schedule import KERNEL, MappedSchedule
+from polytile.options import STRATEGIES
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
+from polytile.runtime.engine import EmulatorEngine
+from polytile.runtime.validate import validate
+from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.candidate import Candidate, Homes, Problem
+
+SMOOTH = """
+void smooth(int n, double A[n][32], double B[n][32])
+{
+#pragma scop
+    for (int i = 0; i < n; i++) {
+        double t[32];
+        for (int j = 0; j < 32; j++)
+            t[j] = 2.0 * A[i][j];
+        for (int j = 0; j < 32; j++)
+            B[i][j] = t[j] + t[31 - j];
+    }
+#pragma endscop
+}
+"""
+
+
+def compiled(schedule: str = "classic", **settings: bool) -> CompiledScop:
+    (scop,) = polytile.compile(SMOOTH, name="smooth.c", schedule=schedule, **settings).scops  # type: ignore[arg-type]
+    return scop
+
+
+def agrees_with_c(scop: CompiledScop) -> bool:
+    """Whether it ran in the emulator, under all of its checks; ValidationError where it computes something else."""
+    return bool(scop.validate(on="emulator", seed=1, sanitize="all"))
+
+
+# A strategy: a module with `propose`, and a line of the registry ------------------------------------------------------
+def one_thread(problem: Problem) -> Iterator[Candidate]:
+    """The SCoP in its original order, in one kernel of one thread."""
+    tree = problem.scop.schedule.intersect_domain(problem.scop.domain.intersect_params(problem.scop.context))
+    tree = tree.get_root().child(0).insert_mark(isl.Id(KERNEL)).get_schedule()
+    yield Candidate("one-thread", problem.scop, problem.dependences, MappedSchedule(tree, "one-thread"))
+
+
+def backwards(problem: Problem) -> Iterator[Candidate]:
+    """All statements in the opposite order, which is wrong."""
+    for candidate in one_thread(problem):
+        assert candidate.schedule is not None
+        order = candidate.schedule.tree.get_map()
+        turned = isl.UnionPwMultiAff.from_union_map(order).neg() if order.is_single_valued() else None
+        assert turned is not None
+        band = isl.MultiUnionPwAff.from_union_pw_multi_aff(turned)
+        tree = isl.Schedule.from_domain(problem.scop.domain).insert_partial_schedule(band)
+        tree = tree.get_root().child(0).insert_mark(isl.Id(KERNEL)).get_schedule()
+        yield replace(candidate, schedule=MappedSchedule(tree, "one-thread"))
+
+
+def register(monkeypatch: pytest.MonkeyPatch, propose: object) -> None:
+    """As a file of scheduling/strategies and a line in polytile/options.py would."""
+    module = ModuleType("polytile.scheduling.strategies.one_thread")
+    module.__dict__["propose"] = propose
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(STRATEGIES, "one-thread", module.__name__)
+    monkeypatch.setattr("polytile.options.SCHEDULES", ("auto", *STRATEGIES))
+
+
+def test_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, one_thread)
+    found = compiled("one-thread")
+    assert found.compilation.proof is not None
+    assert found.compilation.proof.proven
+    assert "one-thread schedule, 1 kernel" in str(found.remarks[-1])
+    assert "__launch_bounds__(1)" in found.cuda
+    assert agrees_with_c(found)
+
+
+def test_a_strategy_that_is_wrong_gives_way_to_a_simpler_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch, backwards)
+    found = compiled("one-thread")
+    assert any("the one-thread schedule is not used, as its proof fails" in str(r) for r in found.remarks)
+    assert agrees_with_c(found)
+
+
+# A placement: cells of an array near the threads ----------------------------------------------------------------------
+def forward_rows(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
+    """Put t into device memory, and let the threads of a block forward its rows through this many cells."""
+
+    def placements(run: Executions, homes: Mapping[int, Mapping[str, Storage]], shared_left: int) -> Homes:
+        extent = (Literal(str(cells)),)
+        array = run.scop.array("t")
+        return {0: {"t": Storage("t", Space.SHARED, array.element, extent, "t", keeps=(1,), moduli=(cells,))}}
+
+    monkeypatch.setattr("polytile.stages.place_data.contract", lambda run, shared, known: {})
+    monkeypatch.setattr("polytile.stages.place_data.handovers", placements)
+
+
+def test_a_placement(monkeypatch: pytest.MonkeyPatch) -> None:
+    forward_rows(monkeypatch, 32)
+    found = compiled()
+    assert found.compilation.proof is not None
+    assert any("t forwarded through shared memory" in fact for fact in found.compilation.proof.facts)
+    assert "__shared__ double t_here[32]" in found.cuda
+    assert agrees_with_c(found)
+
+
+def test_a_placement_that_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    forward_rows(monkeypatch, 16)
+    with pytest.raises(InternalError, match="the storage of t is wrong"):
+        compiled(raise_bugs=True)
+
+
+# A target: a way to print a program, and an engine that runs what was printed -----------------------------------------
+def test_a_target(tmp_path: Path) -> None:
+    counting = replace(CUDA, barriers={**CUDA.barriers, "block": "(void)__syncthreads_count(1);"})
+    found = compiled()
+    assert found.program is not None
+    (tmp_path / "unit.h").write_text(print_header([found.program], guard_name="UNIT_H"))
+    unit = tmp_path / "unit.cu"
+    unit.write_text(print_unit([found.program], header="unit.h", title=[], dialect=counting))
+    assert "(void)__syncthreads_count(1);  // smooth.c:10 depends on smooth.c:8 through t" in unit.read_text()
+    compile_shared(unit, tmp_path / "unit.so")
+    library = EmulatorLibrary.open(tmp_path / "unit.so")
+    engine = EmulatorEngine(found.scop, found.program.name, library, "the emulator counting threads")
+    assert validate(found.expect(seed=1), engine, strict=True).bitwise

@@ -1,0 +1,65 @@
+"""What the documentation points to is there: files, folders and sections."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LINKS = {ROOT / "polytile" / room for room in ("frontend", "scheduling", "codegen")}  # to the folders beside it
+NOT_OURS = {".git", ".venv", "venv", "build", "node_modules", ".hypothesis"}
+SOURCE = re.compile(r"(?<![\w.*/<-])((?:[\w-]+/)*[\w-]+\.(?:py|j2|toml))\b")
+PLACEHOLDER = "NAME"  # of what a reader adds
+FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
+
+
+def files(suffixes: tuple[str, ...]) -> list[Path]:
+    """The files of the project that end so, each once."""
+    found = []
+    for folder, folders, names in os.walk(ROOT):
+        here = Path(folder)
+        folders[:] = [f for f in folders if f not in NOT_OURS and here / f not in LINKS]
+        found += [here / name for name in names if name.endswith(suffixes)]
+    return sorted(found)
+
+
+DOCUMENTS = files((".md",))
+SOURCES = [f"/{path.relative_to(ROOT)}" for path in files((".py", ".j2", ".toml"))]
+FOLDERS = {f"/{f.relative_to(ROOT)}/" for path in files(("",)) for f in path.parents if ROOT in f.parents}
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def sections(file: Path) -> set[str]:
+    """The anchors of a document's headings, as they are linked to."""
+    headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=name)
+def test_links_lead_somewhere(file: Path) -> None:
+    for target, section in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", file.read_text()):
+        found = file.parent / target if target else file
+        assert found.exists(), target
+        assert not section or section in sections(found), f"{target}#{section}"
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=name)
+def test_modules_that_are_named_exist(file: Path) -> None:
+    named = {n for n in SOURCE.findall(file.read_text()) if PLACEHOLDER not in n}
+    assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in SOURCES)] == []
+
+
+@pytest.mark.parametrize("file", [f for f in DOCUMENTS if "polybench" not in f.parts], ids=name)
+def test_folders_that_are_named_exist(file: Path) -> None:
+    named = {n for n in FOLDER.findall(file.read_text()) if PLACEHOLDER not in n}
+    assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in FOLDERS)] == []
+
+
+def test_architecture_is_short() -> None:
+    assert len((ROOT / "docs" / "architecture.md").read_text().splitlines()) <= 250
