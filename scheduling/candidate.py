@@ -8,6 +8,7 @@ from typing import Protocol
 
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
+from polytile.ir.plan import Choices
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
@@ -22,7 +23,7 @@ Analysed = tuple[Scop, Dependences]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a strategy schedules, and under which options.
+    """What a strategy schedules, under which options, and what it is asked for.
 
     `notes` say how storage was expanded; from `unexpanded`, the Scop before that, a strategy may expand more of it.
     """
@@ -31,6 +32,7 @@ class Problem:
     dependences: Dependences
     options: Options
     machine: Machine
+    choices: Choices = field(default_factory=Choices)
     notes: tuple[str, ...] = ()
     unexpanded: Analysed | None = None
 
@@ -47,7 +49,7 @@ class Plans:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A schedule that a strategy proposes, of a Scop that the strategy may have changed.
+    """A schedule that a strategy proposes for `choices`, of a Scop that the strategy may have changed.
 
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
     --explain. Once somebody asked, `run` is what kernels are made of, `known_homes` are homes that were looked at
@@ -55,6 +57,7 @@ class Candidate:
     """
 
     strategy: str
+    choices: Choices
     scop: Scop
     dependences: Dependences
     schedule: MappedSchedule | None

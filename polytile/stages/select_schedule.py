@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice, takewhile
 
 from polytile.compilation import Compilation
+from polytile.ir.plan import Choices
 from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -23,7 +24,8 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
     """The candidates in the order in which to try them, each made when it is asked for. There is at least one."""
     assert state.dependences is not None
     options = state.options
-    problem = Problem(state.scop, state.dependences, options, state.machine, state.notes, state.unexpanded)
+    choices = Choices(tile=options.tile, block=options.block)
+    problem = Problem(state.scop, state.dependences, options, state.machine, choices, state.notes, state.unexpanded)
     if options.load_schedule is not None:
         yield from loaded.propose(problem)
     elif options.schedule == "auto":

@@ -46,7 +46,8 @@ def _scheduled(problem: Problem) -> Candidate:
 def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candidate:
     """The cheapest of these trees with blocks and threads."""
     scop, needed = problem.scop, problem.dependences.all.intersect_params(problem.scop.context)
-    host = Candidate(strategy, scop, problem.dependences, None, (*problem.notes, *inexact(problem)))
+    notes = (*problem.notes, *inexact(problem))
+    host = Candidate(strategy, problem.choices, scop, problem.dependences, None, notes)
     parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
     if not parallel:
         return _with_notes(host, f"{scop.name} stays on the host: no loop of it is parallel")
@@ -70,7 +71,7 @@ def _with_notes(candidate: Candidate, *notes: str) -> Candidate:
 
 def _mapped(problem: Problem, found: Sequence[BandTree]) -> Iterator[MappedSchedule]:
     """The trees with blocks and threads, but those of which isl makes trees that it does not get through."""
-    sizes = SizeChooser(problem.options, parse_sizes(problem.options.sizes), problem.machine)
+    sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
     for tree in found:
         try:
             with budget(CODE_OPERATIONS):

@@ -40,7 +40,7 @@ def _loaded(problem: Problem) -> Candidate:
         return mapped("loaded", problem, [BandTree("loaded", tree)])
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
-    return Candidate("loaded", scop, dependences, MappedSchedule(tree, "loaded"), notes)
+    return Candidate("loaded", problem.choices, scop, dependences, MappedSchedule(tree, "loaded"), notes)
 
 
 def _is_legal(problem: Problem, candidate: Candidate) -> bool:

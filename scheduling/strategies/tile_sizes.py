@@ -8,8 +8,9 @@ from math import prod
 import islpy as isl
 
 from polytile.diagnostics import UsageError
+from polytile.ir.plan import Choices
 from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS, Machine
-from polytile.options import MAX_TILE, Options
+from polytile.options import MAX_TILE
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _points(m: isl.Map) -> list[tuple[int, tuple[int, ...]]]:
 class SizeChooser:
     """Picks the sizes of kernel after kernel."""
 
-    options: Options
+    choices: Choices
     table: SizeTable
     machine: Machine
 
@@ -83,7 +84,7 @@ class SizeChooser:
     ) -> KernelSizes:
         """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
         each thread then runs loops of its own; `preferred` is the block for that many loops, if none is asked for."""
-        asked_block = self.table.blocks.get(kernel, self.options.block)
+        asked_block = self.table.blocks.get(kernel, self.choices.block)
         tile = _spread(self.asked_tile(kernel), members)
         block = _spread_inner(asked_block, mapped)
         blocks = self.machine.tuning.blocks
@@ -101,7 +102,7 @@ class SizeChooser:
 
     def asked_tile(self, kernel: int) -> tuple[int, ...]:
         """The tile sizes that were asked for; none: they are ours to choose."""
-        return self.table.tiles.get(kernel, self.options.tile)
+        return self.table.tiles.get(kernel, self.choices.tile)
 
     def _check(self, kernel: int, block: tuple[int, ...]) -> None:
         limits = tuple(reversed(MAX_BLOCK))[-len(block) :]

@@ -158,7 +158,7 @@ class Planner:
         dims = _dimensions(nests, rank)
         number, self.kernels = self.kernels, self.kernels + 1
         tuning, threads = self.steps.tuning, self.sizes.machine.tuning.blocks
-        rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.options.tile
+        rows = shares_rows(self.scop, nests, group.blocks) and not self.sizes.choices.tile
         twice = any(_is_summed_alone(block, nests) for block in group.blocks)
         placed = [(block, _thread_dimension(block, nests, dims)) for block in group.blocks]
         few = rank > 1 and any(dim == rank - 1 and _is_chunks(block) for block, dim in placed)
@@ -223,9 +223,9 @@ class Planner:
         reduces = Kind.REDUCTION in block.kinds
         if dim is None:
             return self.steps.tuning.max_chunk_iterations if reduces else 1
-        if not reduces and dim + 1 == len(sizes.block) and not self.sizes.options.tile:
+        if not reduces and dim + 1 == len(sizes.block) and not self.sizes.choices.tile:
             return sizes.tile[dim] * many[0]
-        if not reduces or self.sizes.options.tile or _is_summed_alone(block, nests):
+        if not reduces or self.sizes.choices.tile or _is_summed_alone(block, nests):
             return sizes.tile[dim]
         if len(sizes.block) == 1:
             return sizes.block[dim] * self.steps.tuning.alone_iterations

@@ -8,8 +8,6 @@ from dataclasses import replace
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
-from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.mapping import with_barriers
@@ -26,39 +24,43 @@ from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 
 def propose(problem: Problem) -> Iterator[Candidate]:
     """The strategy's mapped schedules that keep the order, each with the Scop whose reductions it privatised."""
-    options = problem.options
-    sizes = SizeChooser(options, parse_sizes(options.sizes), problem.machine)
-    for found in superposed(problem.scop, problem.dependences, sizes, options.max_operations, strict=options.strict):
+    for found in superposed(problem):
         needed = found.dependences.all.intersect_params(found.scop.context)
         tree = with_barriers(found.tree, needed)
         if not unordered(tree, needed):
-            schedule = MappedSchedule(tree, found.strategy)
-            yield Candidate("superposed", found.scop, found.dependences, schedule, problem.notes, found.reasons)
+            yield Candidate(
+                "superposed",
+                problem.choices,
+                found.scop,
+                found.dependences,
+                MappedSchedule(tree, found.strategy),
+                problem.notes,
+                found.reasons,
+            )
 
 
-def superposed(
-    scop: Scop, dependences: Dependences, sizes: SizeChooser, max_operations: int, *, strict: bool
-) -> Iterator[Superposed]:
-    """Mapped trees without barriers: with reductions shared out by blocks and threads, unless `strict`, and with all
-    reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
-    for relax in (False,) if strict else (True, False):
+def superposed(problem: Problem) -> Iterator[Superposed]:
+    """Mapped trees without barriers: with reductions shared out by blocks and threads, unless that is forbidden, and
+    with all reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
+    for relax in (False,) if problem.options.strict else (True, False):
         try:
-            with budget(max_operations):
-                found = _found(scop, dependences, sizes, relax=relax)
+            with budget(problem.options.max_operations):
+                found = _found(problem, relax=relax)
         except (OverBudgetError, NoLoopTreeError):
             continue
         if found is not None:
             yield found
-        if relax and found is not None and found.scop is scop:
+        if relax and found is not None and found.scop is problem.scop:
             return  # no reduction was split, and without them it is the same
 
 
-def _found(scop: Scop, dependences: Dependences, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
+def _found(problem: Problem, *, relax: bool) -> Superposed | None:
+    scop, dependences, options = problem.scop, problem.dependences, problem.options
     trees = loop_trees(scop, dependences, relax=relax)
-    steps = Steps(scop, sizes.options.parameters, sizes.machine.tuning.sharing)
+    steps = Steps(scop, options.parameters, problem.machine.tuning.sharing)
     host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
     host = read_once(scop, dependences, host) if relax else host
-    planner = Planner(steps, sizes)
+    planner = Planner(steps, SizeChooser(problem.choices, parse_sizes(options.sizes), problem.machine))
     planner.visit(host)
     if not planner.plans:
         return None

@@ -17,6 +17,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import IllegalSchedule, InternalError, UserError
 from polytile.frontend.program import read_program
 from polytile.ir.isl_util import OverBudgetError
+from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.options import STRATEGIES, Options
 from polytile.scheduling.candidate import Candidate, Problem
@@ -82,12 +83,12 @@ def refuse_kernels(monkeypatch: pytest.MonkeyPatch) -> Callable[[Refuse], None]:
     generate = pipeline._generated
 
     def patch(why: Refuse) -> None:
-        def generated(state: Compilation) -> Compilation:
+        def generated(state: Compilation, without: frozenset[str] = frozenset()) -> Compilation:
             assert state.schedule is not None
             error = why(state.schedule.strategy)
             if error is not None:
                 raise error
-            return generate(state)
+            return generate(state, without)
 
         monkeypatch.setattr(pipeline, "_generated", generated)
 
@@ -136,6 +137,20 @@ def test_auto_asks_each_strategy_once(asked: list[str]) -> None:
     assert asked == ["classic", "superposed"]
     assert first.strategy == "superposed" and [c.strategy for c in others] == ["classic"]
     assert first.plans is not None and others[0].plans is not None and not others[0].reasons
+
+
+def test_candidates_say_what_was_asked_for() -> None:
+    """Options, or whoever varies what a strategy is asked for: there the options do not matter."""
+    for schedule in ("classic", "superposed"):
+        state = analysed(POINTS, schedule=schedule, tile=(16, 64), block=(4, 32))
+        found = next(candidates(state))
+        assert found.choices == Choices(tile=(16, 64), block=(4, 32))
+        assert found.schedule is not None and "thread[4,32]" in found.schedule.to_text()
+        assert state.dependences is not None
+        problem = Problem(state.scop, state.dependences, state.options, state.machine, Choices(block=(2, 64)))
+        other = next(strategy(schedule)(problem))
+        assert other.choices == Choices(block=(2, 64))
+        assert other.schedule is not None and "thread[2,64]" in other.schedule.to_text()
 
 
 def test_the_simplest_strategy_is_not_estimated() -> None:

@@ -9,6 +9,7 @@ import islpy as isl
 import pytest
 
 from polytile.diagnostics import UsageError
+from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser, parse_sizes
@@ -25,7 +26,8 @@ PRODUCT = (
 
 def choose(mapped: int, members: int, kernel: int = 0, **options: Any) -> KernelSizes:
     given = Options(**options)
-    return SizeChooser(given, parse_sizes(given.sizes), machine_of(given.arch)).choose(kernel, mapped, members)
+    choices = Choices(tile=given.tile, block=given.block)
+    return SizeChooser(choices, parse_sizes(given.sizes), machine_of(given.arch)).choose(kernel, mapped, members)
 
 
 DEFAULTS = [(1, (128,)), (2, (8, 32)), (3, (2, 4, 32))]
@@ -70,7 +72,7 @@ def test_a_block_for_one_kernel_larger_than_the_gpu_allows() -> None:
 
 
 def test_threads_with_loops_of_their_own_come_in_warps() -> None:
-    chooser = SizeChooser(Options(), parse_sizes(None), machine_of("sm_90"))
+    chooser = SizeChooser(Choices(), parse_sizes(None), machine_of("sm_90"))
     assert chooser.choose(0, 1, 2, serial=True) == KernelSizes((32,), (32,))
     assert chooser.choose(0, 2, 3, serial=True) == KernelSizes((8, 32), (8, 32))
 
