@@ -49,10 +49,20 @@ def test_links_lead_somewhere(file: Path) -> None:
         assert not section or section in sections(found), f"{target}#{section}"
 
 
+def missing(file: Path) -> list[str]:
+    """The modules that a text names and that are nowhere."""
+    named = {n for n in SOURCE.findall(file.read_text()) if PLACEHOLDER not in n}
+    return [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in SOURCES)]
+
+
 @pytest.mark.parametrize("file", DOCUMENTS, ids=name)
 def test_modules_that_are_named_exist(file: Path) -> None:
-    named = {n for n in SOURCE.findall(file.read_text()) if PLACEHOLDER not in n}
-    assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in SOURCES)] == []
+    assert missing(file) == []
+
+
+def test_modules_that_comments_name_exist() -> None:
+    ours = (path for path in files((".py",)) if ROOT / "tests" not in path.parents)
+    assert {name(path): found for path in ours if (found := missing(path))} == {}
 
 
 @pytest.mark.parametrize("file", [f for f in DOCUMENTS if "polybench" not in f.parts], ids=name)
