@@ -15,7 +15,6 @@ from math import prod
 from polytile.diagnostics import InternalError
 from polytile.ir.gpu_ops import FRAGMENTS
 
-LANES = 32  # that a fragment of a matrix product is spread over
 _OPERANDS = "dab"  # in the order of FRAGMENTS
 _COLUMNS = {"m16n8k8": 8, "m16n8k4": 4}  # of a, and rows of b
 

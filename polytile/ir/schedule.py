@@ -95,7 +95,12 @@ class MappedSchedule:
 
 def nodes(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:
     """All nodes, parents first."""
-    stack = [tree.get_root()]
+    return nodes_below(tree.get_root())
+
+
+def nodes_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """A node and all below it, parents first."""
+    stack = [node]
     while stack:
         node = stack.pop()
         yield node

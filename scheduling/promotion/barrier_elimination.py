@@ -10,7 +10,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, SYNC, node_at, nodes, path_of
-from polytile.scheduling.analysis.instance_map import thread_map
+from polytile.ir.thread_map import thread_map
 from polytile.scheduling.proof.legality import unordered
 
 

@@ -17,8 +17,8 @@ from polytile.diagnostics import IllegalSchedule, Location, UserError
 from polytile.ir.isl_util import OverBudgetError, budget, mark_name, sample
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of
 from polytile.ir.scop import Scop, Statement
+from polytile.ir.thread_map import thread_map
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.analysis.instance_map import thread_map
 
 REVERSED = "the schedule runs them in the other order"
 BLOCKS = "the schedule runs them in different blocks of one launch, which are unordered"
@@ -62,9 +62,10 @@ class Proof:
 @dataclass
 class _Walk:
     """One pass over a mapped tree. Collects violations instead of raising, so that barrier insertion can use it too,
-    which looks for those `between_threads` alone."""
+    which looks for those `between_threads` alone. Those that are `dealt_out` run in no thread that is known."""
 
     between_threads: bool = False
+    dealt_out: isl.UnionSet | None = None
     violations: list[Violation] = field(default_factory=list)
     barriers: list[BarrierReason] = field(default_factory=list)
 
@@ -84,7 +85,11 @@ class _Walk:
             self.node(node.child(0), pairs.intersect_domain(own).intersect_range(own), threads, "")
         else:
             name = mark_name(node) or ""
-            self.node(node.child(0), pairs, thread_map(node) if name == KERNEL else threads, name)
+            self.node(node.child(0), pairs, self._threads(node) if name == KERNEL else threads, name)
+
+    def _threads(self, kernel: isl.ScheduleNode) -> isl.MultiUnionPwAff:
+        known = thread_map(kernel)
+        return known if self.dealt_out is None else known.intersect_domain(kernel.get_domain().subtract(self.dealt_out))
 
     def _band(
         self, node: isl.ScheduleNode, pairs: isl.UnionMap, threads: isl.MultiUnionPwAff | None, role: str
@@ -138,9 +143,12 @@ class _Walk:
             self.violations.append(Violation(pairs, why, path_of(node)))
 
 
-def unordered(tree: isl.Schedule, pairs: isl.UnionMap) -> tuple[Violation, ...]:
-    """The pairs of instances that a mapped tree does not run one after the other; empty when it keeps them all."""
-    walk = _Walk()
+def unordered(
+    tree: isl.Schedule, pairs: isl.UnionMap, dealt_out: isl.UnionSet | None = None
+) -> tuple[Violation, ...]:
+    """The pairs of instances that a mapped tree does not run one after the other; empty when it keeps them all.
+    Of those that are `dealt_out`, any thread of the block may run each."""
+    walk = _Walk(dealt_out=dealt_out)
     walk.node(tree.get_root(), pairs, None, "")
     return tuple(walk.violations)
 

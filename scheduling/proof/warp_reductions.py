@@ -27,10 +27,11 @@ from polytile.ir.isl_util import band_members, maps, mark_name, transform_node
 from polytile.ir.kernel import Comment
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes, thread_sizes
 from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.thread_map import thread_map
 from polytile.ir.warp_reductions import WarpReduction, lane_operator
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import places, thread_map
+from polytile.scheduling.analysis.instance_map import places
 
 _SET = isl.dim_type.set
 _KINDS = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)

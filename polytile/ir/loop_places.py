@@ -1,0 +1,154 @@
+"""The labelled loops of a mapped tree: where their iterations stand, and who runs what in them.
+
+before: kernel / block [bi, bj] / loop[k0] / sync / band [k0] / thread[16,16] / band [i, j] / ...
+after:  k0 stands at [bi, bj, k0]; for cells of threads at [bi, bj, k0, ty, tx], as no thread band is above it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+
+import islpy as isl
+
+from polytile.ir.isl_util import mark_name, sets, times_at
+from polytile.ir.plan import WHOLE_KERNEL, Owner
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, loop_label, nodes_below, path_of, thread_sizes
+from polytile.ir.thread_map import thread_map
+from polytile.machine import WARP_SIZE
+
+HOST_LOOP, BLOCK_LOOP, THREAD_LOOP, SERIAL_LOOP = "host", "block", "thread", "serial"  # roles of band members
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParts:
+    """The instances of one kernel: their `blocks`, `{ S[i] -> [host.., block..] }`, and `threads` in these, of a block
+    of `sizes` (none where the kernel has no thread band: all of a block is one thread)."""
+
+    number: int
+    sizes: tuple[int, ...]
+    domain: isl.UnionSet = field(compare=False)
+    blocks: isl.UnionMap = field(compare=False)
+    threads: isl.UnionMap = field(compare=False)
+
+    def unit(self, owner: Owner) -> isl.UnionMap:
+        """Where in its block each instance runs: by nothing, its thread or the number of its warp."""
+        names = [f"t{k}" for k in range(len(self.sizes))]
+        parts = unit_of(owner, names, self.sizes)
+        return self.threads.apply_range(isl.UnionMap(f"{{ [{', '.join(names or ['t0'])}] -> [{', '.join(parts)}] }}"))
+
+    def owned(self, owner: Owner) -> isl.UnionMap:
+        """Who has the cells that each instance uses, `{ S[i] -> [host.., block.., thread or warp] }`."""
+        return self.blocks.flat_range_product(self.unit(owner))
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledLoop:
+    """A loop of a kernel, or the whole kernel: the roles of the band members around it, itself included, and the
+    `iterations` that its instances run in. Copies at the loop stand below the node at `path`."""
+
+    label: str
+    kernel: KernelParts
+    path: Path
+    roles: tuple[str, ...]
+    iterations: isl.UnionMap = field(compare=False)
+    members: int = 0  # of its own band
+
+    @property
+    def in_threads(self) -> bool:
+        """Whether a thread band is around the loop."""
+        return THREAD_LOOP in self.roles
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names for the values of the members around."""
+        return [f"p{k}" for k in range(len(self.roles))]
+
+    def units(self, owner: Owner) -> int:
+        """The coordinates of a place behind those of the loops."""
+        if self.in_threads or owner is Owner.BLOCK:
+            return 0
+        return len(unit_of(owner, [""] * len(self.kernel.sizes), self.kernel.sizes))
+
+    def places(self, owner: Owner) -> isl.UnionMap:
+        """The place of each instance, `{ S[i] -> [host.., block.., loops.., thread or warp] }`."""
+        if not self.units(owner):
+            return self.iterations
+        unit = self.kernel.unit(owner).intersect_domain(self.iterations.domain())
+        return self.iterations.flat_range_product(unit)
+
+    def stride(self) -> int:
+        """How far the values of neighbouring iterations are apart."""
+        found = sets(self.iterations.range())
+        return int(found[0].get_stride(len(self.roles) - 1).to_python()) if found else 1
+
+
+def unit_of(owner: Owner, threads: list[str], sizes: tuple[int, ...]) -> list[str]:
+    """What tells the owner of cells inside its block, from the coordinates of a thread."""
+    if owner is Owner.BLOCK or not sizes:
+        return []
+    if owner is Owner.THREAD:
+        return threads
+    if sizes[-1] % WARP_SIZE:
+        return [f"floor(({_linear(threads, sizes)})/{WARP_SIZE})"]
+    whole = sizes[-1] // WARP_SIZE  # of a row; isl does not see that rows are whole warps
+    row = f"{whole}*({_linear(threads[:-1], sizes[:-1])})"
+    return [row if whole == 1 else f"{row} + floor(({threads[-1]})/{WARP_SIZE})"]
+
+
+def _linear(threads: list[str], sizes: tuple[int, ...]) -> str:
+    factors = [prod(sizes[k + 1 :]) for k in range(len(sizes))]
+    return " + ".join(f"{factor}*({thread})" for factor, thread in zip(factors, threads, strict=True)) or "0"
+
+
+def labelled_loops(tree: isl.Schedule) -> dict[tuple[int, str], LabelledLoop]:
+    """The loops of a tree by kernel and label."""
+    marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
+    return {(number, loop.label): loop for number, mark in enumerate(marks) for loop in _loops(mark, number)}
+
+
+def _loops(mark: isl.ScheduleNode, number: int) -> Iterator[LabelledLoop]:
+    kernel = kernel_parts(mark, number)
+    host = (HOST_LOOP,) * int(mark.get_schedule_depth())
+    below = mark.child(0)
+    if mark_name(below) == BLOCK:
+        band = below.child(0)
+        roles = host + (BLOCK_LOOP,) * int(band.band_n_member())
+        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(band), roles, kernel.blocks)
+    else:
+        yield LabelledLoop(WHOLE_KERNEL, kernel, path_of(mark), host, kernel.blocks)
+    yield from _labelled(mark, kernel, host, "")
+
+
+def _labelled(
+    node: isl.ScheduleNode, kernel: KernelParts, roles: tuple[str, ...], above: str
+) -> Iterator[LabelledLoop]:
+    """`above` is the label of the mark above, if the node belongs to it."""
+    if node.get_type() == isl.schedule_node_type.band:
+        members = int(node.band_n_member())
+        roles = roles + (_role(node),) * members
+        if above:
+            yield LabelledLoop(above, kernel, path_of(node), roles, times_at(node.child(0)), members)
+    label = above if mark_name(node) == SYNC else loop_label(node) or ""
+    for i in range(node.n_children()):
+        yield from _labelled(node.child(i), kernel, roles, label)
+
+
+def _role(band: isl.ScheduleNode) -> str:
+    mark = band.parent()
+    if mark_name(mark) == BLOCK:
+        return BLOCK_LOOP
+    return THREAD_LOOP if thread_sizes(mark) else SERIAL_LOOP
+
+
+def kernel_parts(mark: isl.ScheduleNode, number: int) -> KernelParts:
+    """The instances of the kernel below a kernel mark."""
+    blocks = times_at(mark)
+    below = mark.child(0)
+    if mark_name(below) == BLOCK:
+        coordinates = isl.UnionMap.from_multi_union_pw_aff(below.child(0).band_get_partial_schedule())
+        blocks = blocks.flat_range_product(coordinates)
+    sizes = next((found for node in nodes_below(mark) if (found := thread_sizes(node))), ())
+    threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
+    return KernelParts(number, sizes, mark.get_domain(), blocks, threads)
