@@ -16,7 +16,7 @@ from polytile.ir.copy_tree import with_copies
 from polytile.ir.memory import Space
 from polytile.ir.plan import WHOLE_KERNEL, Copy, KernelPlan, Owner, Placement
 from polytile.ir.schedule import check_marks, mark_name, nodes
-from polytile.ir.scop import Scop
+from polytile.ir.scop import AccessKind, AccessRelation, Scop
 from polytile.scheduling.proof.legality import BLOCKS, THREADS
 from polytile.scheduling.proof.placements import wrong_placements
 
@@ -411,3 +411,70 @@ def test_a_cell_that_may_be_written(conditional: Scop, filled: bool, why: set[st
     found = Placement("s_here", "s", (), WHOLE_KERNEL, Space.PRIVATE, Owner.THREAD, cell, (4,), drain=copy)
     found = replace(found, fill=copy) if filled else found
     assert whys(few, rows(few), found) == why
+
+
+# Values that change, and statements that write several elements -------------------------------------------------------
+@pytest.fixture(scope="module")
+def steps(scop: Callable[..., Scop]) -> Scop:
+    body = """for (int t = 0; t < m; t++) {
+        for (int i = 0; i < 64; i++) B[t][i] = A[i];
+        for (int i = 0; i < 64; i++) A[i] = A[i] + 1.0;
+    }"""
+    return scop("int m, double A[64], double B[m][64]", body)
+
+
+def in_steps() -> isl.Schedule:
+    text = """domain: "[m] -> { S0[t, i] : 0 <= t < m and 0 <= i < 64; S1[t, i] : 0 <= t < m and 0 <= i < 64 }"
+child:
+  mark: "kernel"
+  child:
+    mark: "loop[t]"
+    child:
+      mark: "sync"
+      child:
+        schedule: "[{ S0[t, i] -> [t]; S1[t, i] -> [t] }]"
+        child:
+          mark: "thread[64]"
+          child:
+            schedule: "[{ S0[t, i] -> [i]; S1[t, i] -> [i] }]"
+            child:
+              sequence:
+              - filter: "{ S0[t, i] }"
+              - filter: "{ S1[t, i] }"
+"""
+    return isl.Schedule(text)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "mode", "why"),
+    [
+        (0, "plain", set()),
+        (0, "async", set()),
+        (1, "plain", {OTHER, THREADS}),
+        (1, "async", {THREADS, "the element changes while it is copied"}),
+    ],
+)
+def test_a_fill_that_is_early_for_values_that_change(steps: Scop, ahead: int, mode: str, why: set[str]) -> None:
+    """Between an asynchronous copy's start and its landing, S1 writes the element that it reads."""
+    cell = "{ [[t] -> A[i]] -> [t mod 2, i] }"
+    fill = Copy("{ [t] -> A[i] : 0 <= i < 64 }", "t", ahead, mode)
+    found = Placement("A_tile", "A", (("S0", 0),), "t", Space.SHARED, Owner.BLOCK, cell, (2, 64), fill=fill)
+    assert whys(steps, in_steps(), found) == why
+
+
+def test_elements_of_one_writer_that_trade_places(scop: Callable[..., Scop]) -> None:
+    """S0 writes pairs; the cells of a pair change places before S1 reads them, and S0 has written both."""
+    body = "for (int i = 0; i < 8; i++) A[2 * i] = x[i]; for (int e = 0; e < 16; e++) B[e] = A[e];"
+    one = scop("double x[8], double B[16]", body, "double A[16];")
+    second = AccessRelation("A", AccessKind.WRITE, isl.Map("{ S0[i] -> A[2i + 1] }"))
+    pairs = replace(one.statements[0], accesses=(*one.statements[0].accesses, second))
+    both = replace(one, statements=(pairs, *one.statements[1:]))
+    domain = "{ S0[i] : 0 <= i < 8; S1[e] : 0 <= e < 16 }"
+    schedule = tree(domain, "kernel", "loop[p]", "[{ S0[i] -> [0]; S1[e] -> [1] }]", "[{ S0[i] -> [i]; S1[e] -> [e] }]")
+
+    def placed(cell: str) -> Placement:
+        return Placement("A_here", "A", (), "p", Space.PRIVATE, Owner.THREAD, f"{{ [[p] -> A[e]] -> [{cell}] }}", (16,))
+
+    assert whys(both, schedule, placed("e")) == set()
+    swapped = replace(placed("e"), cell="{ [[0] -> A[e]] -> [e]; [[1] -> A[e]] -> [e + 1 - 2*(e mod 2)] }")
+    assert whys(both, schedule, swapped) == {"another element is in the cell"}
