@@ -7,7 +7,9 @@ memory, and cells that a block, warp or thread has. For each array that is place
   says, for the very element. Each element has a first write before everything and, where it is seen afterwards, a last
   read; copies are wires, which pass on what they read;
 - *order*: two executions that meet in a location, of which one writes, are in an order that the GPU keeps
-  (legality.py). Copies that are dealt out are in no known thread, so that only barriers keep them;
+  (legality.py). Copies that are dealt out are in no known thread, so that only barriers keep them.
+  What is in registers is used by one thread, or by a warp whose lanes run copies and products together, as matrix
+  instructions do: the tree's order is theirs;
 - *space*: cells lie within their extents, and nothing is read that nobody wrote;
 - *asynchronous copies*: from its start to its landing nobody else uses the cell, nor changes the element.
 
