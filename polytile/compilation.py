@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from polytile.codegen.passes.driver import After
 from polytile.diagnostics import Diagnostic
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
@@ -28,7 +29,8 @@ class Compilation:
     Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
     looked at for this. `considered` are lines on what schedules were compared.
-    `program` stays None when nothing is parallel: the SCoP then stays on the host.
+    `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
+    pass.
     """
 
     scop: Scop
@@ -46,6 +48,7 @@ class Compilation:
     considered: tuple[str, ...] = ()
     proof: Proof | None = None
     program: HostProgram | None = None
+    steps: tuple[After, ...] = field(default=(), repr=False)
     remarks: tuple[Diagnostic, ...] = ()
 
     def taking(self, candidate: Candidate, remarks: Iterable[str] = ()) -> Compilation:

@@ -46,6 +46,7 @@ class Options:
     load_schedule: str | None = None  # the text of a schedule file
     max_operations: int = MAX_OPERATIONS  # isl operations per analysis or scheduling call
     raise_bugs: bool = False
+    verify_passes: bool = False  # check each kernel behind each pass
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:

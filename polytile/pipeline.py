@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.codegen.lowering.lower import OPTIONAL, LoweringInput, lower, lower_sequential
+from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
+from polytile.codegen.lowering.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
-from polytile.codegen.passes.block_order import alternate
-from polytile.codegen.passes.dependent_launch import start_early
-from polytile.codegen.passes.kernel_cache_hints import leaving
+from polytile.codegen.passes import SCALAR_REPLACEMENT
+from polytile.codegen.passes.driver import After, improvements, optimise
+from polytile.codegen.passes.plan import Context
 from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
-from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
 from polytile.ir.verify.kernel import check_kernel
-from polytile.machine import Machine, machine_of
+from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
@@ -34,14 +34,6 @@ from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
 
 Observer = Callable[[str, object], None]
-
-# Between kernels; programs can do without them, as kernels without those of OPTIONAL.
-PROGRAM_PASSES: dict[str, Callable[[HostProgram, Machine], HostProgram]] = {
-    "block order": lambda program, _: alternate(program),
-    "cache hints across kernels": lambda program, machine: leaving(program, machine.tuning.resident_bytes),
-    "dependent launch": lambda program, _: start_early(program),
-}
-IMPROVEMENTS = frozenset((*OPTIONAL, *PROGRAM_PASSES))
 
 
 def _sums_of_few(scop: Scop, tuning: LoadTuning) -> dict[str, int]:
@@ -69,7 +61,7 @@ def _improved(state: Compilation) -> Compilation:
     except (OverBudgetError, UnfaithfulLoopsError):
         raise
     except Exception as error:
-        plain = _attempt(state, IMPROVEMENTS) if is_bug(error) else None
+        plain = _attempt(state, improvements()) if is_bug(error) else None
         if plain is None:
             raise
         if state.options.raise_bugs:
@@ -83,7 +75,7 @@ class _ImprovementError(InternalError):
 
 def _without(state: Compilation, plain: Compilation, message: str) -> Compilation:
     """The program without the one improvement that fails, or else the plain one."""
-    for name in sorted(IMPROVEMENTS):
+    for name in sorted(improvements()):
         found = _attempt(state, frozenset({name}))
         if found is not None:
             break
@@ -105,41 +97,37 @@ def _attempt(state: Compilation, without: frozenset[str]) -> Compilation | None:
 
 
 def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Compilation:
-    """Kernels and the host program, without some of IMPROVEMENTS."""
+    """Kernels and the host program, without some of the passes that improve them."""
     with budget(CODE_OPERATIONS):
-        program = _program(state, without)
-    kernels = len(program.kernels)
+        state = _with_program(state, without)
+    kernels = len(state.program.kernels) if state.program else 0
     strategy = state.schedule.strategy if state.schedule else ""
-    return replace(state, program=program).with_remark(
+    return state.with_remark(
         f"{state.scop.name}: {strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
     )
 
 
-def _program(state: Compilation, without: frozenset[str]) -> HostProgram:
+def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.schedule is not None
     assert state.proof is not None
     run = state.run
     scop, schedule = run.scop, run.schedule
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
-    given = LoweringInput(
-        machine=state.machine,
-        transfers=state.transfers,
-        barriers=barrier_reasons(scop, run.dependences, state.proof.barriers),
-        storage=state.homes,
-        handovers=state.handovers,
-        sums=_sums_of_few(state.scop, state.machine.tuning.loads),
-        last_reads=last_reads(scop, schedule),
-        without=without,
-    )
-    program = replace(lower(scop, schedule, given), graphs=state.options.graphs)
-    for name, improve in PROGRAM_PASSES.items():
-        if name not in without:
-            program = improve(program, state.machine)
+    barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
+    lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes))
+    tuning = state.machine.tuning.loads
+    sums = _sums_of_few(state.scop, tuning)
+    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums)
+    plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
+    plain = replace(lowered.program, graphs=state.options.graphs)
+    context, steps = Context(state.machine, lowered.names), list[After]()
+    verify = state.options.verify_passes
+    program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
-    return program
+    return replace(state, program=program, steps=tuple(steps))
 
 
 def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:

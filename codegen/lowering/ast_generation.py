@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import islpy as isl
 
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked, statements, substitute
-from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
+from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.verify_ast import require_faithful
 from polytile.ir.expr import CType, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
@@ -25,7 +28,7 @@ def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType) ->
     def fill_one(stmt: Stmt) -> Stmt:
         match stmt:
             case For():
-                return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, fill(stmt.body), stmt.type)
+                return replace(stmt, body=fill(stmt.body))
             case If():
                 return If(stmt.condition, fill(stmt.then), fill(stmt.otherwise))
             case Instance():
@@ -47,7 +50,8 @@ def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
 def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType) -> Marked:
     context = kernel.context.intersect_params(annotation.scop.context)
     inner = annotation.names.prefix("c")
-    body = generate(kernel.tree, context, inner if inner != annotation.iterator else f"{inner}_", integer)
+    iterator = inner if inner != annotation.iterator else f"{inner}_"
+    body = generate(kernel.tree, context, iterator, integer, kernel.loops)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
 
 
@@ -63,15 +67,18 @@ def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[
     return tuple(ranges)
 
 
-def generate(tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType) -> tuple[Stmt, ...]:
-    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth. Raises
-    UnfaithfulLoopsError where it does not run the tree's instances."""
+def generate(
+    tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType, bands: Sequence[LabelledBand] = ()
+) -> tuple[Stmt, ...]:
+    """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth, and have the
+    labels of their bands. Raises UnfaithfulLoopsError where it does not run the tree's instances."""
     ids = isl.IdList.alloc(CONTEXT, 0)
     for i in range(max_depth(tree)):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
+    labels = {b.mark: {f"{iterator}{b.depth + i}": label for i, label in enumerate(b.labels)} for b in bands}
     with ast_options():
         build = isl.AstBuild.from_context(context).set_iterators(ids)
-        found = statements(build.node_from_schedule(tree), integer)
+        found = statements(build.node_from_schedule(tree), integer, labels)
     require_faithful(tree, context, iterator, found)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,35 +43,50 @@ class Marked(Stmt):
     body: tuple[Stmt, ...]
 
 
-def statements(node: isl.AstNode, integer: CType = INT) -> tuple[Stmt, ...]:
+Labels = Mapping[str, Mapping[str, str]]  # by the mark above a band: labels of its loops, by their iterators
+
+
+def statements(node: isl.AstNode, integer: CType = INT, labels: Labels | None = None) -> tuple[Stmt, ...]:
     """An isl AST as a statement tree of For, If, Instance and Marked."""
-    kind = node.get_type()
-    if kind == isl.ast_node_type.block:
-        children = node.block_get_children()
-        return tuple(s for i in range(children.n_ast_node()) for s in statements(children.get_at(i), integer))
-    if kind == FOR:
-        return _loop(node, integer)
-    if kind == IF:
-        otherwise = statements(node.if_get_else_node(), integer) if node.if_has_else_node() else ()
-        condition = expression(node.if_get_cond(), integer)
-        return (If(condition, statements(node.if_get_then_node(), integer), otherwise),)
-    if kind == isl.ast_node_type.mark:
-        return statements(node.mark_get_node(), integer)
-    call = node.user_get_expr()
-    name = str(call.get_op_arg(0).get_id().get_name())
-    return (Instance(name, tuple(expression(call.get_op_arg(i), integer) for i in range(1, call.get_op_n_arg()))),)
+    return _Conversion(integer, labels or {}).statements(node, {})
 
 
-def _loop(node: isl.AstNode, integer: CType) -> tuple[Stmt, ...]:
-    iterator = expression(node.for_get_iterator(), integer)
-    assert isinstance(iterator, Name)
-    body = statements(node.for_get_body(), integer)
-    lower = expression(node.for_get_init(), integer)
-    if node.for_is_degenerate():
-        return tuple(substitute(s, iterator.name, lower) for s in body)
-    condition = expression(node.for_get_cond(), integer)
-    step = node.for_get_inc().get_val().to_python()
-    return (For(iterator.name, lower, condition, step, body, integer),)
+@dataclass(frozen=True, slots=True)
+class _Conversion:
+    integer: CType
+    labels: Labels
+
+    def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
+        """`known` labels the loops over these iterators."""
+        kind = node.get_type()
+        if kind == isl.ast_node_type.block:
+            children = node.block_get_children()
+            return tuple(s for i in range(children.n_ast_node()) for s in self.statements(children.get_at(i), known))
+        if kind == FOR:
+            return self._loop(node, known)
+        if kind == IF:
+            otherwise = self.statements(node.if_get_else_node(), known) if node.if_has_else_node() else ()
+            condition = expression(node.if_get_cond(), self.integer)
+            return (If(condition, self.statements(node.if_get_then_node(), known), otherwise),)
+        if kind == isl.ast_node_type.mark:
+            inside = self.labels.get(str(node.mark_get_id().get_name()), {})
+            return self.statements(node.mark_get_node(), {**known, **inside})
+        call = node.user_get_expr()
+        name = str(call.get_op_arg(0).get_id().get_name())
+        values = (expression(call.get_op_arg(i), self.integer) for i in range(1, call.get_op_n_arg()))
+        return (Instance(name, tuple(values)),)
+
+    def _loop(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
+        iterator = expression(node.for_get_iterator(), self.integer)
+        assert isinstance(iterator, Name)
+        body = self.statements(node.for_get_body(), known)
+        lower = expression(node.for_get_init(), self.integer)
+        if node.for_is_degenerate():
+            return tuple(substitute(s, iterator.name, lower) for s in body)
+        condition = expression(node.for_get_cond(), self.integer)
+        step = node.for_get_inc().get_val().to_python()
+        label = known.get(iterator.name, "")
+        return (For(iterator.name, lower, condition, step, body, self.integer, label=label),)
 
 
 def substitute(stmt: Stmt, name: str, value: Expr) -> Stmt:

@@ -7,6 +7,7 @@ after:  for (int k = 0; k < nk; k += 1) S1(i, j, k)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from polytile.codegen.lowering.isl_ast import Instance, Marked, substitute
 from polytile.ir.expr import Expr, For, If, Name, Stmt
@@ -27,9 +28,8 @@ def _rename(stmt: Stmt, scop: Scop, taken: frozenset[str]) -> Stmt:
                 new = Name(name, stmt.type)
                 body = tuple(substitute(s, stmt.iterator, new) for s in stmt.body)
                 condition = with_values(stmt.condition, {stmt.iterator: new})
-                stmt = For(name, stmt.lower, condition, stmt.step, body, stmt.type, stmt.location)
-            inner = rename_loops(stmt.body, scop, taken | {name})
-            return For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, stmt.location)
+                stmt = replace(stmt, iterator=name, condition=condition, body=body)
+            return replace(stmt, body=rename_loops(stmt.body, scop, taken | {name}))
         case If():
             then, otherwise = (rename_loops(b, scop, taken) for b in (stmt.then, stmt.otherwise))
             return If(stmt.condition, then, otherwise, stmt.location)

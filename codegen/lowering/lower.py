@@ -1,10 +1,13 @@
-"""From a mapped schedule to the program that runs it: kernels and the host's loops around their launches."""
+"""From a mapped schedule to the program that runs it: plain kernels, and the host's loops around their launches.
+
+A plain kernel has loops, conditions, barriers and executions of statements, and is right as it is. All that makes it
+faster comes later (codegen/passes).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import prod
+from dataclasses import dataclass, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
 from polytile.codegen.lowering.device_buffers import buffers
@@ -12,17 +15,8 @@ from polytile.codegen.lowering.instantiate import bind
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.lowering.iterator_names import rename_loops
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
-from polytile.codegen.passes.cache_hints import streamed
-from polytile.codegen.passes.cleanup import drop_unused, merge_scopes, tidy, unscoped
-from polytile.codegen.passes.early_loads import update_early
-from polytile.codegen.passes.loop_carry import carry
-from polytile.codegen.passes.place_arrays import Contracted
-from polytile.codegen.passes.scalar_replacement import accumulate
-from polytile.codegen.passes.shared_forwarding import handed_over
-from polytile.codegen.passes.tile_scalar_replacement import accumulate_tile
-from polytile.codegen.passes.unroll_loads_first import batched
+from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
-from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -33,6 +27,7 @@ from polytile.ir.expr import (
     Cast,
     CType,
     Declare,
+    Execution,
     Expr,
     For,
     If,
@@ -41,20 +36,15 @@ from polytile.ir.expr import (
     Stmt,
     rewrite,
     walk,
+    with_bodies,
 )
 from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
-from polytile.ir.memory import Space, Storage
+from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.name_supply import Names
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
-from polytile.machine import WARP_SIZE, Machine
-
-# What kernels can do without, by name.
-SCALARS, CARRY, BATCHES, EARLY_LOADS = "scalar replacement", "loop carry", "unroll loads first", "early loads"
-HINTS, FORWARDING = "cache hints", "forward shared"
-OPTIONAL = (SCALARS, CARRY, BATCHES, EARLY_LOADS, HINTS, FORWARDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +52,40 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array), `handovers` the copies of some that do. `sums` are the
-    statements that accumulate partial results or add them up, with how many iterations may load at once; `last_reads`
-    the arrays that each kernel, by number, is the last one to read; `machine` has the registers that its threads share.
-    `without` are those of OPTIONAL that are left out.
+    not live in device memory (by kernel number, then array).
     """
 
-    machine: Machine
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
-    handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
-    sums: Mapping[str, int] = field(default_factory=dict)
-    last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
-    without: frozenset[str] = frozenset()
 
 
-def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> HostProgram:
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program of plain kernels. `shapes` says what each was in the schedule: where isl divides a loop of the host,
+    one of the schedule's kernels becomes several. `names` hands out those that no kernel uses yet."""
+
+    program: HostProgram
+    shapes: tuple[KernelShape, ...]
+    names: Names
+
+
+def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered:
     """Generate the host program of a mapped schedule."""
     names = Names.of(scop)
     annotation = Annotation(scop, names, names.prefix("c"))
     tree = annotation.annotate(schedule.tree)
     integer = index_type(scop)
     generated = generate_host(annotation, tree, integer)
-    return _Lowering(scop, schedule, given, annotation, generated, names, integer).program()
+    return _Lowering(scop, schedule, given, annotation, generated, names, integer).lowered()
 
 
 def index_type(scop: Scop) -> CType:
     """`int`, or 64 bits where a parameter has them or an iterator needs them."""
     return LONG if scop.wide or any(p.type.size > INT.size for p in scop.parameters) else INT
+
+
+Kernels = list[tuple[Kernel, KernelShape]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +98,27 @@ class _Lowering:
     names: Names
     integer: CType
 
-    def program(self) -> HostProgram:
-        kernels: list[Kernel] = []
+    def lowered(self) -> Lowered:
+        kernels: Kernels = []
         taken = frozenset(p.name for p in self.scop.parameters)
         body = rename_loops(self.generated, self.scop, taken)
         host = self._host(body, kernels, taken)
         inside = frozenset(a for homes in self.given.storage.values() for a in homes)
-        return HostProgram(
+        program = HostProgram(
             name=f"polytile_{self.scop.name}",
             parameters=self.scop.parameters,
             arguments=self.scop.external_arrays,
             by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
             buffers=buffers(self.scop, self.given.transfers, inside),
-            kernels=tuple(kernels),
+            kernels=tuple(kernel for kernel, _ in kernels),
             body=host,
             definitions=self.scop.definitions,
             summary=(f"{self.schedule.strategy} schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
         )
+        return Lowered(program, tuple(shape for _, shape in kernels), self.names)
 
-    def _host(self, body: Sequence[Stmt], kernels: list[Kernel], scope: frozenset[str]) -> tuple[Stmt, ...]:
+    def _host(self, body: Sequence[Stmt], kernels: Kernels, scope: frozenset[str]) -> tuple[Stmt, ...]:
         """The host's part of the tree; each kernel mark becomes a launch, and its subtree a kernel."""
         found: list[Stmt] = []
         for stmt in body:
@@ -140,11 +136,11 @@ class _Lowering:
                     raise InternalError(f"a statement outside every kernel: {stmt}")
         return tuple(found)
 
-    def _launch(self, mark: Marked, kernels: list[Kernel], scope: frozenset[str]) -> Launch:
+    def _launch(self, mark: Marked, kernels: Kernels, scope: frozenset[str]) -> Launch:
         shape = self.annotation.kernels[int(mark.name.partition(":")[2])]
         ranges = mark.grid
         kernel = _KernelBuilder(self, shape, ranges, scope, len(kernels)).build(mark.body)
-        kernels.append(kernel)
+        kernels.append((kernel, shape))
         extents: dict[str, Expr] = {"x": Literal("1"), "y": Literal("1"), "z": Literal("1")}
         for block, grid in zip(shape.blocks, ranges, strict=True):
             extents[block.axis] = wide(grid.count)
@@ -159,57 +155,29 @@ class _KernelBuilder:
     scope: frozenset[str]  # names in scope on the host
     number: int  # in the order of the launches in the text
 
-    def has(self, name: str) -> bool:
-        """Whether the kernel gets this one of OPTIONAL."""
-        return name not in self.owner.given.without
-
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
-        lowered = self._body(body)
+        made = self._body(body)
         coordinates = [Coordinate(name, ThreadIndex(axis)) for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
             if block.axis == "x" and _is_zero(grid.first):
                 coordinates.append(Coordinate(block.name, BlockIndex("x")))
             elif block.axis == "x":
                 first = plus(grid.first, self._block_index("x"), self.owner.integer)
-                lowered = (Declare(block.name, self.owner.integer, first), *lowered)
+                made = (Declare(block.name, self.owner.integer, first), *made)
             else:
-                lowered = (self._strided(lowered, block.name, block.axis, grid),)
-        special = self.owner.given.storage.get(self.shape.number, {})
-        threads = {name: self.shape.block["xyz".index(axis)] for name, axis in self.shape.threads}
-        lowered = merge_scopes(tidy(Contracted(special, threads).addressed(lowered)))
-        homes = frozenset(special)
-        machine = self.owner.given.machine
-        tuning = machine.tuning.loads
-        few = len(self.shape.threads) <= 1 and len(self.shape.blocks) <= 1
-        if self.has(CARRY):
-            lowered = carry(lowered, homes, self.owner.names, tuning, few=few)
-        lane = next((c.name for c in coordinates if c.source == ThreadIndex("x")), None)
-        count = prod(self.shape.block)
-        lane = lane if self.shape.block[0] == WARP_SIZE else None
-        extents = {a.name: a.extents for a in self.owner.scop.arrays}
-        registers = 0
-        if self.has(BATCHES):
-            lowered, registers = batched(lowered, homes, self.owner.names, count, machine, lane, extents)
-        lowered = drop_unused(lowered)
-        if registers and self.has(EARLY_LOADS):
-            lowered = update_early(lowered, homes, self.owner.names, tuning)
-        if registers and self.has(HINTS):
-            lowered = streamed(lowered, self.owner.given.last_reads.get(self.shape.number, frozenset()))
-        lowered = unscoped(lowered) if registers else lowered
-        handed = self.owner.given.handovers.get(self.shape.number, {}) if self.has(FORWARDING) else {}
-        lowered, copies = handed_over(lowered, handed, self.owner.names)
-        used, storage = _names(lowered), (*self._storage(lowered), *copies)
-        return Kernel(
+                made = (self._strided(made, block.name, block.axis, grid),)
+        storage = self._storage(made)
+        kernel = Kernel(
             name=f"{self.owner.scop.name}_k{self.number}",
-            parameters=self._parameters(storage, used),
+            parameters=self._parameters(storage),
             block=self.shape.block,
-            coordinates=tuple(c for c in reversed(coordinates) if c.name in used),
+            coordinates=tuple(reversed(coordinates)),
             storage=storage,
-            body=lowered,
+            body=distinctly_labelled(made),
             summary=self._summary(),
-            min_blocks=min(machine.registers_per_sm // (registers * count), machine.blocks_per_sm) if registers else 0,
             index_type=self.owner.integer.name,
         )
+        return pruned(kernel)
 
     def _block_index(self, axis: str) -> Expr:
         """The index as a signed number: CUDA's is `unsigned`, and -1 plus an `unsigned` is not -1 in a wider type."""
@@ -232,7 +200,7 @@ class _KernelBuilder:
         for stmt in body:
             match stmt:
                 case For():
-                    found.extend(self._loop(stmt))
+                    found.append(replace(stmt, body=self._body(stmt.body)))
                 case If():
                     found.append(If(stmt.condition, self._body(stmt.then), self._body(stmt.otherwise)))
                 case Marked():
@@ -241,42 +209,16 @@ class _KernelBuilder:
                     path = self.owner.annotation.syncs[stmt.statement]
                     found.append(Barrier(self.owner.given.barriers.get(path, "asked for by the schedule")))
                 case Instance():
-                    found.extend(self._instance(stmt))
+                    found.append(self._execution(stmt))
                 case _:
                     raise InternalError(f"unexpected in a kernel: {stmt}")
         return tuple(found)
 
-    def _loop(self, stmt: For) -> tuple[Stmt, ...]:
-        """A serial loop of a thread, with its accumulator in a register where there is one."""
-        inner = self._body(stmt.body)
-        unroll = self._batch(stmt) if self.has(BATCHES) else None
-        loop = For(stmt.iterator, stmt.lower, stmt.condition, stmt.step, inner, stmt.type, unroll=unroll)
-        run = {n.statement for s in stmt.body for n in walk(s) if isinstance(n, Instance)}
-        if len(run) != 1 or run <= set(self.owner.annotation.syncs) or not self.has(SCALARS):
-            return (loop,)
-        statement = self.owner.scop.statement(next(iter(run)))
-        written = next((a.array for a in statement.accesses if a.writes), None)
-        if written is None or written in self.owner.given.storage.get(self.shape.number, {}):
-            return (loop,)
-        only = stmt.body[0] if len(stmt.body) == 1 else None
-        if isinstance(only, Instance):
-            name = self.owner.names.shared(f"{written}_acc")
-            return accumulate(loop, statement, only.values, self.owner.scop, name) or (loop,)
-        iterations = self.owner.given.machine.tuning.loads.tile_iterations
-        tile = replace(loop, unroll=iterations if self.has(BATCHES) else None)
-        return accumulate_tile(tile, stmt.body, self._instance, self.owner.scop, self.owner.names) or (loop,)
-
-    def _batch(self, loop: For) -> int | None:
-        """How many iterations a batch has at most, of a loop that accumulates partial results, or adds them up, and has
-        no loop inside."""
-        inside = [n for s in loop.body for n in walk(s)]
-        run = {n.statement for n in inside if isinstance(n, Instance)}
-        found = [most for name, most in self.owner.given.sums.items() if name in run]
-        return max(found) if found and not any(isinstance(n, For) for n in inside) else None
-
-    def _instance(self, instance: Instance) -> tuple[Stmt, ...]:
+    def _execution(self, instance: Instance) -> Execution:
         """The body of a statement, with its iterators bound to their values."""
-        return bind(self.owner.scop.statement(instance.statement), instance.values, self.owner.integer)
+        statement = self.owner.scop.statement(instance.statement)
+        body = bind(statement, instance.values, self.owner.integer)
+        return Execution(statement.name, statement.iterators, instance.values, body)
 
     def _arrays(self, body: tuple[Stmt, ...]) -> list[str]:
         found = {n.array for s in body for n in walk(s) if isinstance(n, Access)}
@@ -291,16 +233,15 @@ class _KernelBuilder:
             array = scop.array(name)
             space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
             plain = Storage(name, space, array.element, array.extents, name, read_only=name not in written)
-            homes.append(special.get(name, plain))
+            homes.append(spread_out(special[name]) if name in special else plain)
         return tuple(homes)
 
-    def _parameters(self, homes: Sequence[Storage], used: set[str]) -> tuple[KernelParameter, ...]:
+    def _parameters(self, homes: Sequence[Storage]) -> tuple[KernelParameter, ...]:
+        """All that the kernel could need: what it uses is found from its body."""
         scop = self.owner.scop
-        layout = {n.name for h in homes for e in h.extents[1:] if e is not None for n in walk(e) if isinstance(n, Name)}
-        needed = used | layout
         # Signed, like all index arithmetic: a guard such as n - 1 >= i must not wrap.
-        found = [KernelParameter(p.name, self.owner.integer) for p in scop.parameters if p.name in needed]
-        host = sorted(n for n in needed & self.scope if not any(p.name == n for p in scop.parameters))
+        found = [KernelParameter(p.name, self.owner.integer) for p in scop.parameters]
+        host = sorted(n for n in self.scope if not any(p.name == n for p in scop.parameters))
         found += [KernelParameter(n, self.owner.integer) for n in host]
         for home in homes:
             if home.space is Space.VALUE:
@@ -317,8 +258,35 @@ class _KernelBuilder:
         return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
 
 
-def _names(body: tuple[Stmt, ...]) -> set[str]:
-    return value_names(*body)
+def distinctly_labelled(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements with a label of its own for each loop: isl makes several loops of some bands.
+
+    before: k: for (k = 0; ...) k: for (k = n; ...)
+    after:  k: for (k = 0; ...) k#2: for (k = n; ...)
+    """
+    times: dict[str, int] = {}
+
+    def distinct(stmts: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(labelled(stmt) for stmt in stmts)
+
+    def labelled(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For) and stmt.label:
+            times[stmt.label] = times.get(stmt.label, 0) + 1
+            number = times[stmt.label]
+            stmt = replace(stmt, label=f"{stmt.label}#{number}" if number > 1 else stmt.label)
+        return stmt if isinstance(stmt, Execution) else with_bodies(stmt, distinct)
+
+    return distinct(body)
+
+
+def spread_out(home: Storage) -> Storage:
+    """An array's home with a cell for each value of the subscripts that it keeps, of which threads use some.
+
+    before: part[64] by 32, of which a thread has part[t] and part[t + 32]: two cells
+    after:  part[64], with 64 cells
+    """
+    sizes = zip(constant_extents(home), home.strides or (1,) * len(home.extents), strict=True)
+    return replace(home, extents=tuple(Literal(str(size * by)) for size, by in sizes), strides=())
 
 
 def _has_barrier(body: tuple[Stmt, ...]) -> bool:

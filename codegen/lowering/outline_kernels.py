@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import count
 
 import islpy as isl
 
@@ -26,7 +27,7 @@ from polytile.ir.isl_util import (
     transform_node,
 )
 from polytile.ir.name_supply import Names
-from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, nodes, path_of, thread_sizes
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, loop_label, loop_mark, nodes, path_of, thread_sizes
 from polytile.ir.scop import Scop
 
 AXES = "xyz"
@@ -42,6 +43,16 @@ class BlockCoordinate:
     axis: str
     first: isl.PwAff = field(compare=False)
     last: isl.PwAff = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledBand:
+    """A serial band of a kernel, the mark above it, and what its loops are called: one label for each member, from the
+    `depth` of the first one in the schedule on."""
+
+    mark: str
+    depth: int
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +73,7 @@ class KernelShape:
     threads: tuple[tuple[str, str], ...]  # (name, axis), outermost first
     block: tuple[int, int, int]  # threads along x, y, z
     statements: tuple[str, ...]
+    loops: tuple[LabelledBand, ...] = ()
 
 
 @dataclass
@@ -108,13 +120,25 @@ class Annotation:
         x, y, z = (*reversed(sizes), 1, 1, 1)[:3]
         statements = tuple(s.get_tuple_name() for s in sets(mark.get_domain()))
         host = tuple(f"{self.iterator}{i}" for i in range(int(mark.get_schedule_depth())))
-        inside = _Inside(self, blocks, threads, sizes).visit(mark.child(0)).get_schedule()
+        labels = frozenset(label for n in below if (label := loop_label(n)))
+        rewriting = _Inside(self, blocks, threads, sizes, labels)
+        inside = rewriting.visit(mark.child(0)).get_schedule()
         tree = inside.intersect_domain(_fixed(mark, host))
         where = as_parameters(_prefix_range(mark), host)
         context = as_parameters(_context(mark, blocks, block_mark, threads, sizes), host)
         launch = self.names.fresh(f"launch{number}")
         return KernelShape(
-            number, launch, host, where, context.intersect(where), tree, blocks, threads, (x, y, z), statements
+            number,
+            launch,
+            host,
+            where,
+            context.intersect(where),
+            tree,
+            blocks,
+            threads,
+            (x, y, z),
+            statements,
+            tuple(rewriting.loops),
         )
 
     def _block_coordinates(self, mark: isl.ScheduleNode | None) -> tuple[BlockCoordinate, ...]:
@@ -148,39 +172,60 @@ class Annotation:
 
 @dataclass
 class _Inside:
-    """The rewriting of one kernel's subtree."""
+    """The rewriting of one kernel's subtree. A mark above each serial band names its `loops`."""
 
     owner: Annotation
     blocks: tuple[BlockCoordinate, ...]
     threads: tuple[tuple[str, str], ...]
     sizes: tuple[int, ...]
+    given: frozenset[str]  # labels that the tree has
+    loops: list[LabelledBand] = field(default_factory=list)
 
-    def visit(self, node: isl.ScheduleNode, threaded: bool = False) -> isl.ScheduleNode:
-        """Rewrite the subtree at `node`; returns the node at the same position."""
+    def visit(self, node: isl.ScheduleNode, threaded: bool = False, label: str = "") -> isl.ScheduleNode:
+        """Rewrite the subtree at `node`, a band with this `label`, perhaps; returns the node at the same position."""
         name = mark_name(node)
+        if given := loop_label(node):
+            return self.visit(node.child(0), threaded, given).parent().delete()
         if name == BLOCK:
-            node = self.visit(node.child(0), threaded)
+            node = self._inside(node.child(0), threaded)
             return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
         if thread_sizes(node):
-            node = self.visit(node.child(0), True)
+            node = self._inside(node.child(0), True)
             names = [t for t, _ in self.threads]
             return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
         if name == SYNC:
-            return self._sync(node, threaded)
+            return self._sync(node, threaded, label)
         if node.get_type() == isl.schedule_node_type.leaf:
             return node if threaded or not self.sizes else node.insert_filter(self._first_thread(node))
+        return self._labelled(self._inside(node, threaded), label)
+
+    def _inside(self, node: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
         return transform_node(node, lambda child: self.visit(child, threaded))
+
+    def _labelled(self, node: isl.ScheduleNode, label: str) -> isl.ScheduleNode:
+        """A mark above a serial band, with a label for each of its members that no other one of the kernel has."""
+        if node.get_type() != isl.schedule_node_type.band or not node.band_n_member():
+            return node
+        taken = self.given | {label for band in self.loops for label in band.labels}
+        labels: list[str] = []
+        for i, member in enumerate(band_members(node)):
+            wanted = f"{label}_{i}" if label else _iterator(self.owner.scop, member, f"loop{i}")
+            numbers = (f"{wanted}_{n}" if n > 1 else wanted for n in count(1))
+            labels.append(label if label and i == 0 else next(n for n in numbers if n not in taken | set(labels)))
+        band = LabelledBand(loop_mark(labels[0]), int(node.get_schedule_depth()), tuple(labels))
+        self.loops.append(band)
+        return node.insert_mark(isl.Id(band.mark))
 
     def _first_thread(self, leaf: isl.ScheduleNode) -> isl.UnionSet:
         names = ", ".join(t for t, _ in self.threads)
         zero = isl.Set(f"[{names}] -> {{ : {' and '.join(f'{t} = 0' for t, _ in self.threads)} }}")
         return leaf.get_domain().intersect_params(zero)
 
-    def _sync(self, mark: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
+    def _sync(self, mark: isl.ScheduleNode, threaded: bool, label: str) -> isl.ScheduleNode:
         path = path_of(mark)
-        node = self.visit(mark.child(0), threaded)
+        node = self._inside(mark.child(0), threaded)
         if node.get_type() == isl.schedule_node_type.band:
-            node = self._barrier_behind(node.child(0), path).parent()
+            node = self._labelled(self._barrier_behind(node.child(0), path).parent(), label)
         else:
             for i in range(node.n_children() - 1):
                 node = self._barrier_behind(node.child(i).child(0), path).parent().parent()

@@ -1,1 +1,62 @@
-"""Transformations of kernels, one a file: each takes a kernel or statements and gives new ones."""
+"""The passes from plain kernels to those that are printed, in their order. There is no other way through codegen.
+
+A pass is called where the plan of a kernel asks for it. Each takes and gives a kernel that is right as it is, so that
+the kernel after any of them can be printed (`--dump`), checked (`--verify-passes`) and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polytile.codegen.passes import (
+    block_order,
+    cache_hints,
+    cleanup,
+    dependent_launch,
+    early_loads,
+    kernel_cache_hints,
+    launch_bounds,
+    loop_carry,
+    place_arrays,
+    prune_signature,
+    shared_forwarding,
+    tile_scalar_replacement,
+    unroll_loads_first,
+)
+from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
+from polytile.ir.kernel import Kernel
+
+SCALAR_REPLACEMENT = "scalar-replacement"
+
+
+def always(_: LoweredPlan | Sequence[LoweredPlan]) -> bool:
+    return True
+
+
+def improving(
+    name: str, asked: Callable[[LoweredPlan], bool], run: Callable[[Kernel, LoweredPlan, Context], Kernel]
+) -> Pass:
+    """A pass that kernels can do without."""
+    return Pass(name, asked, run, improves=True)
+
+
+KERNEL_PASSES: tuple[Pass, ...] = (
+    improving(SCALAR_REPLACEMENT, lambda plan: bool(plan.promoted), tile_scalar_replacement.scalar_replacement),
+    Pass("place-arrays", lambda plan: bool(plan.placements), place_arrays.place_arrays),
+    Pass("clean-up", always, cleanup.clean_up),
+    improving("loop-carry", always, loop_carry.loop_carry),
+    improving("unroll-loads-first", lambda plan: plan.loads_first, unroll_loads_first.unroll_loads_first),
+    Pass("remove-unused", always, cleanup.remove_unused),
+    improving("early-loads", lambda plan: plan.loads_first, early_loads.early_loads),
+    improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), cache_hints.cache_hints),
+    Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
+    improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
+    Pass("launch-bounds", lambda plan: plan.loads_first, launch_bounds.launch_bounds),
+    Pass("prune-signature", always, prune_signature.prune_signature),
+)
+
+PROGRAM_PASSES: tuple[ProgramPass, ...] = (
+    ProgramPass("block-order", always, block_order.block_order),
+    ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
+    ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),
+)

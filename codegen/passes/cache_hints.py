@@ -12,8 +12,17 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, Literal, Name, Stmt, Ternary, with_bodies
 from polytile.ir.gpu_ops import Load
+from polytile.ir.kernel import Kernel
+
+
+def cache_hints(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """What nobody reads again is loaded so that it leaves the cache first."""
+    if not kernel.wanted_registers:
+        return kernel
+    return replace(kernel, body=streamed(kernel.body, plan.last_reads))
 
 
 def streamed(body: tuple[Stmt, ...], arrays: AbstractSet[str]) -> tuple[Stmt, ...]:

@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.def_use import value_names
-from polytile.ir.expr import Access, Declare, Expr, If, Name, Scope, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, Declare, Execution, Expr, If, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
+from polytile.ir.kernel import Kernel
 from polytile.ir.substitute import with_part
+
+
+def clean_up(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Executions of statements become their bodies, with names before the conditions that test them."""
+    return replace(kernel, body=merge_scopes(tidy(without_executions(kernel.body))))
+
+
+def remove_unused(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Values that nothing reads are left out."""
+    return replace(kernel, body=drop_unused(kernel.body))
+
+
+def flatten_scopes(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Scopes that declare nothing are left out."""
+    return replace(kernel, body=unscoped(kernel.body)) if kernel.wanted_registers else kernel
+
+
+def without_executions(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements, with the bodies of those that are executed in their places."""
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, Execution):
+            found += stmt.body
+        else:
+            found.append(with_bodies(stmt, without_executions))
+    return tuple(found)
 
 
 def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

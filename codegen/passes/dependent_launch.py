@@ -17,11 +17,18 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from polytile.codegen.passes.plan import LoweredPlan
 from polytile.ir.expr import Access, Assign, For, If, Stmt, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.memory import Space
+from polytile.machine import Machine
+
+
+def dependent_launch(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
+    """Kernels are launched while the one before them ends, and wait for it themselves."""
+    return start_early(program)
 
 
 def start_early(program: HostProgram) -> HostProgram:

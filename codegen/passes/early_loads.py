@@ -19,6 +19,7 @@ from itertools import combinations
 from math import gcd
 
 from polytile.codegen.passes.iteration_loads import needed
+from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.ir.arith import both, select, zero
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
@@ -38,7 +39,7 @@ from polytile.ir.expr import (
     with_bodies,
 )
 from polytile.ir.gpu_ops import WarpReduce
-from polytile.ir.kernel import Barrier
+from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import Element, Form, Known, as_key, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import constant_difference, linear
@@ -77,6 +78,14 @@ class _Use:
             return False
         form = element(node, self.known)
         return form is not None and as_key(form) == self.key
+
+
+def early_loads(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
+    """Elements that a thread updates behind a meeting of threads are loaded at the start of the kernel."""
+    if not kernel.wanted_registers:
+        return kernel
+    tuning = context.machine.tuning.loads
+    return replace(kernel, body=update_early(kernel.body, kept_arrays(kernel), context.names, tuning))
 
 
 def update_early(

@@ -31,6 +31,7 @@ from polytile.ir.expr import (
 from polytile.ir.fold import folded
 from polytile.ir.linear_access import Element, Known, at, behind, element, evaluated, expanded
 from polytile.ir.name_supply import Names
+from polytile.ir.plan import LoopPlan
 from polytile.ir.substitute import with_values
 from polytile.tuning import Tuning
 
@@ -42,7 +43,8 @@ Extents = tuple[Expr | None, ...]  # of an array, outermost first; None: not kno
 class Setting:
     """The kernel around a loop: the arrays in device memory that it changes, and those that live inside it; the name
     of a thread's lane; how many threads a block has, and how many registers are there for each; the machine's tuning;
-    whether half of the threads there can be share the registers; the extents of the arrays."""
+    what is planned of loops, by label, and which of these keep a tile in registers; whether half of the threads there
+    can be share the registers; the extents of the arrays."""
 
     changing: frozenset[str]
     kept: frozenset[str]
@@ -50,6 +52,8 @@ class Setting:
     threads: int
     registers: int
     tuning: Tuning
+    loops: Mapping[str, LoopPlan] = field(default_factory=dict)
+    tiles: frozenset[str] = frozenset()
     half: bool = False
     extents: Mapping[str, Extents] = field(default_factory=dict)
 

@@ -12,10 +12,11 @@ what is stored last, and less is waited for (docs/cost-model.md has figures).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from polytile.codegen.passes.block_order import runs_backwards
+from polytile.codegen.passes.plan import LoweredPlan
 from polytile.ir.arith import both
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import (
@@ -41,6 +42,12 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.name_supply import fresh
+from polytile.machine import Machine
+
+
+def kernel_cache_hints(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
+    """What has left the cache before the next kernel comes to it is stored so that it leaves first."""
+    return leaving(program, machine.tuning.resident_bytes)
 
 
 def leaving(program: HostProgram, resident_bytes: int) -> HostProgram:

@@ -9,12 +9,25 @@ Less is worth more where all that a batch loads fits: twice as many threads wait
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 
 from polytile.codegen.passes.interleave_reductions import meets
 from polytile.codegen.passes.iteration_loads import targets
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
 from polytile.ir.gpu_ops import Load, WarpReduce
+from polytile.ir.kernel import Kernel
 from polytile.tuning import RegisterTuning
+
+
+def launch_bounds(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
+    """A thread may have the registers that its loads under way need: so many blocks run on a multiprocessor."""
+    if not kernel.wanted_registers:
+        return kernel
+    machine = context.machine
+    fitting = machine.registers_per_sm // (kernel.wanted_registers * prod(kernel.block))
+    return replace(kernel, min_blocks=min(fitting, machine.blocks_per_sm), wanted_registers=0)
 
 
 def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.register_prefetch import load_ahead
 from polytile.codegen.passes.scalar_replacement import guarded
 from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, walk
-from polytile.ir.kernel import Barrier
+from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import (
     Element,
     Known,
@@ -32,6 +33,13 @@ from polytile.ir.linear_access import (
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import Linear
 from polytile.tuning import LoadTuning
+
+
+def loop_carry(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """Values that the next iteration of a loop reads back from memory stay in registers."""
+    tuning = context.machine.tuning.loads
+    body = carry(kernel.body, kept_arrays(kernel), context.names, tuning, few=plan.prefetch)
+    return replace(kernel, body=body)
 
 
 def carry(

@@ -10,12 +10,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir import arith
-from polytile.ir.expr import Access, Binary, Expr, For, If, Literal, Scope, Stmt, rewrite
+from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, rewrite
 from polytile.ir.fold import constant
+from polytile.ir.gpu_ops import ThreadIndex
+from polytile.ir.kernel import Kernel
 from polytile.ir.linear_access import Known, behind, expanded
 from polytile.ir.memory import Storage
 from polytile.ir.polynomial import Linear, linear
+
+
+def place_arrays(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Arrays that live inside the kernel have the cells that are planned, and no more."""
+    threads = ((c.name, c.source.axis) for c in kernel.coordinates if isinstance(c.source, ThreadIndex))
+    counts = {name: kernel.block["xyz".index(axis)] for name, axis in threads}
+    body = Contracted(plan.placements, counts).addressed(kernel.body)
+    return replace(kernel, body=body, storage=tuple(plan.placements.get(s.array, s) for s in kernel.storage))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +50,7 @@ class Contracted:
             return self._access(node, known) if isinstance(node, Access) else node
 
         match stmt:
-            case Scope():
+            case Scope() | Execution():
                 return replace(stmt, body=self.addressed(stmt.body, known))
             case For():
                 bounds = {"lower": rewrite(stmt.lower, change), "condition": rewrite(stmt.condition, change)}

@@ -15,9 +15,25 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polytile.diagnostics import InternalError
 from polytile.ir.def_use import only_store, straight, value_names
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Scope, Stmt, walk
-from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Execution,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    walk,
+)
+from polytile.ir.name_supply import Names
+from polytile.ir.scop import AccessKind, Scop
 from polytile.ir.substitute import with_part
 
 
@@ -32,45 +48,40 @@ class Accumulation:
     moving: frozenset[str]
 
 
-def accumulation(
-    loop: For, body: tuple[Stmt, ...], statement: Statement, values: Sequence[Expr], scop: Scop
-) -> Accumulation | None:
-    """What an instance of a statement, bound to `values` in this `body`, updates; None where that is not one element
-    that the loop keeps, and that this statement's other accesses do not meet."""
-    assign = only_store(body)
+def accumulation(loop: For, execution: Execution) -> Accumulation | None:
+    """What an execution in a loop updates; None where that is not one element that the loop keeps."""
+    assign = only_store(execution.body)
     if assign is None or not isinstance(assign.target, Access):
         return None
     target = assign.target
     varying = frozenset(
         iterator
-        for iterator, value in zip(statement.iterators, values, strict=True)
+        for iterator, value in zip(execution.iterators, execution.values, strict=True)
         if loop.iterator in value_names(value)
     )
-    parts = straight(body)
+    parts = straight(execution.body)
     named = {s.target.name for s in parts if isinstance(s, Assign) and isinstance(s.target, Name)}
     moving = varying | {loop.iterator} | named
     updates = assign.op != "" or any(n == target for n in walk(assign.value))
     if not updates or target.field is not None or moving & value_names(target):
         return None
-    read = [s.value for s in parts if isinstance(s, Assign | Declare) and s.value is not None]
-    return Accumulation(assign, target, varying, moving) if _alone(scop, statement, read, target, varying) else None
+    return Accumulation(assign, target, varying, moving)
 
 
-def accumulate(
-    loop: For, statement: Statement, values: Sequence[Expr], scop: Scop, name: str
-) -> tuple[Stmt, ...] | None:
-    """The loop around one bound instance of `statement`, rewritten; None where it does not apply.
+def accumulate(loop: For, execution: Execution, names: Names) -> Stmt:
+    """The loop around one execution, with the element that this updates in a register."""
+    found = accumulation(loop, execution)
+    if found is None:
+        raise InternalError(f"the loop {loop.label} updates no element that could stay in a register")
+    loop = replace(loop, body=execution.body)
+    name = names.shared(f"{found.target.array}_acc")
+    return _rewritten(loop, found.assign, found.target, name, found.moving)
 
-    `loop.body` is the statement's body with its iterators bound to `values`; `name` is free for the register.
-    """
-    found = accumulation(loop, loop.body, statement, values, scop)
-    return _rewritten(loop, found.assign, found.target, name, found.moving) if found else None
 
-
-def _alone(
-    scop: Scop, statement: Statement, parts: Sequence[Expr], target: Access, varying: frozenset[str]
-) -> bool:
-    """Whether no other access of the statement meets the target's element while only `varying` iterators change."""
+def is_alone(scop: Scop, execution: Execution, found: Accumulation) -> bool:
+    """Whether no other access of the statement meets the target's element while only varying iterators change."""
+    statement, target, varying = scop.statement(execution.statement), found.target, found.varying
+    parts = [s.value for s in straight(execution.body) if isinstance(s, Assign | Declare) and s.value is not None]
     write = next((a.relation for a in statement.accesses if a.kind is AccessKind.WRITE), None)
     writes = [a for a in statement.accesses if a.writes]
     if write is None or len(writes) != 1 or writes[0].array != target.array:
@@ -101,14 +112,14 @@ def _distinct(relations: list[isl.Map]) -> list[isl.Map]:
     return found
 
 
-def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: frozenset[str]) -> tuple[Stmt, ...]:
+def _rewritten(loop: For, assign: Assign, target: Access, name: str, moving: frozenset[str]) -> Stmt:
     register = Name(name, target.type)
     parts = straight(loop.body)
     fixed = _fixed(parts, moving)
     inner = tuple(with_part(s, target, register) for s in parts if s not in fixed)
     store = Assign(target, "", register, assign.location)
     body = replace(loop, body=inner)
-    return (guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store)),)
+    return guarded(loop, (*fixed, Declare(name, target.type, target, assign.location), body, store))
 
 
 def guarded(loop: For, body: tuple[Stmt, ...]) -> Stmt:

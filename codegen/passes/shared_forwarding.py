@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -27,8 +28,15 @@ from polytile.ir.expr import (
     walk,
 )
 from polytile.ir.gpu_ops import Aligned, Load, Store
+from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
+
+
+def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """What threads of a block hand to one another goes through copies in shared memory."""
+    body, copies = handed_over(kernel.body, plan.forwarded, context.names)
+    return replace(kernel, body=body, storage=(*kernel.storage, *copies))
 
 
 def handed_over(

@@ -44,8 +44,8 @@ _ZERO = Literal("0")
 _ONCE = "<once>"  # the iterator of a loop of one iteration, which is not there: no name of a program
 
 
-def together(body: tuple[Stmt, ...], setting: Setting, names: Names, tile: int) -> tuple[Stmt, ...]:
-    """A kernel's body with vectors outside of the loops that update a tile, those to be unrolled by `tile`."""
+def together(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[Stmt, ...]:
+    """A kernel's body with vectors outside of the loops that update a tile."""
     found: list[Stmt] = []
     run: list[Stmt] = []
     ends: tuple[Stmt | None, ...] = (*body, None)
@@ -55,10 +55,10 @@ def together(body: tuple[Stmt, ...], setting: Setting, names: Names, tile: int) 
             continue
         found += _in_vectors(tuple(run), setting, names)
         run = []
-        if isinstance(stmt, For) and stmt.unroll == tile:
+        if isinstance(stmt, For) and stmt.label in setting.tiles:
             found.append(stmt)
         elif stmt is not None:
-            found.append(with_bodies(stmt, lambda inner: together(inner, setting, names, tile)))
+            found.append(with_bodies(stmt, lambda inner: together(inner, setting, names)))
     return tuple(found)
 
 

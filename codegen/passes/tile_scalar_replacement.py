@@ -16,12 +16,14 @@ from itertools import combinations
 
 import islpy as isl
 
-from polytile.codegen.lowering.isl_ast import Instance
-from polytile.codegen.passes.scalar_replacement import Accumulation, accumulation, guarded
+from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.passes.scalar_replacement import Accumulation, accumulate, accumulation, guarded
+from polytile.diagnostics import InternalError
 from polytile.ir.arith import zero
 from polytile.ir.def_use import value_names
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Name, Stmt, with_bodies
 from polytile.ir.fold import folded
+from polytile.ir.kernel import Kernel
 from polytile.ir.linear_access import expanded
 from polytile.ir.name_supply import Names
 from polytile.ir.polynomial import constant_difference, linear
@@ -32,62 +34,77 @@ Steps = tuple[int | None, ...]  # from one instance to another, by iterator; Non
 
 
 @dataclass(frozen=True, slots=True)
-class _Element:
-    """An instance in the loop, below these conditions, and what it updates there."""
+class Element:
+    """An execution in the loop, below these conditions, and what it updates there."""
 
-    instance: Instance
+    execution: Execution
     guard: tuple[Expr, ...]
     found: Accumulation
     element: Access  # the target, in terms of names outside the loop
 
 
-def accumulate_tile(
-    loop: For, body: Sequence[Stmt], bound: Callable[[Instance], tuple[Stmt, ...]], scop: Scop, names: Names
-) -> tuple[Stmt, ...] | None:
-    """A loop around instances of one statement, in any conditions that it keeps, rewritten; None where it does not
-    apply. `body` has the instances, of which each is `bound` in the body of `loop`."""
-    instances = list(_instances(body, (), loop.iterator))
-    if len(instances) < 2 or None in instances:
+def scalar_replacement(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """Elements that a loop updates again and again stay in registers until it ends."""
+
+    def block(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        return tuple(replaced_in(stmt) for stmt in body)
+
+    def replaced_in(stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Execution):
+            return stmt
+        stmt = with_bodies(stmt, block)
+        if not isinstance(stmt, For) or stmt.label not in plan.promoted:
+            return stmt
+        (first, *others) = stmt.body
+        if isinstance(first, Execution) and not others:
+            return accumulate(stmt, first, context.names)
+        return _in_registers(stmt, updated_elements(stmt) or [], context.names)
+
+    return replace(kernel, body=block(kernel.body))
+
+
+def updated_elements(loop: For) -> list[Element] | None:
+    """What a loop around executions of one statement, in any conditions that it keeps, updates; None where it does more
+    than that, or has one execution only."""
+    executions = list(_executions(loop.body, (), loop.iterator))
+    if len(executions) < 2 or None in executions:
         return None
-    elements: list[_Element] = []
-    for guard, instance in (pair for pair in instances if pair is not None):
-        statement = scop.statement(instance.statement)
-        found = accumulation(loop, bound(instance), statement, instance.values, scop)
+    elements: list[Element] = []
+    for guard, execution in (pair for pair in executions if pair is not None):
+        found = accumulation(loop, execution)
         if found is None:
             return None
-        values = dict(zip(statement.iterators, instance.values, strict=True))
+        values = dict(zip(execution.iterators, execution.values, strict=True))
         subscripts = tuple(folded(expanded(s, values)) for s in found.target.subscripts)
-        elements.append(_Element(instance, guard, found, replace(found.target, subscripts=subscripts)))
-    if len({e.instance.statement for e in elements}) > 1 or not _apart(scop, elements):
-        return None
-    return (_in_registers(loop, body, bound, elements, names),)
+        elements.append(Element(execution, guard, found, replace(found.target, subscripts=subscripts)))
+    return elements if len({e.execution.statement for e in elements}) == 1 else None
 
 
-def _instances(
+def _executions(
     body: Sequence[Stmt], guard: tuple[Expr, ...], iterator: str
-) -> Iterator[tuple[tuple[Expr, ...], Instance] | None]:
-    """The instances with the conditions around them; None for anything else, and conditions that the loop changes."""
+) -> Iterator[tuple[tuple[Expr, ...], Execution] | None]:
+    """The executions with the conditions around them; None for anything else, and conditions that the loop changes."""
     for stmt in body:
         match stmt:
-            case Instance():
+            case Execution():
                 yield guard, stmt
             case If(otherwise=()) if iterator not in value_names(stmt.condition):
-                yield from _instances(stmt.then, (*guard, stmt.condition), iterator)
+                yield from _executions(stmt.then, (*guard, stmt.condition), iterator)
             case _:
                 yield None
 
 
-def _apart(scop: Scop, elements: Sequence[_Element]) -> bool:
-    """Whether no instance touches what another one updates, in any iterations of the loop."""
-    statement = scop.statement(elements[0].instance.statement)
+def are_apart(scop: Scop, elements: Sequence[Element]) -> bool:
+    """Whether no execution touches what another one updates, in any iterations of the loop."""
+    statement = scop.statement(elements[0].execution.statement)
     found = {_steps(statement, one, other) for one, other in combinations(elements, 2)}
     return all(steps is not None and never_meet(scop, statement, steps) for steps in found)
 
 
-def _steps(statement: Statement, one: _Element, other: _Element) -> Steps | None:
+def _steps(statement: Statement, one: Element, other: Element) -> Steps | None:
     """How far an instance is from another; None where that is not constant."""
     found: list[int | None] = []
-    for iterator, a, b in zip(statement.iterators, one.instance.values, other.instance.values, strict=True):
+    for iterator, a, b in zip(statement.iterators, one.execution.values, other.execution.values, strict=True):
         if iterator in one.found.varying | other.found.varying:
             found.append(None)
             continue
@@ -128,38 +145,33 @@ def _by(pairs: isl.Map, steps: Steps) -> isl.Map:
     return pairs
 
 
-def _in_registers(
-    loop: For,
-    body: Sequence[Stmt],
-    bound: Callable[[Instance], tuple[Stmt, ...]],
-    elements: Sequence[_Element],
-    names: Names,
-) -> Stmt:
-    """The loop between what loads the registers and what stores them, below the conditions of the instances."""
-    registers = {one.instance: Name(names.shared(_name(one, k)), one.element.type) for k, one in enumerate(elements)}
-    found = {one.instance: one for one in elements}
-    declared = (Declare(r.name, r.type, zero(r.type), found[i].found.assign.location) for i, r in registers.items())
+def _in_registers(loop: For, elements: Sequence[Element], names: Names) -> Stmt:
+    """The loop between what loads the registers and what stores them, below the conditions of the executions."""
+    if not elements:
+        raise InternalError(f"the loop {loop.label} updates no elements that could stay in registers")
+    registers = {e.execution.values: Name(names.shared(_name(e, k)), e.element.type) for k, e in enumerate(elements)}
+    found = {e.execution.values: e for e in elements}
+    declared = (Declare(r.name, r.type, zero(r.type), found[v].found.assign.location) for v, r in registers.items())
 
-    def around(stmts: Sequence[Stmt], make: Callable[[Instance], tuple[Stmt, ...]]) -> Iterator[Stmt]:
+    def around(stmts: Sequence[Stmt], make: Callable[[Element, Name], tuple[Stmt, ...]]) -> Iterator[Stmt]:
         for stmt in stmts:
             if isinstance(stmt, If):
                 yield replace(stmt, then=tuple(around(stmt.then, make)))
-            elif isinstance(stmt, Instance):
-                yield from make(stmt)
+            elif isinstance(stmt, Execution):
+                yield from make(found[stmt.values], registers[stmt.values])
 
-    def load(instance: Instance) -> tuple[Stmt, ...]:
-        return (Assign(registers[instance], "", found[instance].element, found[instance].found.assign.location),)
+    def load(one: Element, register: Name) -> tuple[Stmt, ...]:
+        return (Assign(register, "", one.element, one.found.assign.location),)
 
-    def update(instance: Instance) -> tuple[Stmt, ...]:
-        target = found[instance].found.target
-        return tuple(with_part(s, target, registers[instance]) for s in bound(instance))
+    def update(one: Element, register: Name) -> tuple[Stmt, ...]:
+        return tuple(with_part(s, one.found.target, register) for s in one.execution.body)
 
-    def store(instance: Instance) -> tuple[Stmt, ...]:
-        return (Assign(found[instance].element, "", registers[instance], found[instance].found.assign.location),)
+    def store(one: Element, register: Name) -> tuple[Stmt, ...]:
+        return (Assign(one.element, "", register, one.found.assign.location),)
 
-    inner = replace(loop, body=tuple(around(body, update)))
-    return guarded(loop, (*declared, *around(body, load), inner, *around(body, store)))
+    inner = replace(loop, body=tuple(around(loop.body, update)))
+    return guarded(loop, (*declared, *around(loop.body, load), inner, *around(loop.body, store)))
 
 
-def _name(one: _Element, number: int) -> str:
+def _name(one: Element, number: int) -> str:
     return f"{one.element.array}_acc{number or ''}"

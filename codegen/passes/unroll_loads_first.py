@@ -22,10 +22,10 @@ for what is left, which waits for each iteration, and do not unroll where lanes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, prod
 
 from polytile.codegen.passes import launch_bounds
 from polytile.codegen.passes.alignment_versioning import (
@@ -39,7 +39,6 @@ from polytile.codegen.passes.alignment_versioning import (
 )
 from polytile.codegen.passes.interleave_reductions import meeting, meets
 from polytile.codegen.passes.iteration_loads import (
-    Extents,
     HeldLoad,
     Setting,
     distinct,
@@ -49,6 +48,7 @@ from polytile.codegen.passes.iteration_loads import (
     targets,
     with_held,
 )
+from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.slp import together
 from polytile.codegen.passes.strip_mine import in_batches, iterations, reaches
 from polytile.codegen.passes.unroll_tile_loads_first import of_tile
@@ -71,40 +71,49 @@ from polytile.ir.expr import (
     with_bodies,
 )
 from polytile.ir.fold import folded
-from polytile.ir.kernel import Barrier
+from polytile.ir.gpu_ops import ThreadIndex
+from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import Form, elements
 from polytile.ir.name_supply import Names
+from polytile.ir.plan import LoopPlan
 from polytile.ir.polynomial import linear
 from polytile.ir.substitute import with_values
 from polytile.ir.trip_count import consecutive
-from polytile.machine import Machine
+from polytile.machine import WARP_SIZE
 from polytile.tuning import LoadTuning
 
 
-def batched(
-    body: tuple[Stmt, ...],
-    kept: frozenset[str],
-    names: Names,
-    threads: int,
-    machine: Machine,
-    lane: str | None = None,
-    extents: Mapping[str, Extents] | None = None,
-) -> tuple[tuple[Stmt, ...], int]:
-    """Batches in place of the loops that are to be unrolled, and how many registers a thread may have then (0: as
-    many as the compiler likes); `kept` are the arrays that live inside the kernel, whose blocks have so many `threads`;
-    `lane` is a thread's in its warp; `extents` are those of arrays."""
-    changing = frozenset(t.array for s in body for t in targets(s)) - kept
-    tuning = machine.tuning
-    setting = Setting(changing, kept, lane, threads, machine.registers_per_sm // threads, tuning, extents=extents or {})
-    tile = tuning.loads.tile_iterations
-    tiled = any(isinstance(n, For) and n.unroll == tile for n in walk(*body))
-    registers = tuning.registers.max_registers if tiled else 0
-    body = together(body, setting, names, tile) if tiled else body
+def unroll_loads_first(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """Loops whose loads come first run in batches: the loads of several iterations, then what these do."""
+    lane = next((c.name for c in kernel.coordinates if c.source == ThreadIndex("x")), None)
+    threads, kept = prod(kernel.block), kept_arrays(kernel)
+    setting = Setting(
+        frozenset(t.array for s in kernel.body for t in targets(s)) - kept,
+        kept,
+        lane if kernel.block[0] == WARP_SIZE else None,
+        threads,
+        context.machine.registers_per_sm // threads,
+        context.machine.tuning,
+        plan.loops,
+        plan.register_tiles,
+        extents={s.array: s.extents for s in kernel.storage},
+    )
+    body, registers = batched(kernel.body, setting, context.names)
+    return replace(kernel, body=body, wanted_registers=registers)
+
+
+def batched(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[tuple[Stmt, ...], int]:
+    """Batches in place of the loops whose loads come first, and how many registers a thread may have then (0: as many
+    as the compiler likes)."""
+    wanted = setting.tuning.registers
+    tiled = any(isinstance(n, For) and n.label in setting.tiles for n in walk(*body))
+    registers = wanted.max_registers if tiled else 0
+    body = together(body, setting, names) if tiled else body
     for half in (False, True):
         batches = _in_body(body, replace(setting, half=half), names)
         made = [n for n in walk(*batches) if isinstance(n, For) and n.unroll == 1]
-        registers = registers or (launch_bounds.registers(made, kept, tuning.registers) if made else 0)
-        if registers != tuning.registers.half_registers:
+        registers = registers or (launch_bounds.registers(made, setting.kept, wanted) if made else 0)
+        if registers != wanted.half_registers:
             break
     return batches, registers
 
@@ -112,14 +121,15 @@ def batched(
 def _in_body(body: tuple[Stmt, ...], setting: Setting, names: Names) -> tuple[Stmt, ...]:
     found: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, For) and stmt.unroll:
-            found += _batches(stmt, setting, names) or [replace(stmt, unroll=None)]
+        plan = setting.loops.get(stmt.label) if isinstance(stmt, For) else None
+        if isinstance(stmt, For) and plan is not None and plan.loads_first:
+            found += _batches(stmt, plan, setting, names) or [stmt]
         else:
             found.append(with_bodies(stmt, lambda inner: _in_body(inner, setting, names)))
     return tuple(found)
 
 
-def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
+def _batches(loop: For, plan: LoopPlan, setting: Setting, names: Names) -> list[Stmt]:
     """The loop in batches; nothing where it is none over consecutive numbers, or loads nothing that it can."""
     condition = consecutive(loop)
     bound = condition.right if condition else None
@@ -129,11 +139,12 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     exclusive = isinstance(loop.condition, Binary) and loop.condition.op == "<"
     end = folded(Binary("-", bound, Literal("1"), loop.type)) if exclusive else bound
     last = Name(names.shared(f"{loop.iterator}_last"), loop.type)
-    if loop.unroll == tuning.tile_iterations:
+    if loop.label in setting.tiles:
         tile = of_tile(loop, last, _trips(loop.lower, end, tuning.max_batch_iterations), setting, names)
         return [Scope((Declare(last.name, last.type, end), *tile))]
     together = meets(*loop.body)
-    wide = None if together or loop.unroll == tuning.few_iterations else _wide(loop, setting)
+    few = plan.loads_first == tuning.few_iterations
+    wide = None if together or few else _wide(loop, setting)
     found = distinct(loads_of(loop, setting, alike=wide is None))
     loads = [load for load in found if load.varies(loop.iterator)]
     trips = _trips(loop.lower, end, tuning.max_batch_iterations)
@@ -152,7 +163,7 @@ def _batches(loop: For, setting: Setting, names: Names) -> list[Stmt]:
     if together:
         made = _together(loop, loads, many, last, setting, names)
     else:
-        made = _apart(loop, loads, wide, many, last, names, tuning)
+        made = _apart(loop, loads, wide, many, last, names, tuning, few=few)
     return [Scope((Declare(last.name, last.type, end), *fixed, *made))]
 
 
@@ -230,6 +241,8 @@ def _apart(
     last: Name,
     names: Names,
     tuning: LoadTuning,
+    *,
+    few: bool,
 ) -> Iterator[Stmt]:
     """Whole batches, then small ones of what is left. There a load that is too many is the last iteration's once more:
     a condition on each would take one of a thread's seven predicates, and so make it wait between them. One batch of
@@ -241,7 +254,6 @@ def _apart(
         otherwise = tuple(_one_by_one(loop, loads, first, count, surely, last, names))
         return tuple(_wide_batch(wide, otherwise, first, count, surely, last, names))
 
-    few = loop.unroll == tuning.few_iterations
     small = few or (wide is not None and many <= tuning.single_vector_iterations)
     return in_batches(loop, batch, many, last, names, tuning, small=small)
 

@@ -11,7 +11,7 @@ from polytile.codegen.targets.line_wrap import INDENT, WIDTH, broken, indented
 from polytile.codegen.targets.source_map import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
-from polytile.ir.expr import INT, Assign, Binary, Call, Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.expr import INT, Assign, Binary, Call, Declare, Execution, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.fold import absorbed
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
 from polytile.ir.kernel import Comment, Launch
@@ -62,6 +62,8 @@ class StatementPrinter:
                 ]
             case Scope(body=body):
                 return ["{", *indented(self.lines(body, shown)), "}"]
+            case Execution(body=body):
+                return self.lines(body, shown)
             case Comment(text=text):
                 return comment(text)
             case Launch() if self.launch is not None:

@@ -17,6 +17,7 @@ EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compile
 4 a device or host-compiler failure; 70 a bug in polytile"""
 CHECKS = ("address", "undefined", "race", "uninitialised")
 STAGES = ("scop", "dependences", "schedule", "ast")
+PASSES = "passes"  # the list of passes, each of which can be dumped too
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MACRO = re.compile(r"[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?", re.ASCII)
 
@@ -47,6 +48,7 @@ class Request:
     build: str | None
     link: tuple[str, ...]
     explain: bool
+    verify_passes: bool
     keep_going: bool
     autodetect: bool
     dump: tuple[str, ...]
@@ -112,7 +114,9 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
-    add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {', '.join(STAGES)}")
+    stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
+    add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")
+    add("--verify-passes", action="store_true", help="check each kernel behind each pass")
     add("--json", action="store_true", help="print one machine-readable result instead of text")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="say what takes how long")
@@ -162,6 +166,7 @@ def parse(arguments: Sequence[str]) -> Request:
         build=found.build,
         link=tuple(found.link),
         explain=found.explain,
+        verify_passes=found.verify_passes,
         keep_going=found.keep_going,
         autodetect=found.autodetect,
         dump=_stages(found.dump),
@@ -233,8 +238,16 @@ def _checks(text: str | None) -> tuple[str, ...]:
     return names
 
 
+def _passes() -> set[str]:
+    """The names of passes; only who asks for one pays for the import."""
+    from polytile.codegen.passes.driver import pass_names
+
+    return set(pass_names())
+
+
 def _stages(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
-        if name not in STAGES:
-            raise UsageError(f"--dump: there is no stage {name!r}", hint=f"one of {', '.join(STAGES)}")
+        if name not in (*STAGES, PASSES) and name not in _passes():
+            hint = f"one of {', '.join(STAGES)}, {PASSES}, or a pass, which --dump {PASSES} lists"
+            raise UsageError(f"--dump: there is no stage {name!r}", hint=hint)
     return tuple(names)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
-from polytile.cli.arguments import Request
-from polytile.cli.dump import dump
+from polytile.cli.arguments import PASSES, Request
+from polytile.cli.dump import dump, passes
 from polytile.cli.report import Report, as_object
+from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.diagnostics import (
     EXIT_DONE,
     EXIT_VALIDATION,
@@ -45,6 +46,7 @@ def run(request: Request, report: Report) -> int:
     dumps = _Dumps(request, report)
     with report.stage("compile"):
         program = _compile(request, options, dumps)
+    _say_pass_times(report, program)
     status = _say_what_was_done(request, report, program)
     dumps.finish()
     if request.validate and not _validate(request, report, program):
@@ -70,6 +72,7 @@ def _options(request: Request) -> Options:
         parameters=request.parameters,
         strict=request.strict,
         graphs=request.graphs,
+        verify_passes=request.verify_passes,
         arch=request.arch,
     )
 
@@ -112,12 +115,17 @@ class _Dumps:
     texts: dict[str, dict[str, str]] | None = None
 
     def observe(self, scop: str, stage: str, result: object) -> None:
-        text = dump(stage, result) if stage in self.request.dump else ""
-        if text:
-            self.texts = self.texts or {}
-            self.texts.setdefault(scop, {})[stage] = text
+        for asked in self.request.dump:
+            shown = stage == ("ast" if asked in pass_names() else asked)  # passes are done when there are kernels
+            text = dump(asked, result) if shown else ""
+            if text:
+                self.texts = self.texts or {}
+                self.texts.setdefault(scop, {})[asked] = text
 
     def finish(self) -> None:
+        if PASSES in self.request.dump:
+            self.report.add(passes=passes())
+            self.report.text(passes())
         texts = self.texts or {}
         if texts:
             self.report.add(dumps=texts)
@@ -125,6 +133,16 @@ class _Dumps:
             for stage in self.request.dump:
                 if stage in stages:
                     self.report.text(f"# {scop}: {stage}\n{stages[stage]}\n")
+
+
+def _say_pass_times(report: Report, program: Program) -> None:
+    """How long each pass has taken, over all kernels."""
+    seconds: dict[str, float] = {}
+    for step in (step for scop in program.scops for step in scop.compilation.steps):
+        seconds[step.done] = seconds.get(step.done, 0.0) + step.seconds
+    for name, taken in seconds.items():
+        if name != LOWERING:
+            report.time(f"pass {name}", taken)
 
 
 def _say_what_was_done(request: Request, report: Report, program: Program) -> int:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from polytile.codegen.passes.driver import LOWERING, all_passes
 from polytile.codegen.targets.expressions import Printer
 from polytile.compilation import Compilation
 from polytile.ir.dump_kernel import node_text
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Scope, Stmt
+from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Scope, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel, Launch
 from polytile.ir.scop import Array, Scop
+
+PLAIN = "Kernels as the schedule says, before any pass."
 
 
 def dump(stage: str, result: object) -> str:
@@ -25,7 +28,15 @@ def dump(stage: str, result: object) -> str:
             return result.schedule_text() or str(result.scop.schedule.get_root().to_str())
         case Compilation(program=program) if stage == "ast" and program is not None:
             return "\n".join(_program(program))
+        case Compilation(steps=steps):
+            return "\n".join(line for step in steps if step.done == stage for line in _kernel(step.kernel))
     return ""
+
+
+def passes() -> str:
+    """The list of passes, in their order, and what each does."""
+    listed = ((one.name, one.summary) for one in all_passes())
+    return "\n".join(f"{name:27} {summary}" for name, summary in ((LOWERING, PLAIN), *listed))
 
 
 def _scop(scop: Scop) -> str:
@@ -64,7 +75,7 @@ def _kernel(kernel: Kernel) -> Iterable[str]:
     for s in kernel.storage:
         yield f"  {s.array} in {s.space.value} memory as {s.name}"
     for c in kernel.coordinates:
-        yield f"  {c.name} = {c.source}"
+        yield f"  {c.name} = {node_text(c.source)}"
     yield from _block(kernel.body, 1)
 
 
@@ -76,8 +87,9 @@ def _block(body: Iterable[Stmt], depth: int) -> Iterable[str]:
 def _stmt(stmt: Stmt, depth: int) -> Iterable[str]:
     pad = "  " * depth
     match stmt:
-        case For(iterator=i, lower=lower, condition=c, step=step, body=body):
-            yield f"{pad}for {i} = {_text(lower)} while {_text(c)} step {step}"
+        case For(iterator=i, lower=lower, condition=c, step=step, body=body, label=label):
+            called = f" called {label}" if label else ""
+            yield f"{pad}for {i} = {_text(lower)} while {_text(c)} step {step}{called}"
             yield from _block(body, depth + 1)
         case If(condition=c, then=then, otherwise=otherwise):
             yield f"{pad}if {_text(c)}"
@@ -85,6 +97,9 @@ def _stmt(stmt: Stmt, depth: int) -> Iterable[str]:
             if otherwise:
                 yield f"{pad}else"
                 yield from _block(otherwise, depth + 1)
+        case Execution(statement=statement, values=values, body=body):
+            yield f"{pad}execution {statement}({', '.join(map(_text, values))})"
+            yield from _block(body, depth + 1)
         case Scope(body=body):
             yield f"{pad}scope"
             yield from _block(body, depth + 1)

@@ -54,9 +54,13 @@ class Report:
         start = perf_counter()
         with _progress(title, shown=not (self.quiet or self.verbose or self.as_json)):
             yield
-        self.times[title] = perf_counter() - start
+        self.time(title, perf_counter() - start)
+
+    def time(self, title: str, seconds: float) -> None:
+        """How long something took; said with -v."""
+        self.times[title] = seconds
         if self.verbose:
-            print(f"polytile: {title}: {self.times[title]:.3f} s", file=sys.stderr)
+            print(f"polytile: {title}: {seconds:.3f} s", file=sys.stderr)
 
     def finish(self, status: int) -> None:
         """Print the JSON object, if that was asked for."""

@@ -190,6 +190,7 @@ class For(Stmt):
     type: CType = INT
     location: Location = _field(default=NOWHERE, compare=False)
     unroll: int | None = None  # by this factor, 0 fully; None leaves it to the compiler
+    label: str = _field(default="", compare=False)  # by which a plan names a loop of a schedule
 
     def __post_init__(self) -> None:
         if self.step == 0:
@@ -202,6 +203,19 @@ class For(Stmt):
 class Scope(Stmt):
     """`{ body }`: declarations inside end with it."""
 
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Execution(Stmt):
+    """The body of a statement's instance, whose `iterators` have these `values`; printed as its body.
+
+    Lowering makes them for passes that ask which statement a loop runs; `clean up` leaves their bodies alone.
+    """
+
+    statement: str
+    iterators: tuple[str, ...]
+    values: tuple[Expr, ...]
     body: tuple[Stmt, ...]
 
 
@@ -242,7 +256,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The blocks of statements that a loop, branch or scope holds."""
     match stmt:
-        case For(body=body) | Scope(body=body):
+        case For(body=body) | Scope(body=body) | Execution(body=body):
             return (body,)
         case If(then=then, otherwise=otherwise):
             return then, otherwise
@@ -252,7 +266,7 @@ def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> _Stmt:
     """The statement with every block that it holds changed."""
     match stmt:
-        case For(body=body) | Scope(body=body):
+        case For(body=body) | Scope(body=body) | Execution(body=body):
             return replace(stmt, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(stmt, then=change(then), otherwise=change(otherwise))

@@ -66,6 +66,8 @@ class Kernel:
     `block` is (x, y, z) threads. `summary` is the comment on top: C lines, schedule, mapping. `min_blocks` asks for
     that many blocks on a multiprocessor at once, `max_registers` bounds those of a thread (0: not asked for). All
     blocks of a `cooperative` kernel run at once; those of a cluster of `cluster` share their multiprocessors' memory.
+    `wanted_registers` are what a thread needs for the loads that passes put under way, from which launch bounds are
+    found.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Kernel:
     cooperative: bool = False
     cluster: int = 1
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
+    wanted_registers: int = 0
     _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
     _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers
@@ -89,21 +92,29 @@ class Kernel:
     def __post_init__(self) -> None:
         if any(b < 1 for b in self.block):
             raise InternalError(f"kernel {self.name} has an empty block: {self.block}")
-        self._nodes.extend(n for s in self.body for n in walk(s))
-        local = [_local_home(n) for n in self._nodes if isinstance(n, PrivateArray | Pointer)]
-        self._aims.update({n.name: n.target.array for n in self._nodes if isinstance(n, Pointer)})
-        homes = {s.array: s for s in (*self.storage, *local)}
-        if len(homes) != len(self.storage) + len({s.array for s in local}):
+        if len({s.array for s in self.storage}) != len(self.storage):
             raise InternalError(f"kernel {self.name} stores an array twice")
-        self._homes.update(homes)
 
     @property
     def nodes(self) -> Sequence[Node]:
         """All of the body, in the order of the text."""
+        if not self._nodes:  # found when asked for: most kernels between two passes never are
+            self._nodes.extend(walk(*self.body))
         return self._nodes
+
+    def _find_homes(self) -> None:
+        """Find where each array lives, those that the body declares too."""
+        local = [_local_home(n) for n in self.nodes if isinstance(n, PrivateArray | Pointer)]
+        homes = {s.array: s for s in (*self.storage, *local)}
+        if len(homes) != len(self.storage) + len({s.array for s in local}):
+            raise InternalError(f"kernel {self.name} stores an array twice")
+        self._aims.update({n.name: n.target.array for n in self.nodes if isinstance(n, Pointer)})
+        self._homes.update(homes)
 
     def home(self, array: str) -> Storage:
         """Where `array` lives in this kernel."""
+        if not self._homes:
+            self._find_homes()
         try:
             return self._homes[array]
         except KeyError:
@@ -111,6 +122,8 @@ class Kernel:
 
     def root(self, array: str) -> Storage:
         """The storage of `array`, or of what it points into."""
+        if not self._homes:
+            self._find_homes()
         seen = set()
         while array in self._aims and array not in seen:
             seen.add(array)

@@ -82,6 +82,10 @@ class Names:
                 taken.update(n.iterator for n in walk(stmt) if isinstance(n, For))
         return cls(taken | _types(scop))
 
+    def copy(self) -> Names:
+        """A supply of its own, that has handed out the same so far."""
+        return Names(set(self.taken), dict(self._shared))
+
     def fresh(self, wanted: str) -> str:
         """`wanted`, or the first of wanted_2, wanted_3, ... that is free."""
         name, number = wanted, 1

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from polytile.ir.expr import Declare, Expr, For, If, Name, Scope, Stmt, rewrite
+from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, rewrite
 
 _Node = TypeVar("_Node", bound=Expr | Stmt)
 
@@ -50,6 +50,9 @@ class _Renaming:
                     found.append(replace(stmt, condition=condition, then=then, otherwise=otherwise))
                 case Scope(body=inside):
                     found.append(replace(stmt, body=self.block(inside, names)))
+                case Execution(values=values, body=inside):
+                    known_values = tuple(_renamed(value, names) for value in values)
+                    found.append(replace(stmt, values=known_values, body=self.block(inside, names)))
                 case _:
                     found.append(_renamed(stmt, names))
         return tuple(found)

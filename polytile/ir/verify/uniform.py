@@ -13,6 +13,7 @@ from polytile.ir.expr import (
     Assign,
     Binary,
     Declare,
+    Execution,
     Expr,
     For,
     If,
@@ -119,7 +120,8 @@ def _check(kernel: Kernel, body: Iterable[Stmt], differing: frozenset[str], apar
 
 def _splits(kernel: Kernel, stmt: Stmt, differing: frozenset[str], axes: str = AXES) -> bool:
     """Whether threads of a block may go different ways at a statement."""
-    return bool(bodies(stmt)) and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
+    branches = bool(bodies(stmt)) and not isinstance(stmt, Execution)
+    return branches and any(differs(kernel, e, differing, axes) for e in expressions(stmt))
 
 
 def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = AXES) -> bool:

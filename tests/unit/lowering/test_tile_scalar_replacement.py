@@ -122,7 +122,7 @@ def update(column: int, row: Expr = ROW) -> Assign:
 
 
 def made(*body: Stmt) -> tuple[Stmt, ...]:
-    return together(body, SETTING, Names(), 4)
+    return together(body, SETTING, Names())
 
 
 def vectors(body: tuple[Stmt, ...]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 import polytile
 from polytile import pipeline
 from polytile.cli.main import main
-from polytile.codegen.lowering import lower
+from polytile.codegen import passes
+from polytile.codegen.passes.driver import improvements
 from polytile.diagnostics import EXIT_BUG, EXIT_DONE, InternalError
-from polytile.ir.expr import DOUBLE, Assign, Name, Stmt
+from polytile.ir.expr import DOUBLE, Assign, Name
+from polytile.ir.kernel import Kernel
 
 PRODUCT = (
     "int n, int m, double A[n][m], double B[m][m], double C[n][m]",
@@ -28,13 +31,16 @@ AGAIN = (
     " for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j];"
     " for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }",
 )
-PLACES = {  # of what improves kernels: a program that has it, and what does it
-    "scalar replacement": (PRODUCT, "accumulate_tile"),
-    "loop carry": (PRODUCT, "carry"),
-    "unroll loads first": (PRODUCT, "batched"),
-    "early loads": (AGAIN, "update_early"),
-    "cache hints": (AGAIN, "streamed"),
-    "forward shared": (AGAIN, "handed_over"),
+PROGRAMS = {  # that have what improves kernels
+    "scalar-replacement": PRODUCT,
+    "loop-carry": PRODUCT,
+    "unroll-loads-first": PRODUCT,
+    "early-loads": AGAIN,
+    "cache-hints": AGAIN,
+    "forward-shared": AGAIN,
+    "block-order": AGAIN,
+    "cache-hints-across-kernels": AGAIN,
+    "dependent-launch": AGAIN,
 }
 TWO = (
     "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 2 * A[i];\n#pragma endscop\n}\n"
@@ -47,16 +53,18 @@ def failing(*_: object, **__: object) -> Any:
 
 
 def plant(patch: pytest.MonkeyPatch, name: str, work: Callable[..., Any] = failing) -> tuple[str, str]:
-    """Have an improvement fail; returns a program that has it."""
-    if name in pipeline.PROGRAM_PASSES:
-        patch.setitem(pipeline.PROGRAM_PASSES, name, work)
-        return AGAIN
-    program, function = PLACES[name]
-    if work is failing and name == "forward shared":  # with nothing to forward it is called, and does nothing
-        real = lower.handed_over
-        work = lambda body, copies, names: failing() if copies else real(body, copies, names)  # noqa: E731
-    patch.setattr(lower, function, work)
-    return program
+    """Have a pass do something else; returns a program that has it."""
+    for listed in ("KERNEL_PASSES", "PROGRAM_PASSES"):
+        asked = lambda _: True  # noqa: E731
+        old = getattr(passes, listed)
+        changed = (replace(one, asked=asked, run=work) if one.name == name else one for one in old)
+        patch.setattr(passes, listed, tuple(changed))
+    return PROGRAMS[name]
+
+
+def nowhere(kernel: Kernel, *_: object) -> Kernel:
+    """What gives a wrong kernel and does not notice."""
+    return replace(kernel, body=(*kernel.body, Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE))))
 
 
 def warnings(compiled: Any) -> list[str]:
@@ -64,10 +72,10 @@ def warnings(compiled: Any) -> list[str]:
 
 
 def test_every_improvement_is_planted() -> None:
-    assert {*PLACES, *pipeline.PROGRAM_PASSES} == pipeline.IMPROVEMENTS
+    assert {*PROGRAMS} == improvements()
 
 
-@pytest.mark.parametrize("name", sorted(pipeline.IMPROVEMENTS))
+@pytest.mark.parametrize("name", sorted(improvements()))
 def test_kernels_are_right_without(
     emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -80,38 +88,31 @@ def test_kernels_are_right_without(
 
 
 def test_kernels_are_checked(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What gives a wrong kernel and does not notice."""
-    real = lower.streamed
-
-    def wrong(body: tuple[Stmt, ...], *rest: Any) -> tuple[Stmt, ...]:
-        return (*real(body, *rest), Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE)))
-
-    found = compiled(*plant(monkeypatch, "cache hints", wrong), schedule="superposed")
+    found = compiled(*plant(monkeypatch, "cache-hints", nowhere), schedule="superposed")
     (warning,) = warnings(found)
-    assert warning.startswith("f_scop0: compiled without cache hints: internal error: kernel f_scop0_k")
+    assert warning.startswith("f_scop0: compiled without cache-hints: internal error: kernel f_scop0_k")
     assert "nowhere" not in found.cuda
 
 
 def test_several_that_fail(emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, "loop carry")
-    plant(monkeypatch, "block order")
+    plant(monkeypatch, "loop-carry")
+    plant(monkeypatch, "block-order")
     found = compiled(*PRODUCT, schedule="superposed")
     assert warnings(found) == ["f_scop0: compiled without what improves kernels: internal error: a loop is lost"]
     found.validate(on="emulator", parameters={"n": 17, "m": 70}, seed=1)
 
 
 def test_every_kind_of_error(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, "loop carry", lambda *_, **__: {}["x"])
-    assert warnings(compiled(*PRODUCT)) == ["f_scop0: compiled without loop carry: internal error: KeyError: 'x'"]
+    plant(monkeypatch, "loop-carry", lambda *_, **__: {}["x"])
+    assert warnings(compiled(*PRODUCT)) == ["f_scop0: compiled without loop-carry: internal error: KeyError: 'x'"]
 
 
 def test_those_who_look_for_bugs_see_them(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, "loop carry")
+    plant(monkeypatch, "loop-carry")
     with pytest.raises(InternalError, match="a loop is lost"):
         compiled(*PRODUCT, raise_bugs=True)
     monkeypatch.undo()
-    wrong = lambda body, *_: (*body, Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE)))  # noqa: E731
-    plant(monkeypatch, "cache hints", wrong)
+    plant(monkeypatch, "cache-hints", nowhere)
     with pytest.raises(InternalError, match="nowhere"):
         compiled(*AGAIN, raise_bugs=True)
 

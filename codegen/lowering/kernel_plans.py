@@ -1,0 +1,103 @@
+"""What is planned for plain kernels: what the schedule has decided, and what lowering finds in their loops.
+
+    k: for (k = 0; k < n; ++k) C[i][j] += A[i][k] * B[k][j];        an element of C that k keeps: promoted {k: 1}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polytile.codegen.lowering.lower import Lowered
+from polytile.codegen.passes.plan import LoweredPlan
+from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
+from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_elements
+from polytile.ir.expr import Execution, For, Stmt, bodies
+from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.memory import Storage
+from polytile.ir.plan import LoopPlan
+from polytile.ir.scop import Scop
+from polytile.tuning import LoadTuning
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What was decided before there were loops, by the number of a kernel in the schedule: where arrays live inside it,
+    which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
+    accumulate partial results, or add them up, and how many iterations may load at once."""
+
+    storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    sums: Mapping[str, int] = field(default_factory=dict)
+
+
+def plan_kernels(
+    lowered: Lowered, scop: Scop, decided: Decisions, tuning: LoadTuning, *, promote: bool = True
+) -> tuple[LoweredPlan, ...]:
+    """The plan of each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
+    plans: list[LoweredPlan] = []
+    for kernel, shape in zip(lowered.program.kernels, lowered.shapes, strict=True):
+        placements = decided.storage.get(shape.number, {})
+        promoted = dict(_promoted(kernel, scop, placements)) if promote else {}
+        plan = LoweredPlan(
+            placements=placements,
+            forwarded=decided.forwarded.get(shape.number, {}),
+            promoted=promoted,
+            loops={p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)},
+            last_reads=decided.last_reads.get(shape.number, frozenset()),
+            prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,
+        )
+        plans.append(plan)
+    return tuple(plans)
+
+
+def _promoted(kernel: Kernel, scop: Scop, placements: Mapping[str, Storage]) -> Iterator[tuple[str, int]]:
+    """The loops that update elements of device memory which nothing else in them touches, and how many these are."""
+    for loop in _loops(kernel.body):
+        inside = list(_plain(loop.body))
+        run = {s.statement for s in inside if isinstance(s, Execution)}
+        if len(run) == 1 and not any(isinstance(s, Barrier) for s in inside):
+            written = next((a.array for a in scop.statement(min(run)).accesses if a.writes), None)
+            if written is not None and written not in placements and (count := _updated(loop, scop)):
+                yield loop.label, count
+
+
+def _updated(loop: For, scop: Scop) -> int:
+    """How many elements stay in registers while a loop runs."""
+    match loop.body:
+        case (Execution() as execution,):
+            found = accumulation(loop, execution)
+            return int(found is not None and is_alone(scop, execution, found))
+    elements = updated_elements(loop)
+    if elements is None or not all(is_alone(scop, e.execution, e.found) for e in elements):
+        return 0
+    return len(elements) if are_apart(scop, elements) else 0
+
+
+def _loads_first(
+    kernel: Kernel, sums: Mapping[str, int], promoted: Mapping[str, int], tuning: LoadTuning
+) -> Iterator[LoopPlan]:
+    """The innermost loops that load for several iterations at once: those that accumulate partial results, or add them
+    up, and those over a tile."""
+    for loop in _loops(kernel.body):
+        inside = list(_plain(loop.body))
+        found = [sums[s.statement] for s in inside if isinstance(s, Execution) and s.statement in sums]
+        if promoted.get(loop.label, 0) > 1:
+            yield LoopPlan(loop.label, loads_first=tuning.tile_iterations)
+        elif found and not any(isinstance(s, For) for s in inside):
+            yield LoopPlan(loop.label, loads_first=max(found))
+
+
+def _loops(body: Sequence[Stmt]) -> Iterator[For]:
+    """The serial loops of a schedule's bands."""
+    return (stmt for stmt in _plain(body) if isinstance(stmt, For) and stmt.label)
+
+
+def _plain(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    """The statements and those inside them, but not what executions consist of."""
+    for stmt in body:
+        yield stmt
+        if not isinstance(stmt, Execution):
+            for inner in bodies(stmt):
+                yield from _plain(inner)

@@ -1,0 +1,84 @@
+"""What passes get besides a kernel: what is planned for it, and what they may know of its surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import Space, Storage
+from polytile.ir.name_supply import Names
+from polytile.ir.plan import LoopPlan
+from polytile.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredPlan:
+    """What is planned for a kernel, in terms of its arrays and of the labels of its loops.
+
+    `placements` says in which cells arrays live inside the kernel, `forwarded` which arrays have a copy in shared
+    memory besides. `promoted` counts the elements that a loop updates in registers, `loops` what else becomes of loops.
+    `last_reads` are arrays that nothing reads afterwards. With `prefetch`, loops that wait for memory load ahead, as
+    the kernel has few threads.
+    """
+
+    placements: Mapping[str, Storage] = field(default_factory=dict)
+    forwarded: Mapping[str, Storage] = field(default_factory=dict)
+    promoted: Mapping[str, int] = field(default_factory=dict)
+    loops: Mapping[str, LoopPlan] = field(default_factory=dict)
+    last_reads: frozenset[str] = frozenset()
+    prefetch: bool = False
+
+    @property
+    def register_tiles(self) -> frozenset[str]:
+        """The loops that update several elements in registers."""
+        return frozenset(label for label, elements in self.promoted.items() if elements > 1)
+
+    @property
+    def loads_first(self) -> bool:
+        """Whether loops load for several iterations at once."""
+        return any(loop.loads_first for loop in self.loops.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The machine that a kernel is for, and a supply of names that are free in it."""
+
+    machine: Machine
+    names: Names
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A step from kernel to kernel, called where the plan asks for it."""
+
+    name: str
+    asked: Callable[[LoweredPlan], bool]
+    run: Callable[[Kernel, LoweredPlan, Context], Kernel]
+    improves: bool = False  # what kernels can do without, where it fails
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPass:
+    """A step from program to program, after those of each kernel; the plans are its kernels', in their order."""
+
+    name: str
+    asked: Callable[[Sequence[LoweredPlan]], bool]
+    run: Callable[[HostProgram, Sequence[LoweredPlan], Machine], HostProgram]
+    improves: bool = True
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return (self.run.__doc__ or "").partition("\n")[0]
+
+
+def kept_arrays(kernel: Kernel) -> frozenset[str]:
+    """The arrays that live inside the kernel."""
+    return frozenset(s.array for s in kernel.storage if s.space in (Space.PRIVATE, Space.SHARED))

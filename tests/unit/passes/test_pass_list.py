@@ -1,0 +1,109 @@
+"""The one list of passes: what it has, that plans ask for passes, and that every kernel on the way is well formed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile.cli.main import main
+from polytile.codegen import passes
+from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES
+from polytile.codegen.passes.driver import LOWERING, all_passes, pass_names, run_passes
+from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError
+from polytile.ir.expr import DOUBLE, Assign, Execution, For, Name, walk
+from polytile.ir.kernel import Kernel
+from polytile.ir.name_supply import Names
+from polytile.ir.verify.kernel import check_kernel
+from polytile.machine import machine_of
+
+PRODUCT = """void f(int n, int m, double A[n][m], double B[m][m], double C[n][m]) {
+#pragma scop
+for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { C[i][j] *= 3;
+  for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }
+#pragma endscop
+}
+"""
+AGAIN = """void f(int n, int m, double A[n][m], double x[m], double t[n], double y[m]) {
+#pragma scop
+for (int j = 0; j < m; j++) y[j] = 0;
+for (int i = 0; i < n; i++) { t[i] = 0;
+  for (int j = 0; j < m; j++) t[i] += A[i][j] * x[j];
+  for (int j = 0; j < m; j++) y[j] += A[i][j] * t[i]; }
+#pragma endscop
+}
+"""
+EMPTY = Kernel("k", (), (32, 1, 1), (), (), ())
+
+
+def steps(text: str, **settings: Any) -> list[tuple[str, Kernel]]:
+    (scop,) = polytile.compile(text, name="test.c", schedule="superposed", **settings).scops
+    return [(step.done, step.kernel) for step in scop.compilation.steps]
+
+
+def test_names_are_distinct_and_all_say_what_they_do() -> None:
+    names = pass_names()
+    assert len(set(names)) == len(names) and all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in names)
+    assert all(one.summary.endswith(".") for one in all_passes())
+
+
+def test_plans_ask() -> None:
+    """An empty plan gets what tidies alone."""
+    asked = [one.name for one in KERNEL_PASSES if one.asked(LoweredPlan())]
+    assert asked == ["clean-up", "loop-carry", "remove-unused", "prune-signature"]
+    seen: list[str] = []
+    context = Context(machine_of("sm_90"), Names())
+    assert run_passes(EMPTY, LoweredPlan(), context, lambda after: seen.append(after.done)) == EMPTY
+    assert seen == [LOWERING, *asked]
+
+
+@pytest.mark.parametrize("text", [PRODUCT, AGAIN], ids=["product", "again"])
+@pytest.mark.parametrize("element", ["double", "float"])
+def test_every_kernel_on_the_way_is_well_formed(text: str, element: str) -> None:
+    found = steps(text.replace("double", element))
+    for _, kernel in found:
+        check_kernel(kernel)
+    order = [name for name in pass_names() if any(done == name for done, _ in found)]
+    per_kernel = [done for done, kernel in found if kernel.name == "f_scop0_k0"]
+    assert per_kernel == order
+
+
+def test_plain_kernels_have_labels_and_executions() -> None:
+    plain = [kernel for done, kernel in steps(PRODUCT) if done == LOWERING]
+    nodes = [n for kernel in plain for n in walk(*kernel.body)]
+    labels = [n.label for n in nodes if isinstance(n, For) and isinstance(n.step, int)]
+    assert labels and all(labels) and len(set(labels)) == len(labels)
+    assert {n.statement for n in nodes if isinstance(n, Execution)} == {"S0", "S1"}
+    last = [kernel for done, kernel in steps(PRODUCT) if done == PROGRAM_PASSES[-1].name]
+    assert not any(isinstance(n, Execution) for kernel in last for n in walk(*kernel.body))
+
+
+def test_verification_names_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(kernel: Kernel, *_: object) -> Kernel:
+        return replace(kernel, body=(*kernel.body, Assign(Name("nowhere", DOUBLE), "", Name("nowhere", DOUBLE))))
+
+    changed = (replace(one, run=broken) if one.name == "loop-carry" else one for one in KERNEL_PASSES)
+    monkeypatch.setattr(passes, "KERNEL_PASSES", tuple(changed))
+    with pytest.raises(InternalError, match=r"after loop-carry: .*nowhere"):
+        steps(PRODUCT, verify_passes=True, raise_bugs=True)
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "f.c").write_text(AGAIN)
+    command = [str(tmp_path / "f.c"), "-o", str(tmp_path), "--schedule", "superposed", "--verify-passes", "-v"]
+    asked = ["passes", LOWERING, "unroll-loads-first"]
+    assert main([*command, *(word for name in asked for word in ("--dump", name))]) == EXIT_DONE
+    printed = capsys.readouterr()
+    listed = re.findall(r"^([a-z-]+) {2,}[A-Z]", printed.out, re.MULTILINE)
+    assert tuple(listed) == pass_names()
+    assert "# f_scop0: lowering" in printed.out and "execution S1" in printed.out and " called " in printed.out
+    assert "# f_scop0: unroll-loads-first" in printed.out
+    assert "polytile: pass unroll-loads-first: " in printed.err
+    assert main([*command, "--dump", "unrolling"]) == EXIT_USAGE
+    assert "--dump passes lists" in capsys.readouterr().err
+
