@@ -81,7 +81,7 @@ class _Use:
 
 
 def early_loads(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
-    """Elements that a thread updates behind a meeting of threads are loaded at the start of the kernel."""
+    """Elements that a thread updates after a reduction of threads are loaded at the start of the kernel."""
     if not kernel.wanted_registers:
         return kernel
     tuning = context.machine.tuning.loads

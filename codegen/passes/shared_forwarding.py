@@ -34,7 +34,7 @@ from polytile.ir.name_supply import Names
 
 
 def forward_shared(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
-    """What threads of a block hand to one another goes through copies in shared memory."""
+    """What threads of a block forward to one another goes through copies in shared memory."""
     body, copies = handed_over(kernel.body, plan.forwarded, context.names)
     return replace(kernel, body=body, storage=(*kernel.storage, *copies))
 

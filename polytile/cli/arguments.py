@@ -116,7 +116,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
     stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")
-    add("--verify-passes", action="store_true", help="check each kernel behind each pass")
+    add("--verify-passes", action="store_true", help="check each kernel after each pass")
     add("--json", action="store_true", help="print one machine-readable result instead of text")
     loudness = group.add_mutually_exclusive_group()
     loudness.add_argument("-v", "--verbose", action="store_true", help="say what takes how long")

@@ -13,11 +13,14 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
+from polytile.codegen.passes import KERNEL_PASSES
+from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.codegen.targets.dialects import CUDA
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Literal
+from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import KERNEL, MappedSchedule
 from polytile.options import STRATEGIES
@@ -51,6 +54,23 @@ def compiled(schedule: str = "classic", **settings: bool) -> CompiledScop:
 def agrees_with_c(scop: CompiledScop) -> bool:
     """Whether it ran in the emulator, under all of its checks; ValidationError where it computes something else."""
     return bool(scop.validate(on="emulator", seed=1, sanitize="all"))
+
+
+# A pass: a function from kernel to kernel in codegen/passes, and its place in the list --------------------------------
+def explain_barriers(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """Barriers say on which machine they wait."""
+    where = Comment(f"all threads of the block wait on {context.machine.arch}")
+    body = (part for stmt in kernel.body for part in ((where, stmt) if isinstance(stmt, Barrier) else (stmt,)))
+    return replace(kernel, body=tuple(body))
+
+
+def test_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = Pass("explain-barriers", lambda plan: bool(plan.placements), explain_barriers)
+    monkeypatch.setattr("polytile.codegen.passes.KERNEL_PASSES", (*KERNEL_PASSES, added))
+    found = compiled(verify_passes=True, raise_bugs=True)
+    assert "// all threads of the block wait on sm_90\n    __syncthreads();" in found.cuda
+    assert agrees_with_c(found)
+    assert "all threads" not in compiled("superposed").cuda, "no array is placed there, so that nothing asks for it"
 
 
 # A strategy: a module with `propose`, and a line of the registry ------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the documentation points to is there: files, folders and sections."""
+"""What the documentation points to is there: files, folders, sections, and the passes of the list."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
+
+from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES
 
 ROOT = Path(__file__).resolve().parents[3]
 LINKS = {ROOT / "polytile" / room for room in ("frontend", "scheduling", "codegen")}  # to the folders beside it
@@ -69,6 +71,12 @@ def test_modules_that_comments_name_exist() -> None:
 def test_folders_that_are_named_exist(file: Path) -> None:
     named = {n for n in FOLDER.findall(file.read_text()) if PLACEHOLDER not in n}
     assert [n for n in sorted(named) if not any(path.endswith(f"/{n}") for path in FOLDERS)] == []
+
+
+def test_the_page_of_codegen_says_what_each_pass_does() -> None:
+    text = (ROOT / "codegen" / "README.md").read_text()
+    listed = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
+    assert listed == [one.name for one in (*KERNEL_PASSES, *PROGRAM_PASSES)]
 
 
 def test_architecture_is_short() -> None:
