@@ -27,6 +27,7 @@ from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
+from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
@@ -109,6 +110,11 @@ class CompiledScop:
     def schedule(self) -> str:
         """The mapped schedule tree, as `--save-schedule` writes it."""
         return self.compilation.schedule_text()
+
+    @property
+    def plans(self) -> tuple[KernelPlan, ...]:
+        """What is decided about kernels that the schedule does not say: where arrays live inside them."""
+        return self.compilation.kernel_plans
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:

@@ -2,8 +2,8 @@
 
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
 scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
-results, the mapped schedule, where arrays live inside kernels, the dependences that were proven, and the sets of
-violations, which are empty.
+results, the mapped schedule, the plans of kernels (where arrays live inside them), the dependences that were proven,
+and the sets of violations, which are empty.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from dataclasses import asdict
 from typing import Any
 
 from polytile.compilation import Compilation
-from polytile.ir.memory import Space
+from polytile.ir.plan_file import to_json
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
 from polytile.version import __version__
 
 FORMAT = "polytile certificate"
-VERSION = 1
-_SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
+VERSION = 2
 
 
 def certificate(file: str, text: str, defines: Sequence[str], compilations: Iterable[Compilation]) -> str:
@@ -87,8 +86,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "run": _run(state),
         "strategy": schedule.strategy,
         "mapped": schedule.to_text(),
-        "homes": _homes(state),
-        "handovers": _handovers(state),
+        "plans": [to_json(plan) for plan in state.kernel_plans],
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}
@@ -124,35 +122,3 @@ def _run(state: Compilation) -> dict[str, Any] | None:
 def _accumulated(statement: Statement) -> str:
     assert statement.reduction is not None
     return statement.reduction.array
-
-
-def _handovers(state: Compilation) -> list[dict[str, Any]]:
-    return [
-        {
-            "array": name,
-            "kernel": kernel,
-            "space": _SPACES[copy.space],
-            "rank": state.run.scop.array(name).rank,
-            "keeps": list(copy.keeps or ()),
-            "moduli": list(copy.moduli),
-        }
-        for kernel, found in state.handovers.items()
-        for name, copy in found.items()
-    ]
-
-
-def _homes(state: Compilation) -> dict[str, Any]:
-    homes = {}
-    for kernel, found in state.homes.items():
-        for name, home in found.items():
-            rank = state.run.scop.array(name).rank
-            keeps = range(rank) if home.keeps is None else home.keeps
-            homes[name] = {
-                "array": name,
-                "kernel": kernel,
-                "space": _SPACES[home.space],
-                "rank": rank,
-                "keeps": list(keeps),
-                "strides": list(home.strides or (1 for _ in keeps)),
-            }
-    return homes

@@ -9,13 +9,15 @@ from polytile.codegen.passes.driver import After
 from polytile.diagnostics import Diagnostic
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
+from polytile.ir.placed_storage import Homes, forwarded, homes
+from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
-from polytile.scheduling.candidate import Analysed, Candidate, Homes, Plans
+from polytile.scheduling.candidate import Analysed, Candidate, Plans
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.reductions.text import with_partials
 
@@ -71,6 +73,10 @@ class Compilation:
         """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
         return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
 
+    def plan_text(self) -> str:
+        """The plans of kernels, for a person."""
+        return "\n".join(line for plan in self.kernel_plans for line in plan.lines())
+
     @property
     def run(self) -> Executions:
         """What kernels are made of; there is a schedule."""
@@ -78,14 +84,19 @@ class Compilation:
         return self.executions or each_once(self.scop, self.dependences, self.schedule)
 
     @property
+    def kernel_plans(self) -> tuple[KernelPlan, ...]:
+        """What is decided about kernels that the schedule does not say."""
+        return self.plans.kernels if self.plans and self.schedule else ()
+
+    @property
     def homes(self) -> Homes:
-        """Which arrays live inside a kernel, by its number."""
-        return self.plans.homes if self.plans else {}
+        """Which arrays live inside a kernel alone, by its number, as code has them."""
+        return homes(self.kernel_plans, self.run.scop) if self.kernel_plans else {}
 
     @property
     def handovers(self) -> Homes:
         """Which arrays have a copy in shared memory besides, by the number of the kernel."""
-        return self.plans.handovers if self.plans else {}
+        return forwarded(self.kernel_plans, self.run.scop) if self.kernel_plans else {}
 
     @property
     def transfers(self) -> tuple[Transfer, ...]:
@@ -109,6 +120,8 @@ class Compilation:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
+        if self.kernel_plans:
+            lines += ["  plans:", *(f"    {line}" for line in self.plan_text().splitlines())]
         return "\n".join(lines)
 
     def with_remark(self, message: str, *, severity: str = "remark", hint: str | None = None) -> Compilation:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
-from polytile.ir.plan import Choices
+from polytile.ir.plan import Choices, KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
@@ -17,7 +17,6 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.cost.estimate import Estimate
 
-Homes = Mapping[int, Mapping[str, Storage]]  # by kernel number and array
 Analysed = tuple[Scop, Dependences]
 
 
@@ -39,11 +38,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """Where data live: `homes` inside kernels, `handovers` with a copy in shared memory besides, and `transfers`
-    between host and device."""
+    """What the trees of kernels do not say (a kernel without a plan has nothing of that), and `transfers` between host
+    and device."""
 
-    homes: Homes = field(default_factory=dict)
-    handovers: Homes = field(default_factory=dict)
+    kernels: tuple[KernelPlan, ...] = ()
     transfers: tuple[Transfer, ...] = ()
 
 

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
-from polytile.check.tree import LOOP, NODE, THREADS, blocks, kernels, mark, nodes, thread_of
+from polytile.check.tree import LOOP, NODE, THREADS, mark, nodes, thread_of
 
 
 def problems(scop: Check) -> Iterator[str]:
@@ -29,6 +30,8 @@ def problems(scop: Check) -> Iterator[str]:
     tree, order = isl.Schedule(scop["mapped"]), isl.Schedule(program["order"])
     domain = union([s["domain"] for s in program["statements"].values()], isl.UnionSet).intersect_params(context)
     yield from _check_tree(tree, domain, context)
+    placed, unknown_ones = _placed(scop, program, tree)
+    yield from unknown_ones
     for array in program["arrays"]:
         reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
         flow, false = dependences(order, reads, writes, may, accesses(program, array, "kill"))
@@ -37,34 +40,36 @@ def problems(scop: Check) -> Iterator[str]:
             yield f"the claimed flow through {array} is not that of the accesses"
         if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
             yield f"the claimed anti and output dependences through {array} are not those of the accesses"
-        home = scop["homes"].get(array)
-        if home is not None:
-            uses = (_cells(tree, home, a.intersect_params(context)) for a in (reads, writes, may, isl.UnionMap("{ }")))
-            inside, false = dependences(tree.intersect_domain(domain), *uses)
-            if array in scop["visible"] or not reads.domain().intersect_params(context).is_subset(flow.range()):
-                yield f"{array} lives inside a kernel, and values of it come from outside or are seen there"
-            if not equal(inside, flow, context):
-                yield f"the {home['space']} of kernel {home['kernel']} mix up the values of {array}"
-            pairs = inside.union(false)
+        here = tuple(a.intersect_params(context) for a in (reads, writes, may))
+        homes = [p for p in placed if p["array"] == array and not p.get("through")]
+        if homes:
+            visible = array in scop["visible"]
+            wrong, pairs = check_home(tree, homes[0], here, flow.intersect_params(context), visible)
+            yield from wrong
         else:
             pairs = conflicts(order, reads, writes.union(may))
+        if homes[1:]:
+            yield f"{array} lives in more than one place"
         pairs = pairs.subtract(_relaxed(scop, array)).intersect_params(context)
-        for copy in (c for c in scop.get("handovers", ()) if c["array"] == array):
-            here = tuple(a.intersect_params(context) for a in (reads, writes, may))
-            yield from _check_handover(tree, order, copy, here, flow.intersect_params(context))
-            pairs = pairs.union(_conflicts_in(tree, copy, here))
+        for copy in (p for p in placed if p["array"] == array and p.get("through")):
+            wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context))
+            yield from wrong
+            pairs = pairs.union(inside)
         left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
         if not left.is_empty():
             yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
-    for copy in scop.get("handovers", ()):
-        if copy["array"] not in program["arrays"]:
-            yield f"there is no array {copy['array']} to have a copy of"
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
     yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
         yield "a set of violations is not empty"
+
+
+def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check], list[str]]:
+    """The placements that can be checked, and why others cannot."""
+    found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
+    return [p for p, why in found if not why], [why for _, why in found if why]
 
 
 def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> Iterator[str]:
@@ -116,53 +121,6 @@ def _kept(pairs: isl.UnionMap, threads: isl.UnionMap | None, role: str) -> isl.U
     if threads is None or role == "sync":
         return pairs
     return pairs.intersect(threads.apply_range(threads.reverse()))
-
-
-def _cells(tree: isl.Schedule, home: Check, accesses: isl.UnionMap) -> isl.UnionMap:
-    """Accesses to the copy of an array that a thread (registers) or a block (shared memory) has, by kept subscripts."""
-    kernel = kernels(tree)[home["kernel"]]
-    place = blocks(kernel)
-    if home["space"] == "registers":
-        place = place.flat_range_product(thread_of(kernel))
-    dims = ", ".join(f"a{i}" for i in range(home["rank"]))
-    sizes = home.get("strides", [1 for _ in home["keeps"]])
-    moduli = home.get("moduli", [0 for _ in home["keeps"]])
-    parts = zip(home["keeps"], sizes, moduli, strict=True)
-    addressed = ", ".join(f"floor(a{i}/{size})" + (f" mod {by}" if by else "") for i, size, by in parts)
-    kept = isl.UnionMap(f"{{ {home['array']}[{dims}] -> [{addressed}] }}")
-    return place.range_product(accesses.apply_range(kept))
-
-
-def _check_handover(
-    tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...], flow: isl.UnionMap
-) -> Iterator[str]:
-    """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
-    array, number, moduli = copy["array"], copy["kernel"], copy["moduli"]
-    if len(moduli) != len(copy["keeps"]) or any(m < 1 or m & (m - 1) for m in moduli):
-        yield f"the copy of {array} has remainders by {moduli}, which are no powers of two"
-        return
-    domain = kernels(tree)[number].get_domain()
-    reads, wanted = uses[0].intersect_domain(domain), flow.intersect_range(domain)
-    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(uses[1]).set_schedule(order)
-    if not wanted.domain().is_subset(domain) or not info.compute_flow().get_may_no_source().is_empty():
-        yield f"kernel {number} reads values of {array} that it has not written from a copy"
-    lows = [m.range().dim_min_val(k) for a in uses for m in maps(a.intersect_domain(domain)) for k in copy["keeps"]]
-    if not all(low.is_int() and low.is_nonneg() for low in lows):
-        yield f"the copy of {array} in kernel {number} has negative subscripts"
-    if not _inside(tree, copy, uses)[0].is_equal(wanted):
-        yield f"the copy in {copy['space']} of kernel {number} mixes up the values of {array}"
-
-
-def _conflicts_in(tree: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...]) -> isl.UnionMap:
-    inside, false = _inside(tree, copy, uses)
-    return inside.union(false)
-
-
-def _inside(tree: isl.Schedule, copy: Check, uses: tuple[isl.UnionMap, ...]) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """The flow through the copy's cells in the mapped order, and the other conflicts there."""
-    domain = kernels(tree)[copy["kernel"]].get_domain()
-    found = (_cells(tree, copy, a.intersect_domain(domain)) for a in (*uses, isl.UnionMap("{ }")))
-    return dependences(tree.intersect_domain(domain), *found)
 
 
 def _check_values(source: Check, program: Check, visible: list[str], context: isl.Set) -> Iterator[str]:

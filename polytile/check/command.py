@@ -15,7 +15,7 @@ from polytile.check.relations import Check
 from polytile.check.source import differences
 from polytile.diagnostics import EXIT_DONE, EXIT_USER, UsageError, UserError
 
-FORMAT, VERSION = "polytile certificate", 1
+FORMAT, VERSIONS = "polytile certificate", (1, 2)
 HINT = "write one with polytile INPUT.c --certificate FILE"
 
 
@@ -86,8 +86,8 @@ def _read(name: str) -> Any:
         raise UserError(f"{name} is not a certificate: it is not JSON", hint=HINT) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("scops"), list):
         raise UserError(f"{name} is not a certificate", hint=HINT)
-    if content.get("version") != VERSION:
-        raise UserError(
-            f"{name} is a certificate of version {content.get('version')}, this is {VERSION}", hint="write it anew"
-        )
+    if content.get("version") not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        message = f"{name} is a certificate of version {content.get('version')}, known are {known}"
+        raise UserError(message, hint="write it anew")
     return content

@@ -16,7 +16,8 @@ DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven lega
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
 4 a device or host-compiler failure; 70 a bug in polytile"""
 CHECKS = ("address", "undefined", "race", "uninitialised")
-STAGES = ("scop", "dependences", "schedule", "ast")
+PLAN = "plan"
+STAGES = ("scop", "dependences", "schedule", PLAN, "ast")
 PASSES = "passes"  # the list of passes, each of which can be dumped too
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MACRO = re.compile(r"[A-Za-z_$][\w$]*(\([\w$ ,.]*\))?(=[^\n\r\0]*)?", re.ASCII)

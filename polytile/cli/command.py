@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
-from polytile.cli.arguments import PASSES, Request
+from polytile.cli.arguments import PASSES, PLAN, Request
 from polytile.cli.dump import dump, passes
 from polytile.cli.report import Report, as_object
 from polytile.codegen.passes.driver import LOWERING, pass_names
@@ -24,6 +24,7 @@ from polytile.diagnostics import (
     UserError,
     ValidationError,
 )
+from polytile.ir.plan_file import to_json
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.runtime.output import check_targets, write_outputs
 from polytile.work_pieces import limit
@@ -116,7 +117,8 @@ class _Dumps:
 
     def observe(self, scop: str, stage: str, result: object) -> None:
         for asked in self.request.dump:
-            shown = stage == ("ast" if asked in pass_names() else asked)  # passes are done when there are kernels
+            with_kernels = asked == PLAN or asked in pass_names()
+            shown = stage == ("ast" if with_kernels else asked)
             text = dump(asked, result) if shown else ""
             if text:
                 self.texts = self.texts or {}
@@ -195,6 +197,7 @@ def _facts(scop: CompiledScop) -> dict[str, Any]:
         "parameters": [p.name for p in scop.scop.parameters],
         "arrays": [a.name for a in scop.scop.external_arrays],
         "kernels": [] if program is None else [{"name": k.name, "block": list(k.block)} for k in program.kernels],
+        "plans": [to_json(plan) for plan in scop.plans],
         "remarks": [r.message for r in scop.remarks],
     }
 

@@ -26,6 +26,8 @@ def dump(stage: str, result: object) -> str:
             return "\n".join(f"{kind}: {relation}" for kind, relation in parts)
         case Compilation() if stage == "schedule":
             return result.schedule_text() or str(result.scop.schedule.get_root().to_str())
+        case Compilation() if stage == "plan":
+            return result.plan_text()
         case Compilation(program=program) if stage == "ast" and program is not None:
             return "\n".join(_program(program))
         case Compilation(steps=steps):

@@ -13,6 +13,7 @@ from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
+from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.proof.prove import Claim, prove_all
 
@@ -50,7 +51,7 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
 def _plans(run: Executions, shared_memory: int, known: Known) -> Plans:
     homes = contract(run, shared_memory, known=known)
     handed = handovers(run, homes, shared_memory)
-    return Plans(homes, handed, transfers(run.scop, run.dependences))
+    return Plans(kernel_plans(run, homes, handed), transfers(run.scop, run.dependences))
 
 
 def prove_legality(state: Compilation) -> Compilation:

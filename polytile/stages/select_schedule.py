@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice, takewhile
 
 from polytile.compilation import Compilation
+from polytile.ir.placed_storage import forwarded, homes
 from polytile.ir.plan import Choices
 from polytile.options import STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem
@@ -92,7 +93,8 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
         return candidate
     ready, run, plans = realised(candidate, problem.options.shared_memory)
     known = problem.options.parameters
-    time = timed(run.scop, run.schedule, plans.homes, problem.machine, known, plans.handovers)
+    inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
+    time = timed(run.scop, run.schedule, inside, problem.machine, known, copies)
     return replace(ready, estimate=time)
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import nodes
@@ -112,6 +113,8 @@ def _wrong_home(run: Executions, place: Place, array: Array, home: Storage) -> l
         return [Failure(array.name, isl.UnionSet.identity(outside), "it is used outside the kernel")]
     if not known.uninitialised.intersect_params(scop.context).is_empty():
         return [Failure(array.name, isl.UnionSet.identity(known.uninitialised.domain()), "it is read unwritten")]
+    if not _has_all_cells(array, home):
+        return [Failure(array.name, isl.UnionSet.identity(users), "there are fewer cells than it uses")]
     where = place.block if home.space is Space.SHARED else place.thread
     keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
     used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
@@ -123,6 +126,17 @@ def _wrong_home(run: Executions, place: Place, array: Array, home: Storage) -> l
             run.schedule.tree.intersect_domain(users), same, used[0], used[1], used[2], home.space is Space.PRIVATE
         ),
     )
+
+
+def _has_all_cells(array: Array, home: Storage) -> bool:
+    """Whether the home has a cell for each value of the subscripts that it keeps."""
+    keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
+    sizes, strides = constant_extents(home), home.strides or (1,) * len(keeps)
+    extents = [array.extents[k] for k in keeps]
+    if len(sizes) != len(keeps) or not all(isinstance(e, Literal) for e in extents):
+        return False
+    wanted = [int(e.text) for e in extents if isinstance(e, Literal)]
+    return all(-(-extent // stride) <= size for extent, stride, size in zip(wanted, strides, sizes, strict=True))
 
 
 def wrong_handovers(run: Executions, copies: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:

@@ -20,8 +20,10 @@ from polytile.ir.gpu_ops import Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Kernel, Launch
 from polytile.ir.memory import Space, Storage
+from polytile.ir.placed_storage import Homes
 from polytile.ir.scop import AccessKind
 from polytile.scheduling.analysis.dependences import ArrayDependences
+from polytile.scheduling.promotion.placements import kernel_plans
 from polytile.stages.analysis import find_dependences
 
 Change = Callable[[Compilation], Compilation]
@@ -180,6 +182,12 @@ def placing(state: Compilation, **change: Any) -> Compilation:
     return replace(state, plans=replace(state.plans, **change))
 
 
+def stored(state: Compilation, homes: Homes | None = None, copies: Homes | None = None) -> Compilation:
+    """Arrays of kernels live elsewhere."""
+    homes, copies = state.homes if homes is None else homes, state.handovers if copies is None else copies
+    return placing(state, kernels=kernel_plans(state.run, homes, copies))
+
+
 def transfer(array: str, **change: bool) -> Change:
     def apply(state: Compilation) -> Compilation:
         found = tuple(replace(t, **change) if t.array.name == array else t for t in state.transfers)
@@ -192,7 +200,7 @@ def transfer(array: str, **change: bool) -> Change:
 def home(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
         ((kernel, homes),) = state.homes.items()
-        return placing(state, homes={kernel: {**homes, array: replace(homes[array], **change)}})
+        return stored(state, homes={kernel: {**homes, array: replace(homes[array], **change)}})
 
     return apply
 
@@ -200,7 +208,7 @@ def home(array: str, **change: Any) -> Change:
 def copied(array: str, **change: Any) -> Change:
     def apply(state: Compilation) -> Compilation:
         ((kernel, found),) = state.handovers.items()
-        return placing(state, handovers={kernel: {**found, array: replace(found[array], **change)}})
+        return stored(state, copies={kernel: {**found, array: replace(found[array], **change)}})
 
     return apply
 
@@ -208,7 +216,7 @@ def copied(array: str, **change: Any) -> Change:
 def in_register(array: str) -> Change:
     def apply(state: Compilation) -> Compilation:
         found = state.scop.array(array)
-        return placing(state, homes={0: {array: Storage(array, Space.PRIVATE, found.element, (), array, ())}})
+        return stored(state, homes={0: {array: Storage(array, Space.PRIVATE, found.element, (), array, ())}})
 
     return apply
 

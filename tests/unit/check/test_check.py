@@ -14,7 +14,7 @@ import polytile
 from polytile.check.checker import problems
 from polytile.cli.main import main
 
-Scop = dict[str, Any]
+Scop = Placed = dict[str, Any]
 POLYBENCH = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 
 
@@ -94,8 +94,45 @@ def drop_the_copy_back(scop: Scop) -> None:
 
 
 def share_a_register(scop: Scop) -> None:
-    (home,) = scop["homes"].values()
-    home["space"] = "shared memory"
+    ((home,),) = (plan["placements"] for plan in scop["plans"])
+    block = home["cell"].replace("p0, p1", "p0")
+    assert block != home["cell"]
+    home.update(memory="shared", owner="block", cell=block)
+
+
+def placed(**change: Any) -> Callable[[Scop], None]:
+    """The only placement, changed."""
+
+    def apply(scop: Scop) -> None:
+        ((home,),) = (plan["placements"] for plan in scop["plans"])
+        home.update(change)
+
+    return apply
+
+
+def in_registers(array: str, rank: int) -> Placed:
+    """A placement of all of an array."""
+    subscripts = ", ".join(f"a{k}" for k in range(rank))
+    cell = f"{{ [[b, t, u] -> {array}[{subscripts}]] -> [{subscripts}] }}"
+    where = {"memory": "private", "owner": "thread", "uses": [], "level": "kernel"}
+    return {"name": array, "array": array, "cell": cell, **where}
+
+
+def older(scop: Scop) -> Scop:
+    """As version 1 has it."""
+    homes = {
+        p["array"]: {
+            "array": p["array"],
+            "kernel": plan["kernel"],
+            "space": {"private": "registers", "shared": "shared memory"}[p["memory"]],
+            "rank": 1,
+            "keeps": [],
+            "strides": [],
+        }
+        for plan in scop["plans"]
+        for p in plan["placements"]
+    }
+    return {**{k: v for k, v in scop.items() if k != "plans"}, "homes": homes, "handovers": []}
 
 
 TAMPERED = {
@@ -122,9 +159,16 @@ TAMPERED = {
     "registers that are said to be shared": ("row sums", share_a_register, "not ordered"),
     "what the user sees, in registers": (
         "lu",
-        put(("homes",), {"A": {"array": "A", "kernel": 0, "space": "registers", "rank": 2, "keeps": [0, 1]}}),
+        put(("plans",), [{"kernel": 0, "placements": [in_registers("A", 2)]}]),
         "lives inside a kernel",
     ),
+    "an array in two homes": (
+        "lu",
+        put(("plans",), [{"kernel": k, "placements": [in_registers("A", 2)]} for k in (0, 1)]),
+        "lives in more than one place",
+    ),
+    "cells of fewer coordinates": ("row sums", placed(cell="{ [[b] -> t[a0]] -> [] }"), "have no cell"),
+    "cells of some threads": ("row sums", placed(cell="{ [[b, t] -> t[a0]] -> [] : t > 0 }"), "have no cell"),
     "a copy that is left out": ("lu", put(("transfers", "A", "copy_in"), False), "not copied in"),
     "a result that is not copied out": ("lu", put(("transfers", "A", "copy_out"), False), "not copied out"),
     "a violation that is admitted": ("lu", put(("violations", "order"), "{ S0[i] -> S0[i + 1] }"), "not empty"),
@@ -135,6 +179,13 @@ TAMPERED = {
 def test_genuine_certificates_are_accepted(genuine: dict[str, Scop]) -> None:
     for name, scop in genuine.items():
         assert list(problems(scop)) == [], name
+
+
+def test_certificates_of_the_first_version(genuine: dict[str, Scop]) -> None:
+    scop = older(genuine["row sums"])
+    assert list(problems(scop)) == []
+    scop["homes"]["t"]["space"] = "shared memory"
+    assert any("not ordered" in line for line in problems(scop))
 
 
 @pytest.mark.parametrize("case", TAMPERED, ids=lambda case: case.replace(" ", "-"))
@@ -181,7 +232,7 @@ def test_a_rejected_certificate_has_exit_status_1(written: Path, capsys: pytest.
     [
         ("", "it is not JSON"),
         ("[]", "is not a certificate"),
-        ('{"format": "polytile certificate", "version": 0, "scops": []}', "version 0, this is 1"),
+        ('{"format": "polytile certificate", "version": 0, "scops": []}', "version 0, known are 1 and 2"),
         ('{"format": "polytile certificate", "version": 1, "scops": [{}]}', "KeyError"),
         ('{"format": "polytile certificate", "version": 1, "scops": [3]}', "is not a certificate"),
     ],

@@ -173,6 +173,20 @@ def test_dumps(stage: str, content: str, source: Path, tmp_path: Path, capsys: p
     assert out.startswith(f"# smooth_scop0: {stage}\n") and content in out
 
 
+def test_plans_say_where_arrays_live(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "swap.c"
+    loop = "for (int i = 0; i < n; i++) { double t = A[i]; A[i] = B[i]; B[i] = t; }"
+    file.write_text(f"void swap(int n, double A[n], double B[n]) {{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n")
+    line = "t: t in registers of a thread, 1, { [[p0, p1] -> t[a0]] -> [] }"
+    assert run(file, "-o", tmp_path, "-q", "--dump", "plan") == 0
+    assert capsys.readouterr().out.startswith(f"# swap_scop0: plan\nkernel 0:\n  {line}\n")
+    assert run(file, "-o", tmp_path, "-q", "--explain") == 0
+    assert f"  plans:\n    kernel 0:\n      {line}\n" in capsys.readouterr().out
+    assert run(file, "-o", tmp_path, "--json") == 0
+    ((placement,),) = (p["placements"] for p in json.loads(capsys.readouterr().out)["scops"][0]["plans"])
+    assert placement["array"] == "t" and placement["memory"] == "private" and placement["extents"] == []
+
+
 def test_explain(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, "-o", tmp_path, "-q", "--explain") == 0
     out = capsys.readouterr().out

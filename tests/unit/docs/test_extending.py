@@ -22,13 +22,14 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Literal
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space, Storage
+from polytile.ir.placed_storage import Homes
 from polytile.ir.schedule import KERNEL, MappedSchedule
 from polytile.options import STRATEGIES
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.engine import EmulatorEngine
 from polytile.runtime.validate import validate
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.candidate import Candidate, Homes, Problem
+from polytile.scheduling.candidate import Candidate, Problem
 
 SMOOTH = """
 void smooth(int n, double A[n][32], double B[n][32])

@@ -198,7 +198,39 @@ def test_certificates(compiled: Callable[..., Any]) -> None:
     state = compiled(*REVERSED, load_schedule=tree()).compilation
     (scop,) = json.loads(certificate("test.c", "", (), [state]))["scops"]
     assert list(problems(scop)) == []
-    (copy,) = scop["handovers"]
+    ((copy,),) = (plan["placements"] for plan in scop["plans"])
+    for change, why in (
+        ({"cell": copy["cell"].replace("16", "8")}, "mixes up the values of w"),
+        ({"cell": copy["cell"].replace("(a1) mod", "1 + (a1) mod")}, "outside of its extents [16]"),
+        ({"cell": copy["cell"].replace("(a1) mod 16", "0")}, "mixes up the values of w"),
+        ({"cell": copy["cell"].replace("p0", "p0, p1", 1)}, "elements of w have no cell"),
+        ({"cell": copy["cell"].replace("}", ": a0 > 3 }")}, "elements of w have no cell"),
+        ({"cell": copy["cell"].replace("w[", "A[")}, "elements of w have no cell"),
+        ({"cell": "{ [[p0] -> w[a0, a1]] -> [o] : 0 <= o <= 1 }"}, "several cells"),
+        ({"extents": [8]}, "outside of its extents [8]"),
+        ({"through": False}, "values of it come from outside or are seen there"),
+        ({"memory": "private"}, "private memory of a block"),
+        ({"owner": "thread"}, "shared memory of a thread"),
+        ({"array": "A"}, "reads values of A that it has not written"),
+        ({"array": "nosuch"}, "no array nosuch"),
+        ({"level": "k"}, "of a kind that is not known"),
+        ({"fill": {"elements": "{ [p0] -> w[a0] }", "at": "kernel"}}, "of a kind that is not known"),
+    ):
+        plans = [{"kernel": 0, "placements": [{**copy, **change}]}]
+        assert any(why in line for line in problems({**scop, "plans": plans})), change
+    for kernel in (1, -1):
+        plans = [{"kernel": kernel, "placements": [copy]}]
+        assert any("which is not there" in line for line in problems({**scop, "plans": plans}))
+    assert list(problems({**scop, "plans": []})) == []
+
+
+def test_certificates_of_the_first_version(compiled: Callable[..., Any]) -> None:
+    state = compiled(*REVERSED, load_schedule=tree()).compilation
+    (scop,) = json.loads(certificate("test.c", "", (), [state]))["scops"]
+    del scop["plans"]
+    copy = {"array": "w", "kernel": 0, "space": "shared memory", "rank": 2, "keeps": [1], "moduli": [16]}
+    scop = {**scop, "homes": {}, "handovers": [copy]}
+    assert list(problems(scop)) == []
     for change, why in (
         ({"moduli": [8]}, "mixes up the values of w"),
         ({"array": "A"}, "reads values of A that it has not written"),

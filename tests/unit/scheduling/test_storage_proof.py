@@ -10,6 +10,7 @@ import islpy as isl
 import pytest
 
 from polytile.diagnostics import IllegalSchedule
+from polytile.ir.expr import Literal
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule
@@ -130,6 +131,15 @@ def test_a_home_without_the_dimension_that_tells_values_apart(locals_state: Any)
     ((name, home),) = homes.items()
     smaller = replace(home, space=Space.PRIVATE, extents=(), keeps=())
     assert homes_failures(locals_state, {kernel: {name: smaller}})
+
+
+def test_a_home_with_fewer_cells_than_elements(locals_state: Any) -> None:
+    (kernel, homes), *_ = locals_state.homes.items()
+    ((name, home),) = homes.items()
+    assert [e.text for e in home.extents] == ["8"]
+    for extents in ((Literal("7"),), (), (Literal("8"), Literal("8"))):
+        found = homes_failures(locals_state, {kernel: {name: replace(home, extents=extents)}})
+        assert [f.why for f in found] == ["there are fewer cells than it uses"]
 
 
 def test_a_home_inside_a_kernel_for_what_the_user_sees(locals_state: Any) -> None:

@@ -1,0 +1,145 @@
+"""Where arrays live inside kernels, as certificates say it: cells of threads or blocks, by place and element.
+
+    { [[block.., thread..] -> t[i, j]] -> [j mod 16] }
+
+Without `through`, the cells are all that there is of the array; with it, a write also goes to the array, and the kernel
+reads from the cells. Certificates of version 1 have `homes` and `handovers` instead, by the subscripts that cells keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polytile.check.relations import OUT, Check, dependences, maps
+from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
+
+Uses = tuple[isl.UnionMap, ...]  # reads, writes, may-writes
+MEMORIES = {("private", "thread"): "registers", ("shared", "block"): "shared memory"}
+
+
+def placements(scop: Check, tree: isl.Schedule) -> list[Check]:
+    """All placements of a SCoP, with the number of their kernels."""
+    if "plans" in scop:
+        return [{**p, "kernel": plan["kernel"]} for plan in scop["plans"] for p in plan.get("placements", ())]
+    first = [(home, False) for home in scop["homes"].values()] + [(c, True) for c in scop.get("handovers", ())]
+    return [_of_first_version(tree, found, through) for found, through in first]
+
+
+def _of_first_version(tree: isl.Schedule, found: Check, through: bool) -> Check:
+    private = found["space"] == "registers"
+    kernel = kernels(tree)[found["kernel"]]
+    place = ", ".join(f"p{k}" for k in range(_rank(_owners(kernel, private))))
+    sizes, moduli = found.get("strides", [1] * len(found["keeps"])), found.get("moduli", [0] * len(found["keeps"]))
+    if through and (len(moduli) != len(found["keeps"]) or any(m < 1 or m & (m - 1) for m in moduli)):
+        return {**found, "name": found["array"], "wrong": f"has remainders by {moduli}, which are no powers of two"}
+    parts = zip(found["keeps"], sizes, moduli, strict=True)
+    cell = ", ".join(f"floor(a{k}/{size})" + (f" mod {by}" if by else "") for k, size, by in parts)
+    element = f"{found['array']}[{', '.join(f'a{k}' for k in range(found['rank']))}]"
+    return {
+        "name": found["array"],
+        "array": found["array"],
+        "kernel": found["kernel"],
+        "memory": "private" if private else "shared",
+        "owner": "thread" if private else "block",
+        "cell": f"{{ [[{place}] -> {element}] -> [{cell}] }}",
+        "through": through,
+        "keeps": found["keeps"] if through else (),
+    }
+
+
+def _rank(relation: isl.UnionMap) -> int:
+    return max((int(m.dim(OUT)) for m in maps(relation)), default=0)
+
+
+def _owners(kernel: isl.ScheduleNode, private: bool) -> isl.UnionMap:
+    """Who has the cells of each instance: its block or its thread."""
+    block = blocks(kernel)
+    threads = private and any(THREADS.fullmatch(mark(node)) for node, _ in nodes(kernel, ()))
+    return block.flat_range_product(thread_of(kernel)) if threads else block
+
+
+def memory(placement: Check) -> str:
+    return MEMORIES[placement["memory"], placement["owner"]]
+
+
+def unknown(placement: Check, tree: isl.Schedule, arrays: Check) -> str:
+    """Why a placement cannot be checked at all; empty where it can."""
+    name = placement["name"]
+    if placement["array"] not in arrays:
+        return f"there is no array {placement['array']} to have a copy of"
+    if not 0 <= placement["kernel"] < len(kernels(tree)):
+        return f"{name} is placed in kernel {placement['kernel']}, which is not there"
+    if "wrong" in placement:
+        return f"the copy of {name} {placement['wrong']}"
+    special = any(placement.get(k) for k in ("uses", "fill", "drain", "layout"))
+    if special or placement.get("level", "kernel") != "kernel":
+        return f"the placement {name} is of a kind that is not known here"
+    if (placement["memory"], placement["owner"]) not in MEMORIES:
+        return f"{name} is placed in {placement['memory']} memory of a {placement['owner']}"
+    return "" if isl.UnionMap(placement["cell"]).is_single_valued() else f"{name} has several cells for one element"
+
+
+def cells(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl.UnionMap:
+    """The cells that instances of the kernel use, `{ S[i] -> [[place] -> [cell]] }`."""
+    place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
+    return place.range_product(place.range_product(accesses).apply_range(isl.UnionMap(placement["cell"])))
+
+
+def without_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> Iterator[str]:
+    """Elements that have no cell, or one outside of the extents."""
+    place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
+    cell, extents = isl.UnionMap(placement["cell"]), placement.get("extents")
+    box = ""
+    if extents is not None:
+        names = [f"c{k}" for k in range(len(extents))]
+        bounds = " and ".join(f"0 <= {c} < {e}" for c, e in zip(names, extents, strict=True))
+        box = f"{{ [{', '.join(names)}] : {bounds or 'true'} }}"
+    for accesses in uses:
+        used = place.range_product(accesses).range()
+        if not used.is_subset(cell.domain()):
+            yield f"elements of {placement['array']} have no cell in {placement['name']}"
+        elif box and not used.apply(cell).is_subset(isl.UnionSet(box)):
+            yield f"cells of {placement['name']} are outside of its extents {extents}"
+
+
+def check_home(
+    tree: isl.Schedule, placement: Check, uses: Uses, flow: isl.UnionMap, visible: bool
+) -> tuple[list[str], isl.UnionMap]:
+    """What is wrong with an array that lives in a kernel alone, and the conflicts through its cells."""
+    array, here = placement["array"], kernels(tree)[placement["kernel"]].get_domain()
+    found = list(without_cells(tree, placement, tuple(a.intersect_domain(here) for a in uses)))
+    inside, false = through_cells(tree, placement, uses)
+    if visible or not uses[0].domain().is_subset(flow.range()):
+        found.append(f"{array} lives inside a kernel, and values of it come from outside or are seen there")
+    if not inside.coalesce().is_equal(flow.coalesce()):
+        found.append(f"the {memory(placement)} of kernel {placement['kernel']} mix up the values of {array}")
+    return found, inside.union(false)
+
+
+def check_forwarding(
+    tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: Uses, flow: isl.UnionMap
+) -> tuple[list[str], isl.UnionMap]:
+    """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
+    array, number = copy["array"], copy["kernel"]
+    domain = kernels(tree)[number].get_domain()
+    here = tuple(a.intersect_domain(domain) for a in uses)
+    found, wanted = list(without_cells(tree, copy, here)), flow.intersect_range(domain)
+    info = isl.UnionAccessInfo.from_sink(here[0]).set_must_source(uses[1]).set_schedule(order)
+    if not wanted.domain().is_subset(domain) or not info.compute_flow().get_may_no_source().is_empty():
+        found.append(f"kernel {number} reads values of {array} that it has not written from a copy")
+    lows = [m.range().dim_min_val(k) for a in here for m in maps(a) for k in copy.get("keeps", ())]
+    if not all(low.is_int() and low.is_nonneg() for low in lows):
+        found.append(f"the copy of {array} in kernel {number} has negative subscripts")
+    inside, false = through_cells(tree, copy, here)
+    if not inside.is_equal(wanted):
+        found.append(f"the copy in {memory(copy)} of kernel {number} mixes up the values of {array}")
+    return found, inside.union(false)
+
+
+def through_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """The flow through cells in the mapped order, and the other conflicts there."""
+    found = (cells(tree, placement, a) for a in (*uses, isl.UnionMap("{ }")))
+    here = kernels(tree)[placement["kernel"]].get_domain()
+    return dependences(tree.intersect_domain(here), *found)
