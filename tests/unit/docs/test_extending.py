@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -19,16 +19,14 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.codegen.targets.dialects import CUDA
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Literal
 from polytile.ir.kernel import Barrier, Comment, Kernel
-from polytile.ir.memory import Space, Storage
-from polytile.ir.placed_storage import Homes
+from polytile.ir.memory import Space
+from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
 from polytile.ir.schedule import KERNEL, MappedSchedule
 from polytile.options import STRATEGIES
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.engine import EmulatorEngine
 from polytile.runtime.validate import validate
-from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.candidate import Candidate, Problem
 
 SMOOTH = """
@@ -124,20 +122,16 @@ def test_a_strategy_that_is_wrong_gives_way_to_a_simpler_one(monkeypatch: pytest
 
 # A placement: cells of an array near the threads ----------------------------------------------------------------------
 def forward_rows(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
-    """Put t into device memory, and let the threads of a block forward its rows through this many cells."""
-
-    def placements(run: Executions, homes: Mapping[int, Mapping[str, Storage]], shared_left: int) -> Homes:
-        extent = (Literal(str(cells)),)
-        array = run.scop.array("t")
-        return {0: {"t": Storage("t", Space.SHARED, array.element, extent, "t", keeps=(1,), moduli=(cells,))}}
-
-    monkeypatch.setattr("polytile.stages.place_data.contract", lambda run, shared, known: {})
-    monkeypatch.setattr("polytile.stages.place_data.handovers", placements)
+    """t stays in device memory, and the threads of a block forward its rows through this many cells."""
+    cell = f"{{ [[i] -> t[r, j]] -> [j mod {cells}] }}"
+    placed = Placement("t_here", "t", (), WHOLE_KERNEL, Space.SHARED, Owner.BLOCK, cell, (cells,), through=True)
+    monkeypatch.setattr("polytile.stages.place_data.kernel_plans", lambda *_: (KernelPlan(0, (placed,)),))
 
 
 def test_a_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     forward_rows(monkeypatch, 32)
     found = compiled()
+    assert "t_here: t in shared memory of a block, 32" in "\n".join(found.plans[0].lines())
     assert found.compilation.proof is not None
     assert any("t forwarded through shared memory" in fact for fact in found.compilation.proof.facts)
     assert "__shared__ double t_here[32]" in found.cuda
