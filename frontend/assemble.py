@@ -10,7 +10,7 @@ from pycparser import c_ast
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.directives import check_directives
-from polytile.frontend.find_scops import Place, functions
+from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
@@ -35,7 +35,7 @@ class FileContext:
         return cls(file, {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file)})
 
 
-def assemble(context: FileContext, place: Place, name: str) -> Region:
+def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
     if place.span is None:
         raise InternalError(f"the lines of the SCoP at {place.location} are not known")
@@ -65,7 +65,7 @@ def assemble(context: FileContext, place: Place, name: str) -> Region:
     )
 
 
-def _parameters(place: Place) -> list[str]:
+def _parameters(place: ScopPlace) -> list[str]:
     """The names of the function's parameters, in their order."""
     declared = place.function.decl.type.args
     return [] if declared is None else [str(p.name) for p in declared.params if getattr(p, "name", None)]
@@ -102,7 +102,7 @@ def _shapes(result: Inlined, symbols: Mapping[str, Symbol], scope: Scope) -> lis
     return shapes
 
 
-def _check_declarations_after(place: Place) -> None:
+def _check_declarations_after(place: ScopPlace) -> None:
     """Refuse a SCoP whose own variables are used after it: the call that replaces it declares nothing."""
     declared = {str(i.name): i for i in place.items if isinstance(i, c_ast.Decl | c_ast.Typedef) and i.name}
     for node in place.following:

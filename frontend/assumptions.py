@@ -10,7 +10,7 @@ from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from polytile.diagnostics import UserError
-from polytile.frontend.find_scops import Place, polytile_pragma
+from polytile.frontend.find_scops import ScopPlace, polytile_pragma
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope
@@ -26,7 +26,7 @@ def is_assumption(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "__builtin_assume"
 
 
-def assumptions_of(file: ParsedFile, place: Place) -> tuple[c_ast.Node, ...]:
+def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]:
     """The conditions that hold throughout a SCoP.
 
     They stand at the top of the SCoP, before it in one of the blocks around it, or in a pragma outside functions;
@@ -77,7 +77,7 @@ def _known(condition: c_ast.Node, scope: Scope) -> bool:
     return all(scope.lookup(use.name) is not None for use in variables_in(condition))
 
 
-def _dominating(place: Place, order: dict[int, int]) -> Iterator[c_ast.Node]:
+def _dominating(place: ScopPlace, order: dict[int, int]) -> Iterator[c_ast.Node]:
     """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it, and its own."""
     start = order[id(place.items[0])]
     for block in place.path:
@@ -88,7 +88,7 @@ def _dominating(place: Place, order: dict[int, int]) -> Iterator[c_ast.Node]:
 
 
 def _stable(
-    condition: c_ast.Node, item: c_ast.Node, place: Place, body: list[c_ast.Node], order: dict[int, int]
+    condition: c_ast.Node, item: c_ast.Node, place: ScopPlace, body: list[c_ast.Node], order: dict[int, int]
 ) -> bool:
     """Whether the condition's variables keep their values from `item` to the end of the SCoP."""
     names = {str(u.name) for u in variables_in(condition)}

@@ -10,7 +10,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import UserError
 from polytile.frontend.assemble import FileContext
-from polytile.frontend.find_scops import Place, functions
+from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.loop_text import loops_span
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
@@ -18,7 +18,7 @@ from polytile.frontend.trees import block_items
 from polytile.ir.scop import Scop
 
 _Path = tuple[c_ast.Node, ...]
-_Result = Scop | tuple[UserError, Place]
+_Result = Scop | tuple[UserError, ScopPlace]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class Detection:
     """The SCoPs found, and the loops that are none with the reason."""
 
     scops: tuple[Scop, ...]
-    refused: tuple[tuple[UserError, Place], ...]
+    refused: tuple[tuple[UserError, ScopPlace], ...]
 
 
-def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Place], Scop]) -> Detection:
+def detect(context: FileContext, taken: Collection[str], attempt: Callable[[ScopPlace], Scop]) -> Detection:
     """Try the loops of every function that is not in `taken`; `attempt` raises `UserError` for what is no SCoP.
 
     Neighbouring loops become one SCoP when they can. Below a loop that is refused, inner loops are tried.
@@ -44,9 +44,9 @@ def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Plac
 @dataclass(slots=True)
 class _Search:
     context: FileContext
-    attempt: Callable[[Place], Scop]
+    attempt: Callable[[ScopPlace], Scop]
     scops: list[Scop] = field(default_factory=list)
-    refused: list[tuple[UserError, Place]] = field(default_factory=list)
+    refused: list[tuple[UserError, ScopPlace]] = field(default_factory=list)
 
     def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
         items = block_items(block)
@@ -114,7 +114,7 @@ class _Search:
             self._refuse(function, loop, result, scope, path)
 
     def _refuse(
-        self, function: c_ast.FuncDef, loop: c_ast.Node, reason: tuple[UserError, Place], scope: Scope, path: _Path
+        self, function: c_ast.FuncDef, loop: c_ast.Node, reason: tuple[UserError, ScopPlace], scope: Scope, path: _Path
     ) -> None:
         self.refused.append(reason)
         inner = scope.child()
@@ -132,7 +132,7 @@ class _Search:
         path: _Path,
     ) -> _Result:
         source = self.context.file.source
-        place = Place(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
+        place = ScopPlace(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
         try:
             return self.attempt(place.at(loops_span(source.raw, source.path, loops)))
         except UserError as error:

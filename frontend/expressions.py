@@ -30,7 +30,7 @@ _INTEGER_ONLY = ("%", "<<", ">>", "&", "|", "^")
 
 
 @dataclass(slots=True)
-class Place:
+class LvaluePath:
     """An lvalue while it is being taken apart: variable, subscripts so far, and the field of a struct."""
 
     variable: Variable
@@ -142,12 +142,12 @@ class Translator:
             raise UserError("a subscript must be an integer", location=where(node), hint="cast it to int")
         return expr
 
-    def _place(self, node: c_ast.Node) -> Place:
+    def _place(self, node: c_ast.Node) -> LvaluePath:
         match node:
             case c_ast.ID():
                 found = self.names.uses[id(node)]
                 if isinstance(found, Variable):
-                    return Place(found, [])
+                    return LvaluePath(found, [])
             case c_ast.ArrayRef():
                 return _dereference(self._place(node.name), node.subscript)
             case c_ast.UnaryOp(op="*"):
@@ -167,7 +167,7 @@ class Translator:
             hint="index a declared array or pointer directly",
         )
 
-    def _pointer_sum(self, node: c_ast.BinaryOp) -> Place:
+    def _pointer_sum(self, node: c_ast.BinaryOp) -> LvaluePath:
         left, right = node.left, node.right
         if node.op == "+" and not self._is_pointer(left) and self._is_pointer(right):
             left, right = right, left
@@ -176,7 +176,7 @@ class Translator:
             right = c_ast.UnaryOp("-", right, right.coord)
         if place.offset is not None:
             right = c_ast.BinaryOp("+", place.offset, right, place.offset.coord)
-        return Place(place.variable, place.subscripts, right)
+        return LvaluePath(place.variable, place.subscripts, right)
 
     def _is_pointer(self, node: c_ast.Node) -> bool:
         return self._rank(node) > 0
@@ -300,7 +300,7 @@ def _field_type(variable: Variable, name: str, location: Location) -> CType:
     )
 
 
-def _dereference(place: Place, subscript: c_ast.Node | None, star: c_ast.Node | None = None) -> Place:
+def _dereference(place: LvaluePath, subscript: c_ast.Node | None, star: c_ast.Node | None = None) -> LvaluePath:
     """`*place` and `place[subscript]`."""
     index = subscript
     if place.offset is not None:
@@ -311,17 +311,17 @@ def _dereference(place: Place, subscript: c_ast.Node | None, star: c_ast.Node | 
         raise UserError(
             f"the field `{place.field}` is not a scalar", location=where(index), hint="copy it to an array of its own"
         )
-    return Place(place.variable, [*place.subscripts, index])
+    return LvaluePath(place.variable, [*place.subscripts, index])
 
 
-def _field(place: Place, node: c_ast.StructRef) -> Place:
+def _field(place: LvaluePath, node: c_ast.StructRef) -> LvaluePath:
     if place.field is not None:
         raise UserError(
             f"the field `{place.field}` is a struct itself",
             location=where(node),
             hint="a SCoP may use the scalar fields of a struct",
         )
-    return Place(place.variable, place.subscripts, place.offset, node.field.name)
+    return LvaluePath(place.variable, place.subscripts, place.offset, node.field.name)
 
 
 def _cast_type(node: c_ast.Cast) -> c_ast.Node:

@@ -19,7 +19,7 @@ _KNOWN = "#pragma scop, #pragma endscop and #pragma polytile assume(CONDITION)"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScopPlace:
     """One run of statements in a function: a SCoP, or what may become one.
 
     `path` are the statements around it, outermost (the function's body) first; `following` are the statements
@@ -34,7 +34,7 @@ class Place:
     location: Location
     span: Span | None  # None until the lines of a detected loop are known
 
-    def at(self, span: Span) -> Place:
+    def at(self, span: Span) -> ScopPlace:
         return replace(self, span=span)
 
     @property
@@ -42,7 +42,7 @@ class Place:
         return str(self.function.decl.name)
 
 
-def marked_places(file: ParsedFile) -> list[Place]:
+def marked_places(file: ParsedFile) -> list[ScopPlace]:
     """The SCoPs that pragmas mark, in source order; pragmas that do not pair up are an error of the file."""
     finder = _Finder(file)
     for function, scope in functions(file):
@@ -76,7 +76,7 @@ def parameter_scope(function: c_ast.FuncDef, scope: Scope) -> Scope:
 @dataclass(slots=True)
 class _Finder:
     file: ParsedFile
-    places: list[Place] = field(default_factory=list)
+    places: list[ScopPlace] = field(default_factory=list)
     seen: set[int] = field(default_factory=set)
 
     def visit_function(self, function: c_ast.FuncDef, scope: Scope) -> None:
@@ -146,7 +146,7 @@ class _Finder:
         path: tuple[c_ast.Node, ...],
         start: c_ast.Pragma,
         end: c_ast.Pragma,
-    ) -> Place:
+    ) -> ScopPlace:
         span = _pragma_span(self.file, start, end)
         if not any(not isinstance(i, c_ast.Pragma | c_ast.EmptyStatement) for i in inside):
             raise UserError(
@@ -154,7 +154,7 @@ class _Finder:
                 location=location_of(start),
                 hint="put the loops between '#pragma scop' and '#pragma endscop', or remove both",
             )
-        return Place(function, scope, inside, after, path, location_of(start), span)
+        return ScopPlace(function, scope, inside, after, path, location_of(start), span)
 
     def check_all_seen(self) -> None:
         for node in nodes_below(self.file.tree):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polytile.frontend.find_scops import Place
+from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding
 from polytile.frontend.trees import address_taken, block_items, variables_in
@@ -25,7 +25,7 @@ class Liveness:
     can only make more live. A function with `goto`, labels or `switch` counts every mention as a read.
     """
 
-    place: Place
+    place: ScopPlace
     _after: _Live = _NONE
     _opaque: bool = False
     _address_taken: _Live = _NONE
@@ -33,7 +33,7 @@ class Liveness:
     _order: dict[int, int] = field(default_factory=dict)  # their places in it, by id
 
     @classmethod
-    def around(cls, place: Place) -> Liveness:
+    def around(cls, place: ScopPlace) -> Liveness:
         body = place.function.body
         found = cls(place)
         found._nodes = tuple(nodes_below(body))

@@ -7,7 +7,7 @@ from enum import Enum
 
 from pycparser import c_ast
 
-from polytile.frontend.find_scops import Place
+from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding
 from polytile.frontend.trees import written_name
@@ -24,7 +24,7 @@ class Ownership(Enum):
     OWNED = "owned"  # allocated for this pointer, and no other name ever reaches it
 
 
-def ownership(binding: Binding, place: Place) -> Ownership:
+def ownership(binding: Binding, place: ScopPlace) -> Ownership:
     """Whether a local pointer gets its value once, from an allocator, and what happens to it then.
 
     before: double *a = malloc(n * sizeof *a); ... a[i] ... free(a);   owns its memory

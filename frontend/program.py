@@ -9,7 +9,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect
 from polytile.frontend.extract import extract
-from polytile.frontend.find_scops import Place
+from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
@@ -71,7 +71,7 @@ def read_program(
         counts: dict[str, int] = {}
         linkage = Linkage.of(context.file)
 
-        def attempt(place: Place) -> Scop:
+        def attempt(place: ScopPlace) -> Scop:
             numbered = dict(counts)
             function = linkage.unique(place.function_name)
             scop = scop_of(context, place, fresh_scop_name(function, numbered, context.file.names))
@@ -87,7 +87,7 @@ def read_program(
     return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros)
 
 
-def scop_of(context: FileContext, place: Place, name: str) -> Scop:
+def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:
     """Region, Scop and sequential source of one place."""
     with piece(f"{name} {place.span}", place.location):
         region = assemble(context, place, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.frontend.assemble import FileContext, assemble
-from polytile.frontend.find_scops import Place, marked_places
+from polytile.frontend.find_scops import ScopPlace, marked_places
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.parse import parse
 from polytile.frontend.preprocess import preprocess
@@ -27,14 +27,14 @@ def read_places(
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
     preprocessor: str = "auto",
-) -> tuple[FileContext, list[Place]]:
+) -> tuple[FileContext, list[ScopPlace]]:
     """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
     source = preprocess(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
     file = parse(source)
     return FileContext.of(file), marked_places(file)
 
 
-def named(context: FileContext, places: Sequence[Place]) -> Iterator[tuple[str, Place]]:
+def named(context: FileContext, places: Sequence[ScopPlace]) -> Iterator[tuple[str, ScopPlace]]:
     """Each place with a name that no identifier of the file has, nor a SCoP of another: `kernel_gemm_scop0`."""
     counts: dict[str, int] = {}
     linkage = Linkage.of(context.file)

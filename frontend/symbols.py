@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
-from polytile.frontend.find_scops import Place
+from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import location_of, nodes_below
@@ -43,7 +43,7 @@ class _Changes:
         return (name for place, name in self.names if place >= start)
 
 
-def symbols_of(place: Place, used: Iterable[c_ast.ID], liveness: Liveness) -> dict[str, Symbol]:
+def symbols_of(place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness) -> dict[str, Symbol]:
     """A symbol for each name in `used`, and for each name in the extents of one."""
     symbols: dict[str, Symbol] = {}
     changes = _Changes.of(place.function.body)
@@ -62,7 +62,7 @@ def symbols_of(place: Place, used: Iterable[c_ast.ID], liveness: Liveness) -> di
     return _with_owners(symbols, place)
 
 
-def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
+def _with_owners(symbols: dict[str, Symbol], place: ScopPlace) -> dict[str, Symbol]:
     """Mark the pointers that cannot alias: those that own their memory.
 
     One that was passed to a function may have been copied there, which matters only when the SCoP uses a pointer
@@ -76,7 +76,7 @@ def _with_owners(symbols: dict[str, Symbol], place: Place) -> dict[str, Symbol]:
 
 
 def _symbol(
-    binding: Binding, use: c_ast.ID, place: Place, liveness: Liveness, changes: _Changes
+    binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness, changes: _Changes
 ) -> Symbol:
     shape = binding.shape
     reason = unsupported(binding)
@@ -133,7 +133,7 @@ def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
 
 
 def _extents(
-    binding: Binding, use: c_ast.ID, place: Place, changes: _Changes
+    binding: Binding, use: c_ast.ID, place: ScopPlace, changes: _Changes
 ) -> tuple[c_ast.Node | None, ...]:
     layers = binding.shape.layers
     extents: list[c_ast.Node | None] = []
@@ -151,7 +151,7 @@ def _extents(
     return tuple(extents)
 
 
-def _changed_name(extent: c_ast.Node, binding: Binding, place: Place, changes: _Changes) -> str | None:
+def _changed_name(extent: c_ast.Node, binding: Binding, place: ScopPlace, changes: _Changes) -> str | None:
     """A variable of the extent that does not have its old value in the SCoP, or is not the same variable there."""
     names = {str(i.name) for i in variables_in(extent)}
     if not names:

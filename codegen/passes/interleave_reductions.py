@@ -27,7 +27,7 @@ JOINED = frozenset("+*&|^")  # whose results are the same in all lanes, whicheve
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class ReductionEnd:
     """The end of an iteration, behind `before`: lanes combine, and the first one does the rest."""
 
     before: tuple[Stmt, ...]
@@ -61,7 +61,7 @@ def meets(*body: Stmt) -> bool:
     return any(isinstance(n, WarpReduce) for n in walk(*body))
 
 
-def meeting(body: Sequence[Stmt], lane: str | None) -> Meeting | None:
+def meeting(body: Sequence[Stmt], lane: str | None) -> ReductionEnd | None:
     """How iterations end, if that is the only place where lanes of whole warps meet; `lane` numbers them."""
     met = [n for s in body for n in walk(s) if isinstance(n, WarpReduce)]
     match body:
@@ -69,7 +69,7 @@ def meeting(body: Sequence[Stmt], lane: str | None) -> Meeting | None:
             first = _first_lane(rest.condition, names)
             plain = all(isinstance(n, Comment) or _is_plain(n) for n in names)
             if declared.value is met[0] and _can_join(met[0]) and plain and lane is not None and first == lane:
-                return Meeting(tuple(before), tuple(names), declared, met[0], rest.then, lane)
+                return ReductionEnd(tuple(before), tuple(names), declared, met[0], rest.then, lane)
     return None
 
 

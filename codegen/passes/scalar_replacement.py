@@ -38,7 +38,7 @@ from polytile.ir.substitute import with_part
 
 
 @dataclass(frozen=True, slots=True)
-class Accumulation:
+class ElementUpdate:
     """What an iteration of a loop does to the element `target`, which only iterators of the statement that are not
     among those `varying` tell from others; names that are `moving` change from iteration to iteration."""
 
@@ -48,7 +48,7 @@ class Accumulation:
     moving: frozenset[str]
 
 
-def accumulation(loop: For, execution: Execution) -> Accumulation | None:
+def accumulation(loop: For, execution: Execution) -> ElementUpdate | None:
     """What an execution in a loop updates; None where that is not one element that the loop keeps."""
     assign = only_store(execution.body)
     if assign is None or not isinstance(assign.target, Access):
@@ -65,7 +65,7 @@ def accumulation(loop: For, execution: Execution) -> Accumulation | None:
     updates = assign.op != "" or any(n == target for n in walk(assign.value))
     if not updates or target.field is not None or moving & value_names(target):
         return None
-    return Accumulation(assign, target, varying, moving)
+    return ElementUpdate(assign, target, varying, moving)
 
 
 def accumulate(loop: For, execution: Execution, names: Names) -> Stmt:
@@ -78,7 +78,7 @@ def accumulate(loop: For, execution: Execution, names: Names) -> Stmt:
     return _rewritten(loop, found.assign, found.target, name, found.moving)
 
 
-def is_alone(scop: Scop, execution: Execution, found: Accumulation) -> bool:
+def is_alone(scop: Scop, execution: Execution, found: ElementUpdate) -> bool:
     """Whether no other access of the statement meets the target's element while only varying iterators change."""
     statement, target, varying = scop.statement(execution.statement), found.target, found.varying
     parts = [s.value for s in straight(execution.body) if isinstance(s, Assign | Declare) and s.value is not None]

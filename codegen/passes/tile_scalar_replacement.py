@@ -17,7 +17,7 @@ from itertools import combinations
 import islpy as isl
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.codegen.passes.scalar_replacement import Accumulation, accumulate, accumulation, guarded
+from polytile.codegen.passes.scalar_replacement import ElementUpdate, accumulate, accumulation, guarded
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import zero
 from polytile.ir.def_use import value_names
@@ -34,12 +34,12 @@ Steps = tuple[int | None, ...]  # from one instance to another, by iterator; Non
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class UpdatedElement:
     """An execution in the loop, below these conditions, and what it updates there."""
 
     execution: Execution
     guard: tuple[Expr, ...]
-    found: Accumulation
+    found: ElementUpdate
     element: Access  # the target, in terms of names outside the loop
 
 
@@ -63,20 +63,20 @@ def scalar_replacement(kernel: Kernel, plan: LoweredPlan, context: Context) -> K
     return replace(kernel, body=block(kernel.body))
 
 
-def updated_elements(loop: For) -> list[Element] | None:
+def updated_elements(loop: For) -> list[UpdatedElement] | None:
     """What a loop around executions of one statement, in any conditions that it keeps, updates; None where it does more
     than that, or has one execution only."""
     executions = list(_executions(loop.body, (), loop.iterator))
     if len(executions) < 2 or None in executions:
         return None
-    elements: list[Element] = []
+    elements: list[UpdatedElement] = []
     for guard, execution in (pair for pair in executions if pair is not None):
         found = accumulation(loop, execution)
         if found is None:
             return None
         values = dict(zip(execution.iterators, execution.values, strict=True))
         subscripts = tuple(folded(expanded(s, values)) for s in found.target.subscripts)
-        elements.append(Element(execution, guard, found, replace(found.target, subscripts=subscripts)))
+        elements.append(UpdatedElement(execution, guard, found, replace(found.target, subscripts=subscripts)))
     return elements if len({e.execution.statement for e in elements}) == 1 else None
 
 
@@ -94,14 +94,14 @@ def _executions(
                 yield None
 
 
-def are_apart(scop: Scop, elements: Sequence[Element]) -> bool:
+def are_apart(scop: Scop, elements: Sequence[UpdatedElement]) -> bool:
     """Whether no execution touches what another one updates, in any iterations of the loop."""
     statement = scop.statement(elements[0].execution.statement)
     found = {_steps(statement, one, other) for one, other in combinations(elements, 2)}
     return all(steps is not None and never_meet(scop, statement, steps) for steps in found)
 
 
-def _steps(statement: Statement, one: Element, other: Element) -> Steps | None:
+def _steps(statement: Statement, one: UpdatedElement, other: UpdatedElement) -> Steps | None:
     """How far an instance is from another; None where that is not constant."""
     found: list[int | None] = []
     for iterator, a, b in zip(statement.iterators, one.execution.values, other.execution.values, strict=True):
@@ -145,7 +145,7 @@ def _by(pairs: isl.Map, steps: Steps) -> isl.Map:
     return pairs
 
 
-def _in_registers(loop: For, elements: Sequence[Element], names: Names) -> Stmt:
+def _in_registers(loop: For, elements: Sequence[UpdatedElement], names: Names) -> Stmt:
     """The loop between what loads the registers and what stores them, below the conditions of the executions."""
     if not elements:
         raise InternalError(f"the loop {loop.label} updates no elements that could stay in registers")
@@ -153,25 +153,25 @@ def _in_registers(loop: For, elements: Sequence[Element], names: Names) -> Stmt:
     found = {e.execution.values: e for e in elements}
     declared = (Declare(r.name, r.type, zero(r.type), found[v].found.assign.location) for v, r in registers.items())
 
-    def around(stmts: Sequence[Stmt], make: Callable[[Element, Name], tuple[Stmt, ...]]) -> Iterator[Stmt]:
+    def around(stmts: Sequence[Stmt], make: Callable[[UpdatedElement, Name], tuple[Stmt, ...]]) -> Iterator[Stmt]:
         for stmt in stmts:
             if isinstance(stmt, If):
                 yield replace(stmt, then=tuple(around(stmt.then, make)))
             elif isinstance(stmt, Execution):
                 yield from make(found[stmt.values], registers[stmt.values])
 
-    def load(one: Element, register: Name) -> tuple[Stmt, ...]:
+    def load(one: UpdatedElement, register: Name) -> tuple[Stmt, ...]:
         return (Assign(register, "", one.element, one.found.assign.location),)
 
-    def update(one: Element, register: Name) -> tuple[Stmt, ...]:
+    def update(one: UpdatedElement, register: Name) -> tuple[Stmt, ...]:
         return tuple(with_part(s, one.found.target, register) for s in one.execution.body)
 
-    def store(one: Element, register: Name) -> tuple[Stmt, ...]:
+    def store(one: UpdatedElement, register: Name) -> tuple[Stmt, ...]:
         return (Assign(one.element, "", register, one.found.assign.location),)
 
     inner = replace(loop, body=tuple(around(loop.body, update)))
     return guarded(loop, (*declared, *around(loop.body, load), inner, *around(loop.body, store)))
 
 
-def _name(one: Element, number: int) -> str:
+def _name(one: UpdatedElement, number: int) -> str:
     return f"{one.element.array}_acc{number or ''}"

@@ -15,7 +15,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KernelPlace:
     """Which launch, block and (for threads) thread runs each instance of one kernel, `{ S[i] -> [t, b, t] }`; `threads`
     are the sizes of its blocks."""
 
@@ -26,15 +26,15 @@ class Place:
     thread: isl.UnionMap = field(compare=False)
 
 
-def places(schedule: MappedSchedule) -> tuple[Place, ...]:
+def places(schedule: MappedSchedule) -> tuple[KernelPlace, ...]:
     """The kernels of a schedule, in the order of their marks."""
     if "places" not in schedule.remembered:
         schedule.remembered["places"] = tuple(_places(schedule.tree))
-    found: tuple[Place, ...] = schedule.remembered["places"]
+    found: tuple[KernelPlace, ...] = schedule.remembered["places"]
     return found
 
 
-def _places(tree: isl.Schedule) -> Iterator[Place]:
+def _places(tree: isl.Schedule) -> Iterator[KernelPlace]:
     marks = (node for node in nodes(tree) if mark_name(node) == KERNEL)
     for number, mark in enumerate(marks):
         domain = mark.get_domain()
@@ -45,7 +45,7 @@ def _places(tree: isl.Schedule) -> Iterator[Place]:
                 block = block.flat_range_product(coordinates)
         threads = isl.UnionMap.from_multi_union_pw_aff(thread_map(mark))
         sizes = next((size for n in _below(mark) if (size := thread_sizes(n))), ())
-        yield Place(number, sizes, domain, block, block.flat_range_product(threads))
+        yield KernelPlace(number, sizes, domain, block, block.flat_range_product(threads))
 
 
 def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
@@ -60,7 +60,7 @@ def stays(pairs: isl.UnionMap, place: isl.UnionMap) -> bool:
     return all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(moves))
 
 
-def flow_within_blocks(scop: Scop, dependences: Dependences, array: str, place: Place) -> isl.UnionMap | None:
+def flow_within_blocks(scop: Scop, dependences: Dependences, array: str, place: KernelPlace) -> isl.UnionMap | None:
     """The flow of an array's values to the reads of one kernel; None unless it is exact and all of it comes from writes
     of the same block and launch."""
     known = dependences.of(array)

@@ -14,7 +14,7 @@ import islpy as isl
 from polytile.ir.isl_util import mark_name
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Origin, Scop
-from polytile.scheduling.analysis.instance_map import Place, places
+from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
 
 def last_reads(scop: Scop, schedule: MappedSchedule) -> dict[int, frozenset[str]]:
@@ -32,7 +32,9 @@ def last_reads(scop: Scop, schedule: MappedSchedule) -> dict[int, frozenset[str]
     return found
 
 
-def _reads_last(scop: Scop, array: str, before: tuple[Place, ...], here: Place, behind: tuple[Place, ...]) -> bool:
+def _reads_last(
+    scop: Scop, array: str, before: tuple[KernelPlace, ...], here: KernelPlace, behind: tuple[KernelPlace, ...]
+) -> bool:
     """Whether kernels before this one write an array, whose elements are read here by one instance each and nobody
     else."""
     only = frozenset((array,))
@@ -44,7 +46,7 @@ def _reads_last(scop: Scop, array: str, before: tuple[Place, ...], here: Place, 
     return _at(writes, (here,)).is_empty() and _at(reads.union(writes), behind).is_empty()
 
 
-def _at(accesses: isl.UnionMap, kernels: tuple[Place, ...]) -> isl.UnionMap:
+def _at(accesses: isl.UnionMap, kernels: tuple[KernelPlace, ...]) -> isl.UnionMap:
     """The accesses of these kernels."""
     total = accesses.intersect_domain(isl.UnionSet.empty(accesses.get_space()))
     for kernel in kernels:

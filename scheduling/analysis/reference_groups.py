@@ -14,7 +14,7 @@ from polytile.ir.scop import Array, Scop
 from polytile.scheduling.analysis.affine_references import Form, Number, Reference, references
 
 
-class Row(Protocol):
+class ReferenceRow(Protocol):
     """How one statement runs through a loop: time = sign * iterator + shift; iterator -1 stands still."""
 
     @property
@@ -37,7 +37,7 @@ class Step:
     shift: int = 0
 
 
-Loops = Sequence[Sequence[Row]]  # outermost first, each with one row for each statement that it runs
+Loops = Sequence[Sequence[ReferenceRow]]  # outermost first, each with one row for each statement that it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ReferenceGroup:
     """References of one array with the same linear part. `dimensions` are outermost first; none, with `known` False,
     where the subscripts are not known."""
 
@@ -70,7 +70,7 @@ def own_loops(scop: Scop, statement: str) -> tuple[tuple[Step, ...], ...]:
     return tuple((Step(statement, i),) for i in range(rank))
 
 
-def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Group, ...]:
+def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[ReferenceGroup, ...]:
     """The reference groups of statements that run under the same loops, in order of their first references."""
     entries: list[_Entry] = []
     for name in statements:
@@ -80,7 +80,7 @@ def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Group, 
     return _grouped(entries)
 
 
-def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> tuple[Group, ...]:
+def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> tuple[ReferenceGroup, ...]:
     """The groups of one statement's references under loops that advance its iterators by these steps."""
 
     def along(form: Form) -> tuple[tuple[Number, ...], Number]:
@@ -94,7 +94,7 @@ _Key = tuple[str, tuple[_Linear, ...]]
 _Entry = tuple[Reference, tuple[_Linear, ...], tuple[Number, ...]]
 
 
-def _rows(loops: Loops, statement: str) -> list[Row | None]:
+def _rows(loops: Loops, statement: str) -> list[ReferenceRow | None]:
     return [next((r for r in loop if r.statement == statement and r.iterator >= 0), None) for loop in loops]
 
 
@@ -111,16 +111,17 @@ def _parts(
     return tuple(linear), tuple(constants)
 
 
-def _grouped(entries: Sequence[_Entry]) -> tuple[Group, ...]:
+def _grouped(entries: Sequence[_Entry]) -> tuple[ReferenceGroup, ...]:
     found: dict[_Key, list[_Entry]] = {}
     for entry in entries:
         if entry[0].exact:
             found.setdefault((entry[0].array.name, entry[1]), []).append(entry)
-    unknown = (Group(entry[0].array, (), (entry[0],), 1, known=False) for entry in entries if not entry[0].exact)
+    inexact = (entry[0] for entry in entries if not entry[0].exact)
+    unknown = (ReferenceGroup(reference.array, (), (reference,), 1, known=False) for reference in inexact)
     return (*(_group(key, members) for key, members in found.items()), *unknown)
 
 
-def _in_time(rows: Sequence[Row | None], form: Form) -> tuple[tuple[Number, ...], Number]:
+def _in_time(rows: Sequence[ReferenceRow | None], form: Form) -> tuple[tuple[Number, ...], Number]:
     """A subscript as a function of the loops: iterator = sign * (time - shift)."""
     slopes, constant = form.slopes, form.constant
     found: list[Number] = []
@@ -132,8 +133,8 @@ def _in_time(rows: Sequence[Row | None], form: Form) -> tuple[tuple[Number, ...]
     return tuple(found), constant
 
 
-def _group(key: _Key, entries: Sequence[_Entry]) -> Group:
+def _group(key: _Key, entries: Sequence[_Entry]) -> ReferenceGroup:
     constants = [entry[2] for entry in entries]
     columns = [tuple(sorted(set(column))) for column in zip(*constants, strict=True)]
     dimensions = tuple(Dimension(linear[0], column) for linear, column in zip(key[1], columns, strict=True))
-    return Group(entries[0][0].array, dimensions, tuple(entry[0] for entry in entries), len(set(constants)))
+    return ReferenceGroup(entries[0][0].array, dimensions, tuple(entry[0] for entry in entries), len(set(constants)))

@@ -14,7 +14,7 @@ Loop = tuple[Path, int]  # a band and one of its members
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class SourceNest:
     """The loops around each statement, outermost first, as far as they run through the statement's leading iterators
     in order (loop k through iterator k)."""
 
@@ -31,14 +31,14 @@ class Nest:
         return tuple(common)
 
 
-def nest_of(scop: Scop) -> Nest:
+def nest_of(scop: Scop) -> SourceNest:
     """Read the loops off the original schedule tree."""
     around: dict[str, tuple[Loop, ...]] = {}
     for node in nodes(scop.schedule):
         if node.get_type() == isl.schedule_node_type.leaf:
             for statement in _names(node.get_domain()):
                 around[statement] = _loops_above(scop, node, statement)
-    return Nest(around)
+    return SourceNest(around)
 
 
 def _names(domain: isl.UnionSet) -> list[str]:
@@ -87,7 +87,7 @@ def equal_iterators(m: isl.Map, count: int) -> isl.Map:
     return m
 
 
-def carried(pairs: isl.UnionMap, nest: Nest, loop: Loop) -> bool:
+def carried(pairs: isl.UnionMap, nest: SourceNest, loop: Loop) -> bool:
     """Whether some pair of instances depends across iterations of `loop`, in one iteration of the loops around it."""
     for m in maps(pairs):
         source, sink = m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)

@@ -18,7 +18,7 @@ from math import ceil
 from polytile.ir.scop import Scop
 from polytile.machine import CACHE_LINE_BYTES
 from polytile.scheduling.analysis.affine_references import magnitude
-from polytile.scheduling.analysis.reference_groups import Dimension, Group, Loops, groups, own_loops
+from polytile.scheduling.analysis.reference_groups import Dimension, Loops, ReferenceGroup, groups, own_loops
 from polytile.scheduling.cost.array_layout import element_size
 from polytile.scheduling.cost.dual_numbers import Dual, constant, least, product, total, variables
 
@@ -27,7 +27,7 @@ from polytile.scheduling.cost.dual_numbers import Dual, constant, least, product
 class Footprint:
     """The lines of one reference group, as a function of tile sizes, one for each loop."""
 
-    group: Group
+    group: ReferenceGroup
     loops: int
     line: int
 

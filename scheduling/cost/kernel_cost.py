@@ -20,7 +20,7 @@ _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelCost:
     """A kernel: what its statements do, where its arrays live, and from which copies it reads others."""
 
     number: int

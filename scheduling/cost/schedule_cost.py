@@ -21,7 +21,7 @@ from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
-from polytile.scheduling.cost.kernel_cost import Kernel
+from polytile.scheduling.cost.kernel_cost import KernelCost
 from polytile.scheduling.cost.mapped_loops import MappedStatement, Role, kernels, statements
 from polytile.scheduling.cost.point_count import at, fix_parameters, samples
 from polytile.scheduling.cost.statement_cost import Work, in_time
@@ -51,7 +51,7 @@ def timed(
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
         tiled = any(not work.empty and work.updates_a_tile(homes.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            time = Kernel(number, works, homes.get(number, {}), machine, handovers.get(number, {})).time()
+            time = KernelCost(number, works, homes.get(number, {}), machine, handovers.get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))
 

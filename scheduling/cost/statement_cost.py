@@ -16,7 +16,7 @@ from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
 from polytile.scheduling.analysis.affine_references import Reference, references
-from polytile.scheduling.analysis.reference_groups import Group, groups_along
+from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
 from polytile.scheduling.cost.coalescing import Request, request
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
@@ -30,7 +30,7 @@ _MOST_OPERATIONS = 100_000  # of isl
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class LoopShare:
     """How the iterations of one loop are divided: launches * blocks * lanes * serial is at least their number."""
 
     launches: float = 1.0
@@ -61,7 +61,7 @@ class Work:
         return tuple(max(1.0, b / a) if a > 0 else 0.0 for a, b in pairwise(found))
 
     @cached_property
-    def shares(self) -> tuple[Share, ...]:
+    def shares(self) -> tuple[LoopShare, ...]:
         return tuple(_share(loop, n) for loop, n in zip(self.mapped.loops, self.extents, strict=True))
 
     @property
@@ -104,7 +104,7 @@ class Work:
             found.append(Dimension(tuple(part.tile * x for x in loop.step), extent, points, lanes))
         return tuple(found)
 
-    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, Share, Part] | None:
+    def _thread_loop(self, dimension: int) -> tuple[MappedLoop, LoopShare, Part] | None:
         for loop, share in zip(self.mapped.loops, self.shares, strict=True):
             for part in loop.threads:
                 if part.dimension == dimension:
@@ -213,10 +213,10 @@ class Work:
         return max(1, self.mapped.barriers) * prod(self.shares[i].serial for i in loops)
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[ReferenceGroup, ...]:
         return groups_along(self.references, [loop.step for loop in self.mapped.loops])
 
-    def footprint(self, group: Group, tiles: Sequence[float]) -> float:
+    def footprint(self, group: ReferenceGroup, tiles: Sequence[float]) -> float:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
         lines = Footprint(group, len(self.mapped.loops), SECTOR_BYTES)
         return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR_BYTES
@@ -265,7 +265,7 @@ def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
         return True
 
 
-def _share(loop: MappedLoop, extent: float) -> Share:
+def _share(loop: MappedLoop, extent: float) -> LoopShare:
     launches = blocks = lanes = 1.0
     inside, within, serial = extent, extent, 0.0
     if (host := loop.part(Role.HOST)) is not None:
@@ -280,7 +280,7 @@ def _share(loop: MappedLoop, extent: float) -> Share:
         rounds = max(1.0, _whole(points / prod(part.threads for part in threads)))
         lanes = points / rounds
         serial = rounds * min(within, tile)
-    return Share(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
+    return LoopShare(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
 
 
 def _whole(parts: float) -> float:

@@ -21,7 +21,7 @@ from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import Place, cells, places, stays
+from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places, stays
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
@@ -107,7 +107,7 @@ def _users(scop: Scop, array: Array) -> isl.UnionSet:
     return users
 
 
-def _only_place(users: isl.UnionSet, kernels: tuple[Place, ...]) -> Place | None:
+def _only_place(users: isl.UnionSet, kernels: tuple[KernelPlace, ...]) -> KernelPlace | None:
     """The kernel that all users of an array are in."""
     return None if users.is_empty() else next((p for p in kernels if users.is_subset(p.domain)), None)
 
@@ -137,7 +137,7 @@ def _constants(array: Array, dimensions: tuple[int, ...]) -> list[int]:
 
 
 def _private(
-    scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: Place
+    scop: Scop, dependences: Dependences, schedule: MappedSchedule, array: Array, place: KernelPlace
 ) -> Storage | None:
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
     if not stays(flow, place.thread):
@@ -186,7 +186,7 @@ def _keeps_flow(
     return bool(info.compute_flow().get_may_dependence().is_equal(flow))
 
 
-def _shared(scop: Scop, dependences: Dependences, array: Array, place: Place) -> Storage | None:
+def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:
     """Shared memory, when values stay in a block and no two elements that a block uses would meet."""
     keeps = _constant_dimensions(array)
     flow = dependences.of(array.name).flow.intersect_params(scop.context)

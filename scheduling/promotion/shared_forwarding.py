@@ -19,7 +19,7 @@ from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import Place, flow_within_blocks, places, stays
+from polytile.scheduling.analysis.instance_map import KernelPlace, flow_within_blocks, places, stays
 from polytile.scheduling.promotion.array_contraction import Homes
 
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
@@ -43,7 +43,7 @@ def handovers(run: Executions, homes: Mapping[int, Mapping[str, Storage]], share
     return found
 
 
-def _copy(scop: Scop, dependences: Dependences, array: Array, place: Place) -> Storage | None:
+def _copy(scop: Scop, dependences: Dependences, array: Array, place: KernelPlace) -> Storage | None:
     """The copy, where threads read what others wrote."""
     names = frozenset((array.name,))
     kinds = ((AccessKind.READ,), (AccessKind.WRITE, AccessKind.MAY_WRITE))
@@ -62,7 +62,7 @@ def _copy(scop: Scop, dependences: Dependences, array: Array, place: Place) -> S
     return Storage(array.name, Space.SHARED, array.element, extents, array.name, keeps, moduli=kept)
 
 
-def _moduli(accesses: isl.UnionMap, rank: int, place: Place) -> list[int] | None:
+def _moduli(accesses: isl.UnionMap, rank: int, place: KernelPlace) -> list[int] | None:
     """For each subscript a power of two that no two elements of one block are as far apart as; None where there is
     none, or subscripts may be negative."""
     used = place.block.reverse().apply_range(accesses)

@@ -24,7 +24,7 @@ from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import Place, cells, flow_within_blocks, places
+from polytile.scheduling.analysis.instance_map import KernelPlace, cells, flow_within_blocks, places
 from polytile.scheduling.proof.legality import unordered
 
 
@@ -101,7 +101,7 @@ def wrong_homes(run: Executions, homes: Mapping[int, Mapping[str, Storage]]) -> 
     return failures
 
 
-def _wrong_home(run: Executions, place: Place, array: Array, home: Storage) -> list[Failure]:
+def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage) -> list[Failure]:
     scop, known = run.scop, run.dependences.of(array.name)
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     accesses = [
@@ -157,7 +157,7 @@ def _is_copy(copy: Storage) -> bool:
     return copy.space is Space.SHARED and sizes == copy.moduli and len(copy.keeps or ()) == len(sizes) > 0 and powers
 
 
-def _wrong_handover(run: Executions, place: Place, array: Array, copy: Storage) -> list[Failure]:
+def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Storage) -> list[Failure]:
     scop, flow = run.scop, flow_within_blocks(run.scop, run.dependences, array.name, place)
     if flow is None:
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "not all that is read is from the block")]

@@ -16,7 +16,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import is_constant, maps, sets
 from polytile.ir.scop import Scop, Statement
-from polytile.scheduling.analysis.source_loops import Nest, equal_iterators, nest_of
+from polytile.scheduling.analysis.source_loops import SourceNest, equal_iterators, nest_of
 from polytile.scheduling.strategies.band_rewriting import members_of
 from polytile.scheduling.strategies.loop_distribution import Piece, distribute
 
@@ -45,7 +45,7 @@ def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedu
     return best
 
 
-def _splits(scop: Scop, pairs: isl.UnionMap, nest: Nest) -> Iterator[list[Piece]]:
+def _splits(scop: Scop, pairs: isl.UnionMap, nest: SourceNest) -> Iterator[list[Piece]]:
     """Ways to split the domains of all statements but the epilogue."""
     for outer in range(max(map(len, nest.around.values()))):
         ends = _ends(pairs, nest, outer)
@@ -74,7 +74,7 @@ def _serial_loops(scop: Scop, tree: isl.Schedule) -> list[int]:
     return sorted(most.values(), reverse=True)
 
 
-def _ends(pairs: isl.UnionMap, nest: Nest, outer: int) -> dict[str, list[isl.Set]]:
+def _ends(pairs: isl.UnionMap, nest: SourceNest, outer: int) -> dict[str, list[isl.Set]]:
     """Where non-uniform dependences inside the outer loops leave or enter each statement."""
     ends: dict[str, list[isl.Set]] = {name: [] for name in nest.around}
     for m in maps(pairs):

@@ -18,7 +18,7 @@ from polytile.ir.digraph import condensed, generations, graph_of
 from polytile.ir.isl_util import affine_rank, band_members
 from polytile.ir.schedule import node_at
 from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.source_loops import Nest
+from polytile.scheduling.analysis.source_loops import SourceNest
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band
 
 
@@ -47,7 +47,7 @@ class _Group:
         return _instances(self.pieces)
 
 
-def distribute(scop: Scop, nest: Nest, pieces: Sequence[Piece], pairs: isl.UnionMap) -> isl.Schedule | None:
+def distribute(scop: Scop, nest: SourceNest, pieces: Sequence[Piece], pairs: isl.UnionMap) -> isl.Schedule | None:
     """A tree of serial and coincident bands over the pieces that keeps the dependent `pairs`; None when the source's
     loops are not the statements' iterators."""
     if any(len(nest.around[p.statement]) < len(scop.statement(p.statement).iterators) for p in pieces):
@@ -61,7 +61,7 @@ def distribute(scop: Scop, nest: Nest, pieces: Sequence[Piece], pairs: isl.Union
 @dataclass(frozen=True, slots=True)
 class _Distributor:
     scop: Scop
-    nest: Nest
+    nest: SourceNest
 
     def visit(
         self, node: isl.ScheduleNode, pieces: Sequence[Piece], pairs: isl.UnionMap, level: int

@@ -21,7 +21,7 @@ from polytile.ir.isl_util import constant_value, maps
 from polytile.ir.name_supply import fresh, names_of_scop
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
-from polytile.scheduling.analysis.source_loops import Nest, carried, equal_iterators, nest_of
+from polytile.scheduling.analysis.source_loops import SourceNest, carried, equal_iterators, nest_of
 
 MOST_REGIONS = 4
 
@@ -86,7 +86,7 @@ def _accessing(scop: Scop, array: str) -> list[str]:
     return [s.name for s in scop.statements if any(a.array == array for a in s.accesses)]
 
 
-def _private_depth(scop: Scop, found: ArrayDependences, nest: Nest) -> int:
+def _private_depth(scop: Scop, found: ArrayDependences, nest: SourceNest) -> int:
     """How many shared outer loops keep every value of the array within one iteration; 0 when values come from before
     the SCoP, may be left unwritten, or no loop does."""
     array = scop.array(found.array)
@@ -103,7 +103,7 @@ def _private_depth(scop: Scop, found: ArrayDependences, nest: Nest) -> int:
 
 
 def _levels_to_expand(
-    scop: Scop, found: ArrayDependences, nest: Nest, depth: int, lasting: isl.UnionMap
+    scop: Scop, found: ArrayDependences, nest: SourceNest, depth: int, lasting: isl.UnionMap
 ) -> tuple[int, ...]:
     """The loops that nothing but the array's reuse keeps serial."""
     loops = nest.shared(*_accessing(scop, found.array))[:depth]
@@ -111,7 +111,7 @@ def _levels_to_expand(
     return tuple(k for k in serial if not carried(lasting, nest, loops[k]))
 
 
-def _all_levels(scop: Scop, found: ArrayDependences, nest: Nest, depth: int) -> tuple[int, ...]:
+def _all_levels(scop: Scop, found: ArrayDependences, nest: SourceNest, depth: int) -> tuple[int, ...]:
     """The loops that the array's reuse keeps serial, be they serial anyway; none where that takes memory of an order
     that the user's arrays do not."""
     loops = nest.shared(*_accessing(scop, found.array))[:depth]

@@ -16,12 +16,12 @@ from polytile.ir.expr import Access, walk
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import AccessKind, Combination, Privatised, Scop, Statement
 from polytile.machine import SEGMENT_SIZES, WARP_SIZE
-from polytile.scheduling.analysis.instance_map import Place, places
+from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
 _OUT = isl.dim_type.out
 
 
-class Way(Enum):
+class CombineMethod(Enum):
     """How the threads that hold partial results combine them."""
 
     SHUFFLE = "shuffle"  # a segment of a warp, at once
@@ -31,13 +31,13 @@ class Way(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CooperationPlan:
     """The way of one statement that uses partial results, which `initial` starts; `axes` are the thread dimensions of
     its lanes, in their order."""
 
     statement: str
     combine: Combination
-    way: Way
+    way: CombineMethod
     axes: tuple[int, ...]
     threads: tuple[int, ...]
     initial: str = ""
@@ -55,18 +55,18 @@ class Plan:
         )
 
 
-def plans(scop: Scop, schedule: MappedSchedule) -> list[Plan]:
+def plans(scop: Scop, schedule: MappedSchedule) -> list[CooperationPlan]:
     """The combinations whose lanes are threads of the block that they run in."""
     if not scop.privatised:
         return []
-    found: list[Plan | None] = []
+    found: list[CooperationPlan | None] = []
     for place in places(schedule):
         found += [_plan(scop, s, place) for s in scop.statements if s.combine is not None]
         found += [_stored(scop, made, place) for made in scop.privatised if made.combine is None]
     return [p for p in found if p is not None]
 
 
-def _plan(scop: Scop, statement: Statement, place: Place) -> Plan | None:
+def _plan(scop: Scop, statement: Statement, place: KernelPlace) -> CooperationPlan | None:
     combine, threads = statement.combine, place.threads
     assert combine is not None
     context, only = scop.context, frozenset((combine.array,))
@@ -79,10 +79,10 @@ def _plan(scop: Scop, statement: Statement, place: Place) -> Plan | None:
     axes = _axes(combine, holders, len(threads))
     if axes is None or not _at_lane_zero(own, holders, place, axes, len(threads)):
         return None
-    return Plan(statement.name, combine, _way(combine, axes, threads), axes, threads)
+    return CooperationPlan(statement.name, combine, _way(combine, axes, threads), axes, threads)
 
 
-def _stored(scop: Scop, made: Privatised, place: Place) -> Plan | None:
+def _stored(scop: Scop, made: Privatised, place: KernelPlace) -> CooperationPlan | None:
     """Chunks without lanes: whose partial results one thread makes, and another kernel uses."""
     if made.finish is None:
         return None
@@ -95,7 +95,7 @@ def _stored(scop: Scop, made: Privatised, place: Place) -> Plan | None:
     if not writes.reverse().apply_range(place.thread).is_single_valued():
         return None
     combine = Combination(made.op, made.partial, read.subscripts, (), "", array.element)
-    return Plan(finish.name, combine, Way.STORE, (), place.threads, made.initial)
+    return CooperationPlan(finish.name, combine, CombineMethod.STORE, (), place.threads, made.initial)
 
 
 def _reads(statement: Statement) -> isl.Map:
@@ -121,7 +121,7 @@ def _axes(combine: Combination, holders: isl.Map, rank: int) -> tuple[int, ...] 
     return tuple(axes) if len(set(axes)) == len(axes) else None
 
 
-def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: Place, axes: tuple[int, ...], rank: int) -> bool:
+def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: KernelPlace, axes: tuple[int, ...], rank: int) -> bool:
     """Whether the statement runs in thread 0 of the lanes, in the block and row of those that hold them."""
     here = isl.Map.from_union_map(place.thread.intersect_domain(own.domain()))
     there = isl.Map.from_union_map(own.apply_range(isl.UnionMap.from_map(holders)))
@@ -133,16 +133,16 @@ def _at_lane_zero(own: isl.UnionMap, holders: isl.Map, place: Place, axes: tuple
     return bool(there.is_subset(here))
 
 
-def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) -> Way:
+def _way(combine: Combination, axes: tuple[int, ...], threads: tuple[int, ...]) -> CombineMethod:
     """Neighbouring threads in segments of warps shuffle."""
     rank, count, lanes = len(threads), len(axes), prod(combine.sizes)
     sizes = dict(zip(axes, combine.sizes, strict=True))
     neighbours = set(axes) == set(range(rank - count, rank))
     full = all(sizes[axis] == threads[axis] for axis in axes if axis > rank - count)
     if not neighbours or not full or (count == 1 and threads[-1] % min(lanes, WARP_SIZE)):
-        return Way.HAND_OVER
+        return CombineMethod.HAND_OVER
     if lanes in SEGMENT_SIZES:
-        return Way.SHUFFLE
+        return CombineMethod.SHUFFLE
     warps = lanes // WARP_SIZE
     whole = lanes % WARP_SIZE == 0 and (warps in SEGMENT_SIZES) and warps <= threads[-1]
-    return Way.WARPS if whole else Way.HAND_OVER
+    return CombineMethod.WARPS if whole else CombineMethod.HAND_OVER

@@ -22,7 +22,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.promotion.array_contraction import contract, same_private_home
 from polytile.scheduling.promotion.barrier_elimination import without_barriers
-from polytile.scheduling.promotion.cooperative_reductions.choose import Plan, Way, plans
+from polytile.scheduling.promotion.cooperative_reductions.choose import CombineMethod, CooperationPlan, plans
 from polytile.scheduling.promotion.cooperative_reductions.part_dependences import parted
 from polytile.scheduling.promotion.cooperative_reductions.sink import sunk
 from polytile.scheduling.promotion.cooperative_reductions.statements import Made, made
@@ -46,7 +46,7 @@ def cooperate(run: Executions) -> Cooperation | None:
         return None
     arrays = frozenset(p.combine.array for p in found)
     best, registers = _with_registers(spread, arrays)
-    for plan in (p for p in found if p.way is Way.SHUFFLE and p.combine.array not in registers):
+    for plan in (p for p in found if p.way is CombineMethod.SHUFFLE and p.combine.array not in registers):
         nearer = sunk(run.scop, run.schedule, plan.combine.array)
         if nearer is None or plans(run.scop, nearer) != found:
             continue
@@ -58,7 +58,7 @@ def cooperate(run: Executions) -> Cooperation | None:
         if array in now and _in_order(again):
             known = {**_still_known(best, again), **alone.private}
             run, (best, registers) = moved, _with_registers(again, arrays, known)
-    worth = [p for p in found if p.way in (Way.SHUFFLE, Way.WARPS) or p.combine.array in registers]
+    worth = [p for p in found if p.way in (CombineMethod.SHUFFLE, CombineMethod.WARPS) or p.combine.array in registers]
     if worth == found:
         return best
     fewer = _spread(run, worth)
@@ -84,7 +84,7 @@ def _with_registers(
     return Cooperation(run, {name: homes.get(name) for name in arrays}), set(homes)
 
 
-def _spread(run: Executions, found: list[Plan], *, like: Executions | None = None) -> Executions | None:
+def _spread(run: Executions, found: list[CooperationPlan], *, like: Executions | None = None) -> Executions | None:
     """The plans carried out; `like` is the same under another schedule."""
     scop, tree = run.scop, run.schedule.tree
     taken = {a.name for a in scop.arrays} | {p.name for p in scop.parameters} | {s.name for s in scop.statements}
@@ -181,9 +181,9 @@ def _in_sequence(node: isl.ScheduleNode, first: isl.UnionSet) -> isl.ScheduleNod
 
 
 # The mapped tree -----------------------------------------------------------------------------------------------------
-def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.Schedule | None:
+def _changed_tree(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) -> isl.Schedule | None:
     """The mapped tree with the new statements; None where a barrier between them has no place."""
-    if plan.way is Way.STORE:
+    if plan.way is CombineMethod.STORE:
         return _stored(scop, tree, plan, new)
     others = [s for s in _names(tree.get_domain()) if s != plan.statement]
     parts = new.parts
@@ -191,7 +191,7 @@ def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.
         own = _named(tree.get_domain(), name)
         parts = parts.union(own.identity())
     pulled = _shifted(_pulled_back(tree, parts), new.shifts)
-    if plan.way is Way.SHUFFLE:
+    if plan.way is CombineMethod.SHUFFLE:
         return pulled
     writers = {s.name for s in scop.statements for a in s.accesses if a.writes and a.array == plan.combine.array}
     path = _apart(pulled, {s.name for s in new.statements}, writers)
@@ -202,7 +202,7 @@ def _changed_tree(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.
     return node.insert_mark(isl.Id(SYNC)).get_schedule()
 
 
-def _stored(scop: Scop, tree: isl.Schedule, plan: Plan, new: Made) -> isl.Schedule | None:
+def _stored(scop: Scop, tree: isl.Schedule, plan: CooperationPlan, new: Made) -> isl.Schedule | None:
     """The mapped tree with a statement behind those that make partial results, in the threads that start them."""
     store, domain = new.statements[0], tree.get_domain()
     start = isl.Map.identity(_named(domain, plan.initial).get_set_list().get_at(0).get_space().map_from_set())

@@ -17,7 +17,7 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Combination, Origin, Scop, Statement
 from polytile.ir.warp_reductions import WarpReduction, lane_number, lane_operator
 from polytile.machine import WARP_SIZE
-from polytile.scheduling.promotion.cooperative_reductions.choose import Plan, Way
+from polytile.scheduling.promotion.cooperative_reductions.choose import CombineMethod, CooperationPlan
 from polytile.scheduling.promotion.cooperative_reductions.vector_stores import Flat, flat_vectors
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
@@ -39,7 +39,7 @@ class Made:
     shifts: isl.UnionMap = field(compare=False)
 
 
-def made(scop: Scop, plan: Plan, taken: set[str]) -> Made:
+def made(scop: Scop, plan: CooperationPlan, taken: set[str]) -> Made:
     """The statements of a plan; names that they add go to `taken`."""
     return _Maker(scop, plan, scop.statement(plan.statement), plan.combine, taken).made()
 
@@ -47,22 +47,22 @@ def made(scop: Scop, plan: Plan, taken: set[str]) -> Made:
 @dataclass(frozen=True, slots=True)
 class _Maker:
     scop: Scop
-    plan: Plan
+    plan: CooperationPlan
     before: Statement
     combine: Combination
     taken: set[str]
 
     def made(self) -> Made:
-        if self.plan.way is Way.SHUFFLE:
+        if self.plan.way is CombineMethod.SHUFFLE:
             final, reduction = self.final(self.combine, self.before.name)
             return self.collected([final], None, [reduction])
-        stored = self.plan.way is Way.STORE
+        stored = self.plan.way is CombineMethod.STORE
         name = self._fresh(f"{self.before.name}_{'store' if stored else 'lanes'}")
         handed = self.handed()
         if stored:
             return self.collected([self.stored(name, handed), self.renamed(handed.name)], handed, [])
         first = self.first(name, handed)
-        if self.plan.way is Way.HAND_OVER:
+        if self.plan.way is CombineMethod.HAND_OVER:
             return self.collected([first[0], self.renamed(handed.name)], handed, [first[1]])
         warps = replace(self.combine, array=handed.name, sizes=(self.plan.lanes // WARP_SIZE,))
         final, reduction = self.final(warps, self.before.name)
@@ -89,7 +89,7 @@ class _Maker:
     def first(self, name: str, handed: Array) -> tuple[Statement, WarpReduction]:
         """Each lane, or each warp, hands over what it has."""
         combine, plan = self.combine, self.plan
-        width = WARP_SIZE if plan.way is Way.WARPS else 1
+        width = WARP_SIZE if plan.way is CombineMethod.WARPS else 1
         lanes = self.lane_names(len(combine.sizes))
         reduction = WarpReduction(name, combine.array, combine.sizes, plan.strides, plan.axes, width)
         part = self.part(combine, lanes)
@@ -192,8 +192,8 @@ class _Maker:
 
     def handed(self) -> Array:
         array = self.scop.array(self.combine.array)
-        name = self._fresh(f"{array.name}_{'warps' if self.plan.way is Way.WARPS else 'all'}")
-        if self.plan.way is not Way.WARPS:
+        name = self._fresh(f"{array.name}_{'warps' if self.plan.way is CombineMethod.WARPS else 'all'}")
+        if self.plan.way is not CombineMethod.WARPS:
             extents = array.extents if self.vectors is None else self.vectors.extents(array.extents)
             return replace(array, name=name, extents=extents)
         extents = (*array.extents[: len(self.combine.subscripts)], Literal(str(self.plan.lanes // WARP_SIZE)))
@@ -202,7 +202,7 @@ class _Maker:
     @property
     def vectors(self) -> Flat | None:
         """The dimensions that become one where partial results are stored."""
-        return flat_vectors(self.combine.subscripts) if self.plan.way is Way.STORE else None
+        return flat_vectors(self.combine.subscripts) if self.plan.way is CombineMethod.STORE else None
 
     def flat(self, subscripts: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return subscripts if self.vectors is None else self.vectors.subscripts(subscripts)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 from polytile.ir.scop import Scop, Statement
 from polytile.scheduling.cost import Lane, Request, derivatives, distinct_lines, predict, priority
-from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence
-from polytile.scheduling.strategies.superposed.kernel_plans import Plan, Planner
+from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host, HostLoop, HostSequence
+from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping, Planner
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Tree, outline, statements_of
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
 from polytile.scheduling.strategies.superposed.thread_mapping import nests_of
@@ -43,9 +43,9 @@ def _order(scop: Scop, statement: Statement) -> str:
     )
 
 
-def _groups(host: Host) -> Iterator[Group]:
+def _groups(host: Host) -> Iterator[FormedKernel]:
     match host:
-        case Group():
+        case FormedKernel():
             yield host
         case HostLoop(body=body):
             yield from _groups(body)
@@ -54,7 +54,7 @@ def _groups(host: Host) -> Iterator[Group]:
                 yield from _groups(child)
 
 
-def _requests(scop: Scop, plan: Plan) -> Iterator[str]:
+def _requests(scop: Scop, plan: KernelMapping) -> Iterator[str]:
     """`S1, threads r, q, p = 2 x 4 x 32, q by 4: sectors per request: A read 1, C4 read 8, sum written 8`."""
     for nest in nests_of(plan.group.inside):
         for name in statements_of(nest.body):

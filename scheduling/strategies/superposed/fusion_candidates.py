@@ -22,7 +22,7 @@ MAX_KEPT_PARALLEL_LOOPS = 2  # loops that fusion leaves to each nest; more threa
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class FusionNest:
     """A tree as its leading loops that may change places, and what is below them."""
 
     loops: tuple[Loop, ...]
@@ -43,14 +43,14 @@ class Nest:
         return body
 
 
-def nest_of(tree: Tree) -> Nest:
+def nest_of(tree: Tree) -> FusionNest:
     """The nest at the top of a tree."""
     loops: list[Loop] = []
     body = tree
     while isinstance(body, Loop) and Kind.SEQUENTIAL not in body.kinds:
         loops.append(body)
         body = body.body
-    return Nest(tuple(loops), body, statements_of(tree))
+    return FusionNest(tuple(loops), body, statements_of(tree))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Match:
 
 
 def best_match(
-    first: Nest, second: Nest, between: Listed[Edge], judge: Judge, around: Listed[dict[str, Row]]
+    first: FusionNest, second: FusionNest, between: Listed[Edge], judge: Judge, around: Listed[dict[str, Row]]
 ) -> Match | None:
     """The legal and profitable match that shares most, or None."""
     best: Match | None = None
@@ -152,7 +152,7 @@ class Judge:
     along_x: dict[str, int | None] | None = None
 
     def match(
-        self, first: Nest, second: Nest, loops: Listed[Common], around: Listed[dict[str, Row]]
+        self, first: FusionNest, second: FusionNest, loops: Listed[Common], around: Listed[dict[str, Row]]
     ) -> Match | None:
         """The match of these loops in order, or None where it loses parallelism or gains nothing. `around` are the
         loops that both nests are in already."""
@@ -171,7 +171,7 @@ class Judge:
             return None
         return Match(tuple(sorted(loops, key=self._place)), rank)
 
-    def _keeps_parallel(self, nest: Nest, common: int) -> bool:
+    def _keeps_parallel(self, nest: FusionNest, common: int) -> bool:
         """Whether each statement keeps as many outermost parallel loops as it had, or enough."""
         counts = (sum(loop.kind(name) is Kind.FORALL for loop in nest.loops) for name in nest.statements)
         return common >= min(MAX_KEPT_PARALLEL_LOOPS, max(counts))

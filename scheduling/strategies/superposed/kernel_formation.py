@@ -31,7 +31,7 @@ from polytile.scheduling.strategies.superposed.thread_mapping import Inside, can
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FormedKernel:
     """One kernel: the loops of its blocks, outermost first, and what the threads of a block do."""
 
     blocks: tuple[Loop, ...]
@@ -61,7 +61,7 @@ class HostSequence:
     children: tuple[Host, ...]
 
 
-Host = Group | Serial | HostLoop | HostSequence
+Host = FormedKernel | Serial | HostLoop | HostSequence
 Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the host's loops run through
 
 
@@ -92,7 +92,8 @@ class _Groups:
         """One kernel for a nest, or several where chunks of a reduction can then go to blocks."""
         parts = _between_sums(self.steps, tree) if self.reductions else []
         found = [self._group(part, fixed) for part in parts]
-        chunks = any(Kind.REDUCTION in b.kinds for group in found if isinstance(group, Group) for b in group.blocks)
+        formed = (group for group in found if isinstance(group, FormedKernel))
+        chunks = any(Kind.REDUCTION in b.kinds for group in formed for b in group.blocks)
         return _merged(found) if chunks else self._group(tree, fixed)
 
     def _group(self, tree: Tree, fixed: Fixed) -> Host:
@@ -107,7 +108,7 @@ class _Groups:
         if len(blocks) < (MAX_DIMENSIONS if few else tuning.enough_parallel_loops):
             chunks = _chunks(self.steps, names, blocks, inside, few=few)
             blocks = (chunks, *blocks) if chunks else blocks
-        return Group(blocks, inside, names)
+        return FormedKernel(blocks, inside, names)
 
     def _without_blocks(self, tree: Tree, fixed: Fixed) -> Host:
         """A part that no block loop is found for."""

@@ -18,7 +18,7 @@ import islpy as isl
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.superposed.fusion_reuse import Locality
-from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence
+from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host, HostLoop, HostSequence
 from polytile.scheduling.strategies.superposed.loop_tree import (
     CONSTANT,
     Kind,
@@ -29,7 +29,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import (
     member_of,
     statements_of,
 )
-from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Nest, Phases, nests_of
+from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, ThreadNest, nests_of
 
 
 def read_once(scop: Scop, dependences: Dependences, host: Host) -> Host:
@@ -65,7 +65,7 @@ class _Joining:
     def joined(self, first: Host, second: Host) -> list[Host] | None:
         """What is left of the second kernel, to run before, and both sums in one; None where that cannot be, or gains
         nothing."""
-        if not isinstance(first, Group) or not isinstance(second, Group):
+        if not isinstance(first, FormedKernel) or not isinstance(second, FormedKernel):
             return None
         if len(first.blocks) != 1 or not first.blocks[0].parallel:
             return None
@@ -80,17 +80,17 @@ class _Joining:
         left = _without(second, names)
         return None if others and left is None else [*([left] if left else []), self._together(first, sums, rows)]
 
-    def _together(self, first: Group, sums: list[_Sum], rows: tuple[Row, ...]) -> Group:
+    def _together(self, first: FormedKernel, sums: list[_Sum], rows: tuple[Row, ...]) -> FormedKernel:
         order = [s.name for s in self.scop.statements]
         over = {found.statement for found in sums}
         rows = tuple(sorted(rows, key=lambda row: order.index(row.statement)))
         kinds = tuple(Kind.REDUCTION if row.statement in over else Kind.FORALL for row in rows)
         names = (*first.statements, *(found.statement for found in sums))
         block = Loop(rows, kinds, Sequence(tuple(Leaf(name) for name in names)))
-        nests = (Nest((f.along,), 0, Loop((f.over,), (Kind.REDUCTION,), Leaf(f.statement))) for f in sums)
-        return Group((block,), Phases((*_phases(first.inside), *nests)), names)
+        nests = (ThreadNest((f.along,), 0, Loop((f.over,), (Kind.REDUCTION,), Leaf(f.statement))) for f in sums)
+        return FormedKernel((block,), Phases((*_phases(first.inside), *nests)), names)
 
-    def _reuses(self, first: Group, found: _Sum) -> bool:
+    def _reuses(self, first: FormedKernel, found: _Sum) -> bool:
         """Whether some statement reads what the sum reads, element by element."""
         for name in first.statements:
             outer = first.blocks[0].row(name)
@@ -102,7 +102,7 @@ class _Joining:
                     return True
         return False
 
-    def _stays(self, first: Group, names: Collection[str], rows: tuple[Row, ...]) -> bool:
+    def _stays(self, first: FormedKernel, names: Collection[str], rows: tuple[Row, ...]) -> bool:
         """Whether what the sums take from the first kernel comes from their own iteration of its blocks' loop."""
         pairs = self._pairs(first.statements, names)
         time = isl.MultiUnionPwAff.from_union_pw_aff(member_of(self.scop, rows))
@@ -120,10 +120,10 @@ class _Joining:
         return found.intersect_domain(domains[0]).intersect_range(domains[1])
 
 
-def _sums(group: Group, nest: Nest) -> list[_Sum]:
+def _sums(group: FormedKernel, nest: ThreadNest) -> list[_Sum]:
     """The sum that a nest of two loops makes, if blocks share out the chunks of the loop that it sums over."""
     match nest:
-        case Nest(loops=(_, _), body=Leaf(name)):
+        case ThreadNest(loops=(_, _), body=Leaf(name)):
             along, over = nest.loops[nest.along_x], nest.loops[1 - nest.along_x]
             chunks = [b.row(name) for b in group.blocks if b.kind(name) is Kind.REDUCTION]
             if along.parallel and over.kind(name) is Kind.REDUCTION and chunks == [over.row(name)]:
@@ -131,15 +131,15 @@ def _sums(group: Group, nest: Nest) -> list[_Sum]:
     return []
 
 
-def _without(group: Group, names: Collection[str]) -> Group | None:
+def _without(group: FormedKernel, names: Collection[str]) -> FormedKernel | None:
     """The other statements of a group, if they have blocks of their own."""
     kept = tuple(name for name in group.statements if name not in names)
     phases = [nest for nest in nests_of(group.inside) if set(statements_of(nest.body)) & set(kept)]
     blocks = tuple(part for block in group.blocks if (part := _of(block, kept)) is not None)
     apart = all(set(statements_of(nest.body)) <= set(kept) for nest in phases)
-    if not blocks or not apart or not all(isinstance(part, Nest) for part in _phases(group.inside)):
+    if not blocks or not apart or not all(isinstance(part, ThreadNest) for part in _phases(group.inside)):
         return None
-    return Group(blocks, Phases(tuple(phases)) if len(phases) > 1 else phases[0], kept)
+    return FormedKernel(blocks, Phases(tuple(phases)) if len(phases) > 1 else phases[0], kept)
 
 
 def _of(block: Loop, names: Collection[str]) -> Loop | None:

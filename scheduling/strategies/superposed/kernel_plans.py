@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, replace
 from math import inf, prod
 
 from polytile.ir.scop import Scop, Split
-from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence, Serial
+from polytile.scheduling.strategies.superposed.kernel_formation import (
+    FormedKernel,
+    Host,
+    HostLoop,
+    HostSequence,
+    Serial,
+)
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
 from polytile.scheduling.strategies.superposed.register_tile_sizes import register_tiles
@@ -19,12 +25,12 @@ from polytile.scheduling.strategies.superposed.thread_coarsening import (
     shares_rows,
     whole_warps,
 )
-from polytile.scheduling.strategies.superposed.thread_mapping import Nest, nests_of
+from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest, nests_of
 from polytile.scheduling.strategies.tile_sizes import KernelSizes, SizeChooser
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ThreadShare:
     """What one thread dimension takes of a row: every thread `unit` neighbouring iterations, and those of the next
     rounds where there are any, which may run `backwards`. Of these neighbours a thread runs `inner` one after another,
     and other dimensions the rest."""
@@ -37,32 +43,32 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class KernelMapping:
     """One kernel: which loop of each nest runs along which thread dimension (outermost first), the size of each, how
     many iterations of each block loop one block runs, and how many neighbouring ones of each thread dimension a thread
     has `inside` its other loops (empty: 1); `tilings` of sums that a thread makes, by their statements."""
 
-    group: Group
+    group: FormedKernel
     dims: Mapping[int, int]  # by the identity of a loop
     threads: tuple[int, ...]
     tiles: tuple[int, ...]
     inside: tuple[int, ...] = ()
     tilings: Mapping[str, Tiling] = field(default_factory=dict)
 
-    def loop_at(self, nest: Nest, dim: int) -> Loop | None:
+    def loop_at(self, nest: ThreadNest, dim: int) -> Loop | None:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
 
-    def shares(self, nest: Nest, statement: str) -> list[Share]:
+    def shares(self, nest: ThreadNest, statement: str) -> list[ThreadShare]:
         """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. One loop
         that no blocks share out takes all threads; it runs backwards, as what was read last is still in the cache."""
         last = len(self.threads) - 1
         if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
             row = nest.loops[0].row(statement)
             units = [self._inner(last) * prod(self.threads[d + 1 :]) for d in range(last + 1)]
-            return [Share(row, unit, d == 0, d == 0, self._inner(d)) for d, unit in enumerate(units)]
+            return [ThreadShare(row, unit, d == 0, d == 0, self._inner(d)) for d, unit in enumerate(units)]
         loops = [(self.loop_at(nest, d), self._inner(d)) for d in range(last + 1)]
         rows = [(loop.row(statement) if loop else Row(statement, CONSTANT), inner) for loop, inner in loops]
-        return [Share(row, unit=inner, inner=inner) for row, inner in rows]
+        return [ThreadShare(row, unit=inner, inner=inner) for row, inner in rows]
 
     def _inner(self, dim: int) -> int:
         return self.inside[dim] if self.inside else 1
@@ -71,18 +77,18 @@ class Plan:
         """Whether each block runs all iterations of a row."""
         return not any(row.iterator == block.row(row.statement).iterator for block in self.group.blocks)
 
-    def covered(self, share: Share, dim: int) -> bool:
+    def covered(self, share: ThreadShare, dim: int) -> bool:
         """Whether the threads of a dimension run all of a block's iterations at once."""
         return self.turns(share, dim) == 1
 
-    def turns(self, share: Share, dim: int) -> int | float:
+    def turns(self, share: ThreadShare, dim: int) -> int | float:
         """How many of a block's iterations each thread of a dimension runs, at most."""
         for block, tile in zip(self.group.blocks, self.tiles, strict=True):
             if any(share.row == own for own in block.rows):
                 return -(-tile // (self.threads[dim] * share.inner))
         return 1 if share.row.iterator == CONSTANT or not share.rounds else inf
 
-    def period(self, share: Share, dim: int) -> int:
+    def period(self, share: ThreadShare, dim: int) -> int:
         """After how many iterations of a parallel row the threads of a dimension start again: their number, or less
         where a block has fewer iterations."""
         pairs, row = zip(self.group.blocks, self.tiles, strict=True), share.row
@@ -133,7 +139,7 @@ class Planner:
 
     steps: Steps
     sizes: SizeChooser
-    plans: dict[int, Plan] = field(default_factory=dict)
+    plans: dict[int, KernelMapping] = field(default_factory=dict)
     kernels: int = 0
 
     @property
@@ -142,7 +148,7 @@ class Planner:
 
     def visit(self, host: Host) -> None:
         match host:
-            case Group():
+            case FormedKernel():
                 self.plans[id(host)] = self._plan(host)
             case HostLoop(body=body):
                 self.visit(body)
@@ -152,7 +158,7 @@ class Planner:
             case Serial():
                 self.kernels += 1
 
-    def _plan(self, group: Group) -> Plan:
+    def _plan(self, group: FormedKernel) -> KernelMapping:
         nests = list(nests_of(group.inside))
         rank = max((len(n.loops) for n in nests), default=0)
         dims = _dimensions(nests, rank)
@@ -175,7 +181,7 @@ class Planner:
         tiles = tuple(self._tile(block, dim, chosen, many, nests) for block, dim in placed)
         if rows and chosen.block == threads.sharing_rows:
             tiles = tuple(tuning.rows if dim == 0 else tile for tile, (_, dim) in zip(tiles, placed, strict=True))
-        plan = Plan(group, dims, chosen.block, tiles)
+        plan = KernelMapping(group, dims, chosen.block, tiles)
         if not plan.splits():
             return self._in_registers(plan, nests, number)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
@@ -187,7 +193,7 @@ class Planner:
         fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
         return replace(plan, inside=(*(1,) * (rank - 1), count)) if fits else plan
 
-    def _in_registers(self, plan: Plan, nests: Sequence[Nest], number: int) -> Plan:
+    def _in_registers(self, plan: KernelMapping, nests: Sequence[ThreadNest], number: int) -> KernelMapping:
         """The plan of a kernel that splits no sum, with tiles of what its threads run."""
         tilings = {t.statement: t for nest in nests for t in thread_tilings(self.steps, nest)}
         if tilings or self.sizes.asked_tile(number) or not all(len(n.loops) == len(plan.threads) for n in nests):
@@ -202,13 +208,13 @@ class Planner:
                 return tiled
         return plan
 
-    def _fills(self, plan: Plan) -> bool:
+    def _fills(self, plan: KernelMapping) -> bool:
         """Whether a kernel's blocks fill the GPU, as far as sizes are known."""
         extents = (self.steps.extent(block) for block in plan.group.blocks)
         blocks = prod(max(1.0, extent / tile) for extent, tile in zip(extents, plan.tiles, strict=True))
         return blocks >= self.sizes.machine.sms
 
-    def _columns(self, block: Loop, group: Group) -> int:
+    def _columns(self, block: Loop, group: FormedKernel) -> int:
         """How many iterations of a loop each thread along x runs, where some statement sums up over it."""
         sums = (self.scop.statement(name).reduction for name in group.statements if block.kind(name) is Kind.REDUCTION)
         sizes = [self.scop.array(found.array).element.size for found in sums if found is not None]
@@ -216,7 +222,7 @@ class Planner:
         return min(tuning.max_columns, max(1, tuning.column_bytes // max(sizes))) if sizes else 1
 
     def _tile(
-        self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[Nest]
+        self, block: Loop, dim: int | None, sizes: KernelSizes, many: tuple[int, int], nests: Sequence[ThreadNest]
     ) -> int:
         """What the threads cover at once, or several times that where partial results have to pay: so `many` times
         along x, and along other dimensions."""
@@ -233,7 +239,7 @@ class Planner:
         return sizes.block[dim] * many[dim + 1 < len(sizes.block)]
 
 
-def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:
+def _dimensions(nests: Sequence[ThreadNest], rank: int) -> dict[int, int]:
     """The thread dimension of each loop. Nests of most loops decide first; the loop that coalesces goes last."""
     found: dict[int, int] = {}
     for nest in sorted((n for n in nests if n.loops), key=lambda n: -len(n.loops)):
@@ -248,7 +254,7 @@ def _dimensions(nests: Sequence[Nest], rank: int) -> dict[int, int]:
     return found
 
 
-def _is_summed_alone(block: Loop, nests: Sequence[Nest]) -> bool:
+def _is_summed_alone(block: Loop, nests: Sequence[ThreadNest]) -> bool:
     """Whether a thread by itself runs a block's iterations of a loop for each sum over it: they are few then."""
     names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
     shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
@@ -261,7 +267,7 @@ def _is_chunks(block: Loop) -> bool:
     return bool(own) and all(kind is Kind.REDUCTION for kind in own)
 
 
-def _thread_dimension(block: Loop, nests: Sequence[Nest], dims: Mapping[int, int]) -> int | None:
+def _thread_dimension(block: Loop, nests: Sequence[ThreadNest], dims: Mapping[int, int]) -> int | None:
     for nest in nests:
         for loop in nest.loops:
             for name in statements_of(nest.body):

@@ -19,13 +19,13 @@ from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Leaf, Loop, Row, Tree
 from polytile.scheduling.strategies.superposed.thread_coarsening import neighbours
-from polytile.scheduling.strategies.superposed.thread_mapping import Nest
+from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
 
 _Sum = tuple[str, tuple[int, ...]]  # a statement, and the iterators of the serial loops around it, innermost last
 
 
 def register_tiles(
-    scop: Scop, nests: Sequence[Nest], dims: Sequence[Sequence[Loop | None]], most_rows: int
+    scop: Scop, nests: Sequence[ThreadNest], dims: Sequence[Sequence[Loop | None]], most_rows: int
 ) -> Iterator[tuple[int, ...]]:
     """How many neighbouring iterations along each thread dimension one thread runs inside its serial loops, outermost
     first: tiles that pay where they leave enough blocks, the largest first, of `most_rows`. `dims` has the loop of each

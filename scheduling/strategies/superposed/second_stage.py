@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytile.ir.digraph import connected
 from polytile.ir.scop import AccessKind, Statement
-from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host
+from polytile.scheduling.strategies.superposed.kernel_formation import FormedKernel, Host
 from polytile.scheduling.strategies.superposed.loop_tree import Loop, Tree
 from polytile.scheduling.strategies.superposed.loop_tree import Sequence as InTurn
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts
@@ -40,7 +40,7 @@ class Tail:
 class Tailed:
     """A group with the kernels behind it."""
 
-    group: Group
+    group: FormedKernel
     tails: tuple[Tail, ...]
 
 
@@ -49,7 +49,7 @@ Found = list[Host | Tailed | None]  # None: taken along
 
 def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
     """The parts of a sequence, each group with its tails; what the tails do besides is left out of the sequence."""
-    found: Found = [tailed(parts, child) if isinstance(child, Group) else child for child in children]
+    found: Found = [tailed(parts, child) if isinstance(child, FormedKernel) else child for child in children]
     for i in range(len(found)):
         host = found[i]
         if isinstance(host, Tailed) and host.tails:
@@ -57,7 +57,7 @@ def with_tails(parts: Parts, children: Sequence[Host]) -> list[Host | Tailed]:
     return [host for host in found if host is not None]
 
 
-def tailed(parts: Parts, group: Group) -> Tailed:
+def tailed(parts: Parts, group: FormedKernel) -> Tailed:
     """A group with a kernel for the sums of each rank."""
     sums = [part for name in group.statements for part in parts.sums(name)]
     ranks = sorted({_rank(part) for part in sums})
@@ -109,7 +109,7 @@ def _behind(parts: Parts, host: Tailed, found: Found, i: int) -> Tailed:
     return host
 
 
-def _elementwise(group: Group) -> bool:
+def _elementwise(group: FormedKernel) -> bool:
     """Whether every statement runs in parallel over all its iterators."""
     nests = list(nests_of(group.inside))
     return bool(group.blocks) and all(all(n.parallel for n in nest.loops) and not _loops(nest.body) for nest in nests)

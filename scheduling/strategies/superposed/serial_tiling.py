@@ -17,7 +17,7 @@ from polytile.machine import WARP_SIZE
 from polytile.scheduling.cost import DistinctLines, distinct_lines
 from polytile.scheduling.strategies.superposed.loop_coalescing import Steps
 from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop, Row, Sequence, Tree, statements_of
-from polytile.scheduling.strategies.superposed.thread_mapping import Nest
+from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Tiling:
         return tuple(Split(row.iterator, size, lanes=False) for row, size in self.tiled)
 
 
-def thread_tilings(steps: Steps, nest: Nest) -> list[Tiling]:
+def thread_tilings(steps: Steps, nest: ThreadNest) -> list[Tiling]:
     """The tiles of what one thread of a nest runs."""
     return [found for chain in _chains(nest.body) if (found := _tiling(steps, nest, chain)) is not None]
 
@@ -67,7 +67,7 @@ def _chains(tree: Tree) -> list[tuple[Loop, ...]]:
     return [tuple(found)] if len(found) > 1 and isinstance(inner, Leaf) else []
 
 
-def _tiling(steps: Steps, nest: Nest, chain: tuple[Loop, ...]) -> Tiling | None:
+def _tiling(steps: Steps, nest: ThreadNest, chain: tuple[Loop, ...]) -> Tiling | None:
     tuning = steps.tuning
     along_x = nest.loops[nest.along_x : nest.along_x + 1]
     lines = distinct_lines(steps.scop, statements_of(chain[-1]), [loop.rows for loop in (*chain, *along_x)])

@@ -22,19 +22,25 @@ import islpy as isl
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.ir.scop import Privatised, Scop
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.strategies.superposed.kernel_formation import Group, Host, HostLoop, HostSequence, Serial
-from polytile.scheduling.strategies.superposed.kernel_plans import Plan, Planner, Share
+from polytile.scheduling.strategies.superposed.kernel_formation import (
+    FormedKernel,
+    Host,
+    HostLoop,
+    HostSequence,
+    Serial,
+)
+from polytile.scheduling.strategies.superposed.kernel_plans import KernelMapping, Planner, ThreadShare
 from polytile.scheduling.strategies.superposed.loop_tree import Leaf, Loop, Sequence, Tree, statements_of
 from polytile.scheduling.strategies.superposed.reduction_statements import Part, Parts, modulo, quotient
 from polytile.scheduling.strategies.superposed.second_stage import Tailed, tailed, with_tails
 from polytile.scheduling.strategies.superposed.second_stage_kernel import tail_kernel
 from polytile.scheduling.strategies.superposed.serial_tiling import Tiling
-from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Nest, Phases, Repeated
+from polytile.scheduling.strategies.superposed.thread_mapping import Inside, Phases, Repeated, ThreadNest
 from polytile.scheduling.strategies.superposed.tree_building import in_order, leaf, marked, under_band
 from polytile.scheduling.transform.reductions.privatise import NONE, privatised
 from polytile.tuning import Tuning
 
-Shares = Mapping[str, list[Share]]  # of each statement of a nest, by thread dimension
+Shares = Mapping[str, list[ThreadShare]]  # of each statement of a nest, by thread dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,13 @@ class _Builder:
     """Builds the tree over the Scop in which reductions are privatised."""
 
     parts: Parts
-    plans: Mapping[int, Plan]
+    plans: Mapping[int, KernelMapping]
     tilings: Mapping[str, Tiling]
     tuning: Tuning
 
     def host(self, host: Host | Tailed) -> isl.Schedule:
         match host:
-            case Group():
+            case FormedKernel():
                 return self.host(tailed(self.parts, host))
             case Tailed(group, tails):
                 behind = [tail_kernel(self.parts, tail, self.tuning.blocks) for tail in tails]
@@ -102,7 +108,7 @@ class _Builder:
             times.update({p.statement: [p.serial(loop.row(name))] for p in parts})
         return under_band(body, times)
 
-    def _kernel(self, plan: Plan) -> isl.Schedule:
+    def _kernel(self, plan: KernelMapping) -> isl.Schedule:
         schedule = self._inside(plan, plan.group.inside)
         times = {
             part.statement: [
@@ -115,16 +121,16 @@ class _Builder:
             schedule = marked(under_band(schedule, times, parallel=True), BLOCK)
         return marked(schedule, KERNEL)
 
-    def _inside(self, plan: Plan, inside: Inside) -> isl.Schedule:
+    def _inside(self, plan: KernelMapping, inside: Inside) -> isl.Schedule:
         match inside:
             case Repeated(loop, body):
                 return self._repeat(loop, self._inside(plan, body), _statements(body))
             case Phases(children):
                 return in_order([self._inside(plan, child) for child in children])
-            case Nest():
+            case ThreadNest():
                 return self._nest(plan, inside)
 
-    def _nest(self, plan: Plan, nest: Nest) -> isl.Schedule:
+    def _nest(self, plan: KernelMapping, nest: ThreadNest) -> isl.Schedule:
         """What threads run: partial results start, the loops, and behind them the combinations."""
         names = statements_of(nest.body)
         shares = {name: plan.shares(nest, name) for name in names}
@@ -145,7 +151,7 @@ class _Builder:
         return in_order(phases)
 
     def _in_turns(
-        self, plan: Plan, shares: Shares, schedule: isl.Schedule, members: list[tuple[str, Part]]
+        self, plan: KernelMapping, shares: Shares, schedule: isl.Schedule, members: list[tuple[str, Part]]
     ) -> isl.Schedule:
         """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled, and
         inside the others."""
@@ -164,7 +170,7 @@ class _Builder:
                 schedule = under_band(schedule, times, unrolled=few(dim))
         return schedule
 
-    def _few_turns(self, plan: Plan, shares: Shares, name: str, part: Part) -> isl.Schedule:
+    def _few_turns(self, plan: KernelMapping, shares: Shares, name: str, part: Part) -> isl.Schedule:
         """A statement under its unrolled loops."""
         schedule = self._neighbours(shares[name], part)
         for dim in reversed(range(len(plan.threads))):
@@ -176,7 +182,7 @@ class _Builder:
 
     def _threads(
         self,
-        plan: Plan,
+        plan: KernelMapping,
         shares: Shares,
         schedule: isl.Schedule,
         members: list[tuple[str, Part]],
@@ -196,7 +202,7 @@ class _Builder:
         times = {part.statement: [time(n, part, d) for d in range(len(plan.threads))] for n, part in members}
         return marked(under_band(schedule, times, parallel=True), thread_mark(plan.threads))
 
-    def _neighbours(self, shares: list[Share], part: Part) -> isl.Schedule:
+    def _neighbours(self, shares: list[ThreadShare], part: Part) -> isl.Schedule:
         """A statement, for the neighbouring iterations that one thread runs of it."""
         schedule = leaf(self.parts.scop, part.statement)
         for share in shares:
@@ -231,7 +237,7 @@ class _Builder:
 
 def _statements(inside: Inside) -> tuple[str, ...]:
     match inside:
-        case Nest(body=body):
+        case ThreadNest(body=body):
             return statements_of(body)
         case Repeated(body=body):
             return _statements(body)

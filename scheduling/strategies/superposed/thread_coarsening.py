@@ -16,11 +16,11 @@ from polytile.ir.scop import AccessKind, Scop
 from polytile.machine import VECTOR_BYTES, VECTOR_ELEMENTS, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Kind, Loop, Row, statements_of
-from polytile.scheduling.strategies.superposed.thread_mapping import Nest
+from polytile.scheduling.strategies.superposed.thread_mapping import ThreadNest
 from polytile.scheduling.transform.reductions.privatise import result_group
 
 
-def neighbours(scop: Scop, x: Sequence[tuple[Nest, Loop]]) -> int:
+def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
     """How many iterations of the loops along x, each with its nest, are one vector of every array that moves with them:
     1 where some array moves in another way, or where nothing is summed up."""
     rows = [(loop.row(name), loop.kind(name)) for nest, loop in x for name in statements_of(nest.body)]
@@ -40,7 +40,7 @@ def is_sum_of_few(scop: Scop, name: str) -> bool:
     return group is not None and len(group) <= 1
 
 
-def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop]) -> bool:
+def shares_loads(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]], sums: Sequence[Loop]) -> bool:
     """Whether most loads of an iteration are the same for all iterations along x, but not for those of the `sums`: one
     thread then runs several along x for each of them."""
     same, others = set[str](), set[str]()
@@ -55,7 +55,7 @@ def shares_loads(scop: Scop, x: Sequence[tuple[Nest, Loop]], sums: Sequence[Loop
     return len(same) > len(others)
 
 
-def shares_rows(scop: Scop, nests: Sequence[Nest], blocks: Sequence[Loop]) -> bool:
+def shares_rows(scop: Scop, nests: Sequence[ThreadNest], blocks: Sequence[Loop]) -> bool:
     """Whether a kernel sums up along x, for each iteration of one more loop, whose iterations share half of the loads:
     a thread then runs several of them for each load.
 

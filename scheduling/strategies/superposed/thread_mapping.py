@@ -18,7 +18,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class ThreadNest:
     """Loops that threads share out, outermost first, around what one thread runs alone. `along_x` is the position of
     the loop of threadIdx.x; no loops: one thread runs the body."""
 
@@ -42,13 +42,13 @@ class Phases:
     children: tuple[Inside, ...]
 
 
-Inside = Nest | Repeated | Phases
+Inside = ThreadNest | Repeated | Phases
 
 
-def nests_of(inside: Inside) -> Iterator[Nest]:
+def nests_of(inside: Inside) -> Iterator[ThreadNest]:
     """All nests, in their order."""
     match inside:
-        case Nest():
+        case ThreadNest():
             yield inside
         case Repeated(body=body):
             yield from nests_of(body)
@@ -112,9 +112,9 @@ class _Sharing:
         """Of one request of each access of the deepest statements of a tree, with threads along `loop`."""
         return self.steps.sectors(loop, self.steps.deepest(statements_of(tree)))
 
-    def _nest(self, taken: tuple[Loop, ...], body: Tree) -> Nest:
+    def _nest(self, taken: tuple[Loop, ...], body: Tree) -> ThreadNest:
         if not taken:
-            return Nest((), 0, body)
+            return ThreadNest((), 0, body)
         costs = [self._sectors(loop, body) for loop in taken]
         x = min(range(len(taken)), key=lambda i: (costs[i], -i))
         others = [i for i in range(len(taken)) if i != x][-(MAX_DIMENSIONS - 1) :]
@@ -122,7 +122,7 @@ class _Sharing:
         dropped = [taken[i] for i in range(len(taken)) if i not in kept]
         for loop in reversed(dropped):
             body = _around(loop, body)
-        return Nest(tuple(taken[i] for i in kept), kept.index(x), body)
+        return ThreadNest(tuple(taken[i] for i in kept), kept.index(x), body)
 
 
 def _around(loop: Loop, body: Tree) -> Loop:

@@ -99,7 +99,7 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PartialLayout:
     """Where a key's element is in an array, before the lanes."""
 
     dimensions: tuple[Dimension, ...]
@@ -121,9 +121,10 @@ class Layout:
         return total
 
 
-def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, Tiles], context: isl.Set) -> Layout:
+def layout(keys: isl.Set, order: Sequence[int], blocked: Mapping[int, Tiles], context: isl.Set) -> PartialLayout:
     """A layout of the keys with the given positions in this order; `blocked` are tiles by position."""
-    return Layout(tuple(_dimension(keys.intersect_params(context), k, blocked.get(k, ()), context) for k in order))
+    known = keys.intersect_params(context)
+    return PartialLayout(tuple(_dimension(known, k, blocked.get(k, ()), context) for k in order))
 
 
 def _dimension(keys: isl.Set, position: int, tiles: Tiles, context: isl.Set) -> Dimension:

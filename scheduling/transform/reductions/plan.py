@@ -12,14 +12,14 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation
 from polytile.ir.scop import Scop, Split, Statement
 from polytile.scheduling.analysis.chains import projection
-from polytile.scheduling.transform.reductions.layout import Layout, Tiles, layout
+from polytile.scheduling.transform.reductions.layout import PartialLayout, Tiles, layout
 
 GROUP = "x"
 Adders = Mapping[int, tuple[int, ...]]  # how many lanes add up chunks, of how many neighbouring results, by rank
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ReductionPlan:
     """What a reduction is split into. Keys are its results, each with its chunks; `keyed` maps instances to them."""
 
     scop: Scop
@@ -34,10 +34,10 @@ class Plan:
     key_names: tuple[str, ...]
     lane_names: tuple[str, ...]
     keyed: isl.Map = field(compare=False)
-    partial: Layout
-    middle: Layout
+    partial: PartialLayout
+    middle: PartialLayout
     threads: tuple[int, ...]  # lanes that add up the chunks of a result, results side by side; none: no lanes do
-    sums: Layout  # what each of them has
+    sums: PartialLayout  # what each of them has
 
     @property
     def lanes(self) -> tuple[Split, ...]:
@@ -86,7 +86,7 @@ def plan_of(
     splits: tuple[Split, ...],
     blocked: Mapping[int, Tiles],
     adders: Adders,
-) -> Plan:
+) -> ReductionPlan:
     """How to split the `accumulation` (the statement of the body, and what it is) that `before` does."""
     form, found = accumulation
     target = found.target.array
@@ -105,7 +105,7 @@ def plan_of(
         keyed = keyed.flat_range_product(column(before.domain, split)).set_tuple_name(isl.dim_type.out, GROUP)
     order = (*range(len(group), len(group) + len(chunks)), *range(len(group)))
     tiles = {position: blocked[k] for position, k in enumerate(group) if k in blocked}
-    return Plan(
+    return ReductionPlan(
         scop,
         before,
         form,

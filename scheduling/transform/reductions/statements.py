@@ -34,17 +34,17 @@ from polytile.ir.scop import (
 from polytile.scheduling.analysis.chains import own_element, projection
 from polytile.scheduling.transform.reductions.insertion import around_groups
 from polytile.scheduling.transform.reductions.layout import (
-    Layout,
+    PartialLayout,
     Quotient,
     combine_body,
     finished,
     initial_body,
     update,
 )
-from polytile.scheduling.transform.reductions.plan import GROUP, Plan, column, lane_box
+from polytile.scheduling.transform.reductions.plan import GROUP, ReductionPlan, column, lane_box
 
 
-def rewritten(plan: Plan) -> Scop:
+def rewritten(plan: ReductionPlan) -> Scop:
     """The Scop with the statement replaced by those of its partial results."""
     initial, changed = _initial(plan), _update(plan)
     combine = _combine(plan) if plan.lanes else None
@@ -78,7 +78,7 @@ def rewritten(plan: Plan) -> Scop:
     )
 
 
-def _arrays(plan: Plan) -> list[Array]:
+def _arrays(plan: ReductionPlan) -> list[Array]:
     def array(name: str, extents: Sequence[Expr]) -> Array:
         location = plan.scop.array(plan.found.target.array).location
         return Array(name, plan.type, tuple(extents), Origin.TEMPORARY, False, False, location=location)
@@ -92,7 +92,7 @@ def _arrays(plan: Plan) -> list[Array]:
     return found
 
 
-def _lane_extents(results: Layout, sizes: list[int]) -> list[Expr]:
+def _lane_extents(results: PartialLayout, sizes: list[int]) -> list[Expr]:
     """One element of padding behind lanes of an even number where results of one block are side by side: threads that
     each use one of these would meet in a bank of shared memory."""
     if sizes and sizes[-1] % 2 == 0 and any(d.tiles for d in results.dimensions):
@@ -101,7 +101,7 @@ def _lane_extents(results: Layout, sizes: list[int]) -> list[Expr]:
 
 
 # The statements ------------------------------------------------------------------------------------------------------
-def _initial(plan: Plan) -> Statement:
+def _initial(plan: ReductionPlan) -> Statement:
     """Each lane of each key starts at what is neutral."""
     name = plan.names["init"]
     lanes = tuple(Name(n) for n in plan.lane_names)
@@ -116,7 +116,7 @@ def _initial(plan: Plan) -> Statement:
     return _statement(plan, "init", (*plan.key_names, *plan.lane_names), domain, body, (write,), "before the first")
 
 
-def _update(plan: Plan) -> Statement:
+def _update(plan: ReductionPlan) -> Statement:
     """The statement itself, into its part."""
     before, name, array = plan.before, plan.names["update"], plan.found.target.array
     key = [Name(before.iterators[k]) for k in plan.group] + [_of(plan, s) for s in plan.chunks]
@@ -142,7 +142,7 @@ def _update(plan: Plan) -> Statement:
     )
 
 
-def _of(plan: Plan, split: Split) -> Expr:
+def _of(plan: ReductionPlan, split: Split) -> Expr:
     """The chunk or the lane, of the statement's own iterator."""
     domain = plan.before.domain.intersect_params(plan.scop.context)
     natural = bool(domain.is_subset(domain.lower_bound_val(isl.dim_type.set, split.iterator, isl.Val(0))))
@@ -152,7 +152,7 @@ def _of(plan: Plan, split: Split) -> Expr:
     return quotient.lane(quotient.chunk(value, split.unit) if split.unit > 1 else value, split.size)
 
 
-def _combine(plan: Plan) -> Statement:
+def _combine(plan: ReductionPlan) -> Statement:
     """One instance reads all lanes of a key; the value goes to the result, or waits for other chunks."""
     name = plan.names["fold"]
     subscripts, sizes = plan.partial.subscripts(plan.key), tuple(s.size for s in plan.lanes)
@@ -173,7 +173,7 @@ def _combine(plan: Plan) -> Statement:
     return replace(made, combine=combination)
 
 
-def _finish(plan: Plan) -> Statement:
+def _finish(plan: ReductionPlan) -> Statement:
     """The chunks of a result, one after the other; each goes to the result, or to one of the lanes that add them up."""
     name = plan.names["finish"]
     which, found = ("mid", plan.middle) if plan.lanes else ("part", plan.partial)
@@ -192,7 +192,7 @@ def _finish(plan: Plan) -> Statement:
     return replace(made, reduction=Reduction(plan.found.op, target))
 
 
-def _sums(plan: Plan, name: str) -> tuple[AccessRelation, AccessRelation]:
+def _sums(plan: ReductionPlan, name: str) -> tuple[AccessRelation, AccessRelation]:
     """The lane of a chunk is read and written."""
     space = isl.LocalSpace.from_space(plan.keys.get_space())
     chunk = isl.Aff.var_on_domain(space, isl.dim_type.set, len(plan.group))
@@ -202,7 +202,7 @@ def _sums(plan: Plan, name: str) -> tuple[AccessRelation, AccessRelation]:
     return read, write
 
 
-def _begin(plan: Plan) -> Statement:
+def _begin(plan: ReductionPlan) -> Statement:
     """Each lane that adds up chunks of a result starts at what is neutral."""
     name, lane = plan.names["begin"], plan.names["adder"]
     domain = plan.results.flat_product(lane_box((plan.adders,)))
@@ -215,7 +215,7 @@ def _begin(plan: Plan) -> Statement:
     return _statement(plan, "begin", names, domain.set_tuple_name(name), body, (write,), "before the first chunk")
 
 
-def _total(plan: Plan) -> Statement:
+def _total(plan: ReductionPlan) -> Statement:
     """What the lanes that add up chunks have goes to the result."""
     name, key = plan.names["total"], plan.key[: len(plan.group)]
     sums = Combination(
@@ -236,7 +236,7 @@ def _total(plan: Plan) -> Statement:
 
 
 def _result_accesses(
-    plan: Plan, name: str, group: tuple[int, ...] | None = None
+    plan: ReductionPlan, name: str, group: tuple[int, ...] | None = None
 ) -> tuple[AccessRelation, AccessRelation]:
     """The result of a key, or of a group of iterators, is read and written."""
     element = own_element(plan.before, plan.found.target.array)
@@ -250,7 +250,7 @@ def _result_accesses(
     return read, write
 
 
-def _access(plan: Plan, statement: str, which: str, kind: AccessKind, relation: isl.Map) -> AccessRelation:
+def _access(plan: ReductionPlan, statement: str, which: str, kind: AccessKind, relation: isl.Map) -> AccessRelation:
     array = plan.names[which]
     relation = _renamed(relation, statement).set_tuple_name(isl.dim_type.out, array)
     relation = relation.gist_domain(relation.domain()).coalesce()
@@ -262,7 +262,7 @@ def _renamed(relation: isl.Map, statement: str) -> isl.Map:
 
 
 def _statement(
-    plan: Plan,
+    plan: ReductionPlan,
     which: str,
     iterators: tuple[str, ...],
     domain: isl.Set,
