@@ -11,7 +11,7 @@ from polytile.ir.memory import Space, Storage
 from polytile.ir.placed_storage import Homes, forwarding_placement, home_placement
 from polytile.ir.plan import KernelPlan, Owner, Placement
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.analysis.instance_map import Place, places
+from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
 
 def kernel_plans(run: Executions, homes: Homes, forwarded: Homes) -> tuple[KernelPlan, ...]:
@@ -27,7 +27,9 @@ def kernel_plans(run: Executions, homes: Homes, forwarded: Homes) -> tuple[Kerne
     return tuple(found)
 
 
-def _placements(run: Executions, place: Place, found: Mapping[str, Storage], through: bool) -> tuple[Placement, ...]:
+def _placements(
+    run: Executions, place: KernelPlace, found: Mapping[str, Storage], through: bool
+) -> tuple[Placement, ...]:
     make = forwarding_placement if through else home_placement
     return tuple(
         make(storage, run.scop.array(name).rank, place_coordinates(place, _owner(storage)))
@@ -39,7 +41,7 @@ def _owner(storage: Storage) -> Owner:
     return Owner.BLOCK if storage.space is Space.SHARED else Owner.THREAD
 
 
-def place_coordinates(place: Place, owner: Owner) -> int:
+def place_coordinates(place: KernelPlace, owner: Owner) -> int:
     """How many coordinates tell the owners of cells in a kernel apart: host loops, blocks, threads."""
     launches = max((int(m.dim(isl.dim_type.out)) for m in maps(place.block)), default=0)
     return launches + (len(place.threads) if owner is Owner.THREAD else 0)
