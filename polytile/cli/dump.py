@@ -91,7 +91,8 @@ def _stmt(stmt: Stmt, depth: int) -> Iterable[str]:
     match stmt:
         case For(iterator=i, lower=lower, condition=c, step=step, body=body, label=label):
             called = f" called {label}" if label else ""
-            yield f"{pad}for {i} = {_text(lower)} while {_text(c)} step {step}{called}"
+            by = step if isinstance(step, int) else _text(step)
+            yield f"{pad}for {i} = {_text(lower)} while {_text(c)} step {by}{called}"
             yield from _block(body, depth + 1)
         case If(condition=c, then=then, otherwise=otherwise):
             yield f"{pad}if {_text(c)}"

@@ -173,6 +173,15 @@ def test_dumps(stage: str, content: str, source: Path, tmp_path: Path, capsys: p
     assert out.startswith(f"# smooth_scop0: {stage}\n") and content in out
 
 
+def test_kernels_are_dumped_in_the_spelling_of_c(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "scale.c"
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) A[i][j] = 2 * A[i][j];"
+    file.write_text(f"void scale(int n, double A[n][n]) {{\n#pragma scop\n{loops}\n#pragma endscop\n}}\n")
+    assert run(file, "-o", tmp_path, "-q", "--dump", "prune-signature") == 0
+    out = capsys.readouterr().out
+    assert " step grid.y\n" in out and "CType(" not in out
+
+
 def test_plans_say_where_arrays_live(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "swap.c"
     loop = "for (int i = 0; i < n; i++) { double t = A[i]; A[i] = B[i]; B[i] = t; }"
