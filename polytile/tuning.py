@@ -19,8 +19,8 @@ class LoadTuning:
     vector_batch_bytes: int = 256  # where they are vectors, which do not wait for one another
     max_vector_iterations: int = 16
     single_vector_iterations: int = 2  # that are no batch of their own: what is left would be another one of them
-    max_reducing_iterations: int = 2  # where lanes meet in each: more loads cost registers, and thus warps
-    max_joined_iterations: int = 8  # where lanes meet once for all of them
+    max_reducing_iterations: int = 2  # where lanes reduce in each: more loads cost registers, and thus warps
+    max_joined_iterations: int = 8  # where lanes reduce once for all of them
     spread_threads: int = 512  # of a block, from which on vectors fill the registers of each
     spread_iterations: int = 4  # come together then
     few_iterations: int = 16  # of a batch where few are expected
@@ -37,8 +37,8 @@ class RegisterTuning:
     """Registers of a thread in kernels with batches: codegen/passes/launch_bounds.py."""
 
     max_registers: int = 128
-    reducing_registers: int = 64  # where lanes meet in each iteration
-    reducing_spare: int = 32  # beside what is loaded, where they meet once
+    reducing_registers: int = 64  # where lanes reduce in each iteration
+    reducing_spare: int = 32  # beside what is loaded, where they reduce once
     storing_registers: int = 80  # where iterations store as well: more threads hide that
     vector_spare: int = 64  # beside vectors that are loaded: with fewer, ptxas loads one after another
     half_registers: int = 64  # of half of the threads there can be: where what is loaded and added up fits
@@ -64,12 +64,12 @@ class BlockTuning:
 class SharingTuning:
     """What blocks and threads take of loops in the superposed strategy, and what each thread runs alone."""
 
-    enough_parallel_loops: int = 2  # that fill a GPU, as a guess; with fewer, reductions are shared out too
+    enough_parallel_loops: int = 2  # that fill a GPU, as a guess; with fewer, threads take reductions too
     few_results: int = 64  # whose sums do not keep a GPU busy, unless several blocks share each of them
     long_sum_iterations: int = 8192  # of such a sum, up to which one block is enough
     max_chunk_iterations: int = 64  # of a reduction loop on blocks alone
     sum_iterations: int = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results
-    alone_iterations: int = 32  # where no other loop is shared out, or only one of few iterations
+    alone_iterations: int = 32  # where no other loop is mapped to blocks and threads, or one of few iterations
     max_values: int = 64  # of a thread, where it runs several iterations along x for each of the other loop
     unsummed_iterations: int = 16  # where nothing is summed up along x: many blocks matter more than partial results
     max_columns: int = 4  # iterations along x of a thread that runs several

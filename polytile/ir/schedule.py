@@ -5,8 +5,8 @@ Marks, from the root down (positions are found by them, never by depth):
 - `kernel`: the subtree is one kernel, launched once for each iteration of the serial bands above it (the host's loops).
 - `block`: directly below a kernel mark; the band below gives the block coordinates, one member per grid dimension (the
   last is x). Blocks of one launch are unordered.
-- `thread[8,32]`: the band below gives points that threads share out: thread coordinate = point modulo the size, and
-  one thread runs its points in order. Every thread mark of a kernel has the same sizes, those of the block.
+- `thread[8,32]`: the band below gives points, which are mapped to threads: thread coordinate = point modulo the
+  size, and one thread runs its points in order. Every thread mark of a kernel has the same sizes, those of the block.
 - `sync`: directly above a serial band or a sequence inside a kernel, outside thread bands: a barrier ends each
   iteration, or stands between the children.
 - `loop[k0]`: directly above a serial band, or above the sync mark of one: names the loop, once in a kernel, for plans

@@ -104,7 +104,7 @@ class Privatised:
     """A reduction into `array` that was split into partial results, by names (see
     scheduling/transform/reductions/privatise.py).
 
-    `statement` is what it was called before, `group` are those of its iterators that its results are told apart by.
+    `statement` is what it was called before, `group` are those of its iterators that its results are indexed by.
     The others are statements of the Scop: `initial` and `update` of `partial`, `combine` over lanes (into `middle`
     where there are chunks too), `finish` over chunks, those of `gathering` where lanes share these out.
     """

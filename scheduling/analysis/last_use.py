@@ -3,7 +3,7 @@
 before: k0: A[i][j] += u[i];   k1: w[i] += A[i][j] * x[j];      k1 reads all of A, which k0 has written
 after:  the same, with { k1: {A} }
 
-Part of what was written is still in the second cache. Loads of A that are kept there push it out just before it is
+Part of what was written is still in L2. Loads of A that are kept there push it out just before it is
 read; if they go first again (`__ldcs`), most of it is found, and less is written back meanwhile.
 """
 

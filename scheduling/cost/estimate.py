@@ -18,7 +18,7 @@ class AccessTime:
     requests: float
     sectors: float  # per request
     ideal: bool
-    cycles: float  # of the first cache
+    cycles: float  # of L1
 
 
 WAITS = ("requests", "l2", "memory", "arithmetic", "latency", "launch")
@@ -77,7 +77,7 @@ class Estimate:
 
     @property
     def fetching(self) -> float:
-        """The microseconds in which the second cache and the memory are busy, be it behind something else."""
+        """The microseconds in which L2 and the memory are busy, be it behind something else."""
         return sum(kernel.launches * (kernel.l2 + kernel.memory) for kernel in self.kernels)
 
     def __str__(self) -> str:

@@ -140,8 +140,8 @@ class KernelCost:
         return found
 
     def _fetched(self, work: Work, resident: float) -> float:
-        """Bytes that the blocks of a launch fetch from the second cache or send to it: the footprint of a block, as far
-        in as the first cache holds what serial loops use again."""
+        """Bytes that the blocks of a launch fetch from L2 or send to it: the footprint of a block, as far
+        in as L1 holds what serial loops use again."""
         room = self.speed.l1_bytes / resident
         groups = [g for g in work.groups if g.array.name not in self.homes]
         held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
@@ -177,7 +177,7 @@ class KernelCost:
 
     def _chain(self, work: Work, near: float) -> float:
         """Microseconds that a thread takes for its instances of a statement in one launch, when it never waits for
-        others; `near` of its lines come from the second cache."""
+        others; `near` of its lines come from L2."""
         far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
         # What a thread runs unrolled, in its other loops, does not wait for one another.

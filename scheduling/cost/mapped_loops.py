@@ -1,4 +1,4 @@
-"""What a mapped tree does with each statement: which loops launch kernels, which blocks and threads share out, and
+"""What a mapped tree does with each statement: which loops launch kernels, which are mapped to blocks and threads, and
 which are serial, as linear forms of the statement's iterators with their sizes.
 
 Tiles and points of one loop (floor(i/32) and i mod 32) belong together: they are one loop, i, that the roles divide.

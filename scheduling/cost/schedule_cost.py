@@ -2,9 +2,9 @@
 
 A launch takes as long as the slowest of what it waits for:
 
-- `requests`: the first cache serves a warp's request line by line, and hands out 64 bytes a cycle;
-- `l2`: the bytes that blocks fetch beyond the first cache, each block its own footprint;
-- `memory`: the bytes that the launch touches, once, from device memory or, where they fit there, from the second cache;
+- `requests`: L1 serves a warp's request line by line, and hands out 64 bytes a cycle;
+- `l2`: the bytes that blocks fetch beyond L1, each block its own footprint;
+- `memory`: the bytes that the launch touches, once, from device memory or, where they fit there, from L2;
 - `arithmetic`: operations at the machine's rate;
 - `latency`: what one thread does one after the other, times the number of turns in which blocks get their place.
 """

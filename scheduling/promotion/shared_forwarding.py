@@ -1,9 +1,9 @@
 """Values that threads of a block hand to one another, of arrays that stay in device memory: through a shared copy.
 
-before: t[i] = s; barrier; y[j] += A[i][j] * t[i];                      another thread's value, from the second cache
+before: t[i] = s; barrier; y[j] += A[i][j] * t[i];                      another thread's value, from L2
 after:  t[i] = s; t_here[i % 16] = s; barrier; y[j] += A[i][j] * t_here[i % 16];
 
-A block has a copy of the elements that it uses, told apart by their remainders. All that the kernel reads of the array
+A block has a copy of the elements that it uses, indexed by their remainders. All that the kernel reads of the array
 must have been written by the same block of the same launch, so that nothing is loaded into the copy.
 """
 

@@ -66,7 +66,7 @@ Fixed = Mapping[str, frozenset[int]]  # the iterators of each statement that the
 
 
 def superpose_levels(steps: Steps, block: Tree, thread: Tree, *, reductions: bool) -> Host:
-    """The kernels of a SCoP; `reductions` allows blocks and threads to share out loops that carry a reduction alone."""
+    """The kernels of a SCoP; `reductions` allows to map loops that carry a reduction alone to blocks and threads."""
     everything = {s: frozenset[int]() for s in statements_of(block)}
     return _Groups(steps, thread, reductions).host(block, everything)
 
@@ -156,8 +156,8 @@ def _meets_sum(scop: Scop, before: str, after: str) -> bool:
 def _chunks(
     steps: Steps, names: tuple[str, ...], blocks: tuple[Loop, ...], inside: Inside, *, few: bool
 ) -> Loop | None:
-    """The reduction loops that threads share out and do not coalesce along, or have nothing or little else to share
-    out, as one more loop for blocks. Statements without one run in its first block.
+    """The reduction loops that are mapped to threads and do not coalesce along, or have nothing or little else to
+    run, as one more loop for blocks. Statements without one run in its first block.
 
     before: blocks (j); inside: threads (i+, j*) of y[j] += A[i][j]
     after:  blocks (chunks of i, j)

@@ -4,8 +4,8 @@ before: kernel { blocks (i): tmp[i] += A[i][j] * x[j] }     kernel { blocks (chu
 after:  kernel { blocks (i): threads (i, j+) of tmp[i] += A[i][j] * x[j];
                              threads (j) of y[j] += A[i][j] * tmp[i], each over the block's iterations of i }
 
-The second sum loses the blocks over its own parallel loop, which all threads of a block share out instead. Its chunks
-are as long as a block has iterations of i: what these read is still in the caches next to the multiprocessor.
+The second sum loses the blocks over its own parallel loop, which is mapped to all threads of a block instead. Its
+chunks are as long as a block has iterations of i: what these read is still in the caches next to the multiprocessor.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_once(scop: Scop, dependences: Dependences, host: Host) -> Host:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A sum whose chunks are blocks: the loop that it sums over, the one that its results are told apart by."""
+    """A sum whose chunks are blocks: the loop that it sums over, the one that its results are indexed by."""
 
     statement: str
     over: Row
@@ -121,7 +121,7 @@ class _Joining:
 
 
 def _sums(group: FormedKernel, nest: ThreadNest) -> list[_Sum]:
-    """The sum that a nest of two loops makes, if blocks share out the chunks of the loop that it sums over."""
+    """The sum that a nest of two loops makes, if the chunks of the loop that it sums over are blocks."""
     match nest:
         case ThreadNest(loops=(_, _), body=Leaf(name)):
             along, over = nest.loops[nest.along_x], nest.loops[1 - nest.along_x]

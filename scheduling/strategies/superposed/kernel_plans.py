@@ -59,8 +59,8 @@ class KernelMapping:
         return next((loop for loop in nest.loops if self.dims[id(loop)] == dim), None)
 
     def shares(self, nest: ThreadNest, statement: str) -> list[ThreadShare]:
-        """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. One loop
-        that no blocks share out takes all threads; it runs backwards, as what was read last is still in the cache."""
+        """What each thread dimension takes of a statement of a nest; constants where no loop runs along one. A loop
+        that no blocks run takes all threads; it runs backwards, as what was read last is still in the cache."""
         last = len(self.threads) - 1
         if len(nest.loops) == 1 < len(self.threads) and self._is_whole(nest.loops[0].row(statement)):
             row = nest.loops[0].row(statement)
@@ -115,8 +115,8 @@ class KernelMapping:
         return found | {name: tiling.splits for name, tiling in self.tilings.items()}
 
     def blocked(self, name: str) -> dict[int, tuple[int, ...]]:
-        """The parallel iterators of a statement that blocks and threads share out, with the tile of a block, and with
-        that of a thread where it runs neighbours."""
+        """The parallel iterators of a statement that are mapped to blocks and threads, with the tile of a block, and
+        with that of a thread where it runs neighbours."""
         nest = next(n for n in nests_of(self.group.inside) if name in statements_of(n.body))
         shares = self.shares(nest, name)
         shared = {share.row.iterator for share in shares}
@@ -186,7 +186,7 @@ class Planner:
             return self._in_registers(plan, nests, number)
         along = [(block, tile) for (block, dim), tile in zip(placed, tiles, strict=True) if dim == rank - 1]
         if not whole_warps(chosen.block) or any(Kind.REDUCTION in b.kinds for b, _ in along):
-            return plan  # lanes meet in each row of a block's columns: vectors took 1 us more there
+            return plan  # lanes reduce in each row of a block's columns: vectors took 1 us more there
         if not all(is_sum_of_few(self.scop, name) for name in plan.splits()):
             return plan
         count = neighbours(self.scop, along_x)
@@ -262,7 +262,7 @@ def _is_summed_alone(block: Loop, nests: Sequence[ThreadNest]) -> bool:
 
 
 def _is_chunks(block: Loop) -> bool:
-    """Whether blocks share out a loop only for sums over it."""
+    """Whether a loop is mapped to blocks only for sums over it."""
     own = [kind for row, kind in zip(block.rows, block.kinds, strict=True) if row.iterator != CONSTANT]
     return bool(own) and all(kind is Kind.REDUCTION for kind in own)
 

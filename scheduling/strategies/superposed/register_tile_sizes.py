@@ -3,7 +3,7 @@
 before: threads (i, j) { k [C[i][j] += A[i][k] * B[k][j]] }                        two loads for each product
 after:  threads (i/4, j/2) { k { 4 x 2 of C[i][j] += A[i][k] * B[k][j] } }         four and a vector for eight products
 
-What such a loop takes is a matter of the bytes that each thread loads from the first-level cache: that hands out 128 a
+What such a loop takes is a matter of the bytes that each thread loads from L1: that hands out 128 a
 cycle, whether lanes load the same or not [Volkov 2010, "Better performance at lower occupancy"].
 """
 

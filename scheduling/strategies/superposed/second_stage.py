@@ -72,7 +72,7 @@ def apart(tail: Tail) -> list[list[Part]]:
 
 
 def _rank(part: Part) -> int:
-    """The iterators that tell results apart."""
+    """The iterators that index results."""
     return len(part.made.group if part.made else part.scop.statement(part.statement).iterators)
 
 

@@ -48,7 +48,7 @@ class _TailKernel:
         return [part for part in self.tail.parts if part.made is not None and part.made.gathering is not None]
 
     def by_threads(self) -> isl.Schedule:
-        """The last iterators that tell results apart go to blocks and threads; each thread adds up chunks in order."""
+        """The last iterators that index results go to blocks and threads; each thread adds up chunks in order."""
         taken = range(max(0, self.tail.rank - MAX_DIMENSIONS), self.tail.rank)
         schedule = in_order([self._serially(part, taken) for part in self.tail.parts])
         if not taken:
@@ -62,7 +62,7 @@ class _TailKernel:
         return marked(under_band(schedule, blocks, parallel=True), BLOCK)
 
     def by_lanes(self) -> isl.Schedule:
-        """The first dimension of threads shares out the chunks of each result, the next ones run through results."""
+        """The first dimension of threads runs through the chunks of each result, the next ones run through results."""
         sizes, results, whose = self.sizes.combining[self.tail.rank], range(self.tail.rank), self._whose()
         phases = [self._loop(part, sizes) for part in self.gathered]
         plain = in_order([self._serially(part, results) for part in self.tail.parts])

@@ -3,7 +3,7 @@
 before: i+ [ j+ [S] ],  where S[a, b, i, j]: C[a][b] += ... x[j][b], and b runs along threadIdx.x
 after:  floor(j/32) { C_part = 0; i+ [ j+ [C_part += ... x[j][b]] ]; C[a][b] += C_part }
 
-The next i reads the same x[j][b] again, which are still in the first-level cache when only a tile of j was read since.
+The next i reads the same x[j][b] again, which are still in L1 when only a tile of j was read since.
 A tile is a chunk of the sum (privatise.py) that its thread adds up by itself.
 """
 

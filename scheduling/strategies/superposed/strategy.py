@@ -40,7 +40,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 
 def superposed(problem: Problem) -> Iterator[Superposed]:
-    """Mapped trees without barriers: with reductions shared out by blocks and threads, unless that is forbidden, and
+    """Mapped trees without barriers: with reductions mapped to blocks and threads, unless that is forbidden, and
     with all reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
     for relax in (False,) if problem.options.strict else (True, False):
         try:

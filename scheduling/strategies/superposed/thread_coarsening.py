@@ -35,7 +35,7 @@ def neighbours(scop: Scop, x: Sequence[tuple[ThreadNest, Loop]]) -> int:
 
 
 def is_sum_of_few(scop: Scop, name: str) -> bool:
-    """Whether a sum's results are told apart by one iterator at most: those are loaded in batches."""
+    """Whether a sum's results are indexed by one iterator at most: those are loaded in batches."""
     group = result_group(scop, scop.statement(name))
     return group is not None and len(group) <= 1
 

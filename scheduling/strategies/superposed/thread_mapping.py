@@ -1,4 +1,4 @@
-"""Which loops of a group the threads of a block share out [Shirako, Hayashi and Sarkar 2017, sections 4 and 5.4].
+"""Which loops of a group are mapped to the threads of a block [Shirako, Hayashi and Sarkar 2017, sections 4 and 5.4].
 
 Threads take the parallel loops down to the one that coalesces best; a serial loop above that one stays around it, with
 barriers, and the parallel loops further out are sunk into it.
@@ -19,8 +19,8 @@ from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop
 
 @dataclass(frozen=True, slots=True)
 class ThreadNest:
-    """Loops that threads share out, outermost first, around what one thread runs alone. `along_x` is the position of
-    the loop of threadIdx.x; no loops: one thread runs the body."""
+    """Loops that are mapped to threads, outermost first, around what one thread runs alone. `along_x` is the position
+    of the loop of threadIdx.x; no loops: one thread runs the body."""
 
     loops: tuple[Loop, ...]
     along_x: int
@@ -94,7 +94,7 @@ class _Sharing:
         return not self._fill(taken) or self._coalesces_better(loop, taken)
 
     def _fill(self, taken: tuple[Loop, ...]) -> bool:
-        """Whether these loops fill a GPU, as a guess; where they do not, reductions are shared out too."""
+        """Whether these loops fill a GPU, as a guess; where they do not, threads take reductions too."""
         return sum(t.parallel for t in taken) >= self.steps.tuning.enough_parallel_loops
 
     def _coalesces_better(self, loop: Loop, taken: tuple[Loop, ...]) -> bool:

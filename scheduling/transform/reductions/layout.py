@@ -1,7 +1,7 @@
 """Partial results of a reduction: where they are, and what the statements do that make and combine them.
 
 A key is a group and its chunks, `[i, c]`. The array of partial results is laid out as [c][i][l]: chunks first, so that
-chunks of one block are apart from those of another, lanes last. An iterator that blocks share out becomes two
+chunks of one block are apart from those of another, lanes last. An iterator that is mapped to blocks becomes two
 dimensions, of which a block needs the second alone.
 """
 

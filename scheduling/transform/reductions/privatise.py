@@ -54,7 +54,7 @@ def privatise(
 
     `splits` say which of its iterators become chunks and lanes; iterators in `blocked`, with a tile, that tell results
     apart become two dimensions of the partial results, floor(i / tile) and i mod tile, or more with tiles within it.
-    `adders` are the lanes that add up the chunks of a result, by the number of iterators that tell results apart. None
+    `adders` are the lanes that add up the chunks of a result, by the number of iterators that index results. None
     where the instances with one result are not one uninterrupted chain over the iterators of the splits, where partial
     results would not add up, and where they have too many forms to follow each value (in reasonable time, or at all).
     """
@@ -156,7 +156,7 @@ def _with_update(found: ArrayDependences, made: Privatised) -> ArrayDependences:
 
 
 def result_group(scop: Scop, statement: Statement) -> tuple[int, ...] | None:
-    """The iterators of a reduction that tell its results apart: those that no value crosses; None where the instances
+    """The iterators of a reduction that index its results: those that no value crosses; None where the instances
     that agree in them are not one uninterrupted chain."""
     assert statement.reduction is not None
     name = statement.reduction.array
