@@ -46,6 +46,8 @@ def plan_kernels(
             promoted=promoted,
             loops={p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)},
             last_reads=decided.last_reads.get(shape.number, frozenset()),
+            clean=True,
+            carry=True,
             prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,
         )
         plans.append(plan)

@@ -22,6 +22,7 @@ from polytile.codegen.passes import (
     shared_forwarding,
     tile_scalar_replacement,
     unroll_loads_first,
+    waiting,
 )
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.ir.kernel import Kernel
@@ -29,7 +30,7 @@ from polytile.ir.kernel import Kernel
 SCALAR_REPLACEMENT = "scalar-replacement"
 
 
-def always(_: LoweredPlan | Sequence[LoweredPlan]) -> bool:
+def always(_: Sequence[LoweredPlan]) -> bool:
     return True
 
 
@@ -43,17 +44,21 @@ def improving(
 KERNEL_PASSES: tuple[Pass, ...] = (
     improving(SCALAR_REPLACEMENT, lambda plan: bool(plan.promoted), tile_scalar_replacement.scalar_replacement),
     Pass("place-arrays", lambda plan: bool(plan.placements), place_arrays.place_arrays),
-    Pass("clean-up", always, cleanup.clean_up),
-    improving("loop-carry", always, loop_carry.loop_carry),
+    Pass("clean-up", lambda plan: plan.clean, cleanup.clean_up),
+    improving("loop-carry", lambda plan: plan.carry, loop_carry.loop_carry),
     improving("unroll-loads-first", lambda plan: plan.loads_first, unroll_loads_first.unroll_loads_first),
-    Pass("remove-unused", always, cleanup.remove_unused),
+    Pass("remove-unused", lambda plan: plan.clean, cleanup.remove_unused),
     improving("early-loads", lambda plan: plan.loads_first, early_loads.early_loads),
     improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), cache_hints.cache_hints),
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
     improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
     Pass("launch-bounds", lambda plan: plan.loads_first, launch_bounds.launch_bounds),
-    Pass("prune-signature", always, prune_signature.prune_signature),
+    *waiting.PASSES,
+    Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
+
+# The passes that plans of compiled programs do not ask for, until a strategy makes plans that do.
+WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(one.name for one in waiting.PASSES)
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("block-order", always, block_order.block_order),

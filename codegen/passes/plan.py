@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polytile.codegen.passes.alignment import Alignment
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space, Storage
@@ -19,8 +20,12 @@ class LoweredPlan:
 
     `placements` says in which cells arrays live inside the kernel, `forwarded` which arrays have a copy in shared
     memory besides. `promoted` counts the elements that a loop updates in registers, `loops` what else becomes of loops.
-    `last_reads` are arrays that nothing reads afterwards. With `prefetch`, loops that wait for memory load ahead, as
+    `last_reads` are arrays that nothing reads afterwards. With `clean`, bodies become as a person would write them;
+    with `carry`, values stay in registers from iteration to iteration, and with `prefetch` such loops load ahead, as
     the kernel has few threads.
+
+    No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
+    `requested` are other passes by name.
     """
 
     placements: Mapping[str, Storage] = field(default_factory=dict)
@@ -28,12 +33,22 @@ class LoweredPlan:
     promoted: Mapping[str, int] = field(default_factory=dict)
     loops: Mapping[str, LoopPlan] = field(default_factory=dict)
     last_reads: frozenset[str] = frozenset()
+    clean: bool = False
+    carry: bool = False
     prefetch: bool = False
+    stages: Mapping[str, int] = field(default_factory=dict)
+    alignment: Alignment | None = None
+    requested: frozenset[str] = frozenset()
 
     @property
     def register_tiles(self) -> frozenset[str]:
         """The loops that update several elements in registers."""
         return frozenset(label for label, elements in self.promoted.items() if elements > 1)
+
+    @property
+    def partitioned(self) -> tuple[str, ...]:
+        """The loops whose full tiles are apart from the partial ones."""
+        return tuple(label for label, loop in self.loops.items() if loop.partition)
 
     @property
     def loads_first(self) -> bool:

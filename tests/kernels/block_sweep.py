@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polytile.codegen.passes.unroll import unroll
 from polytile.ir.arith import add, binary, both, compare, div, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import (
     BOOL,
@@ -64,7 +63,7 @@ from polytile.machine import WARP_SIZE
 
 from .block_steps import PHASE, PLANE, SLOT, THREAD, Q, S, Steps, U, loop
 from .block_tile import ACROSS, DOWN, GROUP, LEFT, NX, NY, NZ, PITCH, ROWS, SIZES, SPAN, TILES, TOP, BlockSweep
-from .common import host_program
+from .common import UNROLL, host_program, optimised
 
 TILE, FROM, UNTIL, FIRST, OWN, K = (Name(n) for n in ("tile", "from", "until", "first", "own", "k"))
 BASE, TURN, LOW, HIGH = (Name(n) for n in ("base", "turn", "low", "high"))
@@ -116,7 +115,7 @@ def block_sweep_program(sweep: BlockSweep) -> HostProgram:
     even = both(*(compare("==", mod(n, sweep.vector), 0) for n in (nx, pitch)))
     body = If(both(fits, even), launch(sweep), launch(other))
     arrays = tuple(Array(name, sweep.element, (nz, rows, pitch)) for name in "AB")
-    kernels = tuple(unroll(block_sweep(one)) for one in (sweep, other))
+    kernels = tuple(optimised(block_sweep(one), UNROLL) for one in (sweep, other))
     return host_program(f"run_{sweep.name}", kernels, SIZES, arrays, (body,))
 
 

@@ -4,25 +4,43 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from polytile.codegen.passes.driver import run_passes
+from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.ir.arith import lift, mul
-from polytile.ir.expr import Expr, Name, Stmt
+from polytile.ir.expr import Expr, For, Name, Stmt, rewrite
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Kernel
+from polytile.ir.name_supply import Names
 from polytile.ir.scop import Array, Parameter
+from polytile.machine import machine_of
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.findings import Finding, Reader
 from polytile.runtime.emulator.instrument import CHECKS, PLAIN, checked
 
 Numbers = npt.NDArray[Any]
+
+UNROLL = "unroll-and-rotate"
+
+
+def optimised(kernel: Kernel, *requested: str, **plan: Any) -> Kernel:
+    """The kernel after the passes of the list that are requested, or that the rest of its plan asks for. Its loops have
+    their iterators as labels."""
+    context = Context(machine_of("sm_90"), Names(set(kernel.names)))
+    kernel = replace(kernel, body=tuple(rewrite(stmt, _labelled) for stmt in kernel.body))
+    return run_passes(kernel, LoweredPlan(requested=frozenset(requested), **plan), context, lambda _: None)
+
+
+def _labelled(node: Any) -> Any:
+    return replace(node, label=node.iterator) if isinstance(node, For) and not node.label else node
 
 
 def host_program(

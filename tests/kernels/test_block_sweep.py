@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Assign, Call, For, Literal, Name, Ternary, rewrite, walk
@@ -24,7 +23,7 @@ from polytile.runtime.compilers import nvcc
 
 from .block_sweep import block_sweep, block_sweep_program
 from .block_tile import BlockSweep
-from .common import Built, Numbers, build, build_checked
+from .common import UNROLL, Built, Numbers, build, build_checked, optimised
 from .stars import Reference, star
 
 Size = tuple[int, int, int]
@@ -269,7 +268,7 @@ def nodes(kernel: Kernel, kind: type[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=str)
 def test_registers_are_named_by_constants(sweep: BlockSweep) -> None:
-    kernel = unroll(block_sweep(sweep))
+    kernel = optimised(block_sweep(sweep), UNROLL)
     check_kernel(kernel, registers_only=True)
     state = [a for a in nodes(kernel, PrivateArray) if a.extents == (sweep.steps, sweep.rows, sweep.columns)]
     assert len(state) == 2 * sweep.radius + sweep.rotate
@@ -277,7 +276,7 @@ def test_registers_are_named_by_constants(sweep: BlockSweep) -> None:
 
 @pytest.mark.parametrize("sweep", [s for s in SWEEPS if not (s.rotate or s.split)], ids=str)
 def test_work_of_a_plane(sweep: BlockSweep) -> None:
-    kernel = unroll(block_sweep(sweep))
+    kernel = optimised(block_sweep(sweep), UNROLL)
     cells = sweep.steps * sweep.rows * sweep.columns
     fused = [c for c in nodes(kernel, Call) if c.function in ("fma", "fmaf")]
     assert len(fused) == cells * (len(sweep.terms) - 1)
@@ -288,7 +287,7 @@ def test_work_of_a_plane(sweep: BlockSweep) -> None:
 
 
 def test_planes_away_from_the_ends_have_no_tests_for_them() -> None:
-    kernel = unroll(block_sweep(sweep_of((1, 3, FLOAT, 32, 4, 2, 2, 2, 2, True, True))))
+    kernel = optimised(block_sweep(sweep_of((1, 3, FLOAT, 32, 4, 2, 2, 2, 2, True, True))), UNROLL)
     loops = [n for n in nodes(kernel, For) if n.iterator in ("plane", "base")]
     assert [n.step for n in loops] == [1, 3, 1]
     inside = [any(isinstance(n, Name) and n.name == "at_end" for s in loop.body for n in walk(s)) for loop in loops]

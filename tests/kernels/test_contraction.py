@@ -11,10 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.passes.common_subexpressions import hoist
-from polytile.codegen.passes.index_width import widen
-from polytile.codegen.passes.simplify import simplify
-from polytile.codegen.passes.unroll import unroll
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import DOUBLE, FLOAT, Call, For, If, Literal, rewrite, walk
 from polytile.ir.gpu_ops import AsyncCopy, Leave, WaitCopies
@@ -22,7 +18,7 @@ from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.emulator import compile_shared
 
-from .common import build, build_checked, passed
+from .common import UNROLL, build, build_checked, optimised, passed
 from .contraction_cases import Case, Operands, domain, dtype, fma, real, small, tensor
 from .contraction_parts import Contraction
 from .fma_product import fma_contraction
@@ -130,7 +126,8 @@ def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
 
 def test_passes_keep_what_is_computed(compiler: None, tmp_path: Path) -> None:
     def passed_on(case: Case) -> Case:
-        return replace(case, build=lambda spec: hoist(widen(simplify(unroll(case.build(spec))))))
+        requested = (UNROLL, "simplify", "common-subexpressions", "index-width")
+        return replace(case, build=lambda spec: optimised(case.build(spec), *requested))
 
     cases = [passed_on(c) for c in (tensor("doubles", "tt", triangle="lower"), fma("floats", "nt", stages=3))]
     built = build([case.program for case in cases], tmp_path)

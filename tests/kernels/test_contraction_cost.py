@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_kernels, print_unit
 from polytile.ir.expr import For, walk
@@ -23,7 +22,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 
-from .common import passed
+from .common import UNROLL, optimised, passed
 from .contraction import contraction_kernel, operands
 from .contraction_cases import Case, Operands, dtype, fma, real, tensor
 from .contraction_parts import Contraction
@@ -134,7 +133,7 @@ def test_the_text_can_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_registers_are_addressed_by_constants(name: str) -> None:
     check_kernel(REAL[name].kernel, registers_only=True)
-    check_kernel(unroll(REAL[name].kernel), registers_only=True)
+    check_kernel(optimised(REAL[name].kernel, UNROLL), registers_only=True)
 
 
 def test_one_barrier_a_tile_and_copies_in_between() -> None:

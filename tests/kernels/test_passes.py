@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from polytile.codegen.passes.alignment import Alignment
-from polytile.codegen.passes.common_subexpressions import hoist
-from polytile.codegen.passes.index_width import widen
-from polytile.codegen.passes.insert_barriers import insert_barriers, remove_barriers
-from polytile.codegen.passes.partition_tiles import separate
-from polytile.codegen.passes.simplify import simplify
-from polytile.codegen.passes.software_pipeline import pipeline
-from polytile.codegen.passes.strength_reduction import point
-from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.passes.vectorise import vectorise
 from polytile.ir.arith import add, both, compare, div, fma, lift, mul, select, sub
 from polytile.ir.expr import (
     DOUBLE,
@@ -53,10 +45,11 @@ from polytile.ir.gpu_ops import (
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
+from polytile.ir.plan import LoopPlan
 from polytile.ir.ranges import Range
 from polytile.ir.scop import Array
 
-from .common import Built, Numbers, build_checked, host_program
+from .common import UNROLL, Built, Numbers, build_checked, host_program, optimised
 
 N, M, B, T, I, J, K, V = (Name(name) for name in "nmbtijkv")  # noqa: E741
 THREADS = 32
@@ -196,21 +189,28 @@ def everywhere(made: Kernel) -> Kernel:
 
 
 Change = Callable[[Kernel], Kernel]
+
+
+def by(*requested: str, **plan: Any) -> Change:
+    """What the passes that a plan asks for make of a kernel."""
+    return lambda kernel: optimised(kernel, *requested, **plan)
+
+
 PAIRS: dict[str, tuple[Kernel, Change]] = {
-    "rotate_two": (rotating(2, ("a", "c")), unroll),
-    "rotate_three": (rotating(3, ("a", "c", "d")), unroll),
-    "rotate_six": (rotating(6, ("a", "c", "d")), unroll),
-    "pointers": (smoothing(), point),
-    "separate": (smoothing(), separate),
-    "rows_separate": (smoothing(), lambda k: separate(k, "i")),
-    "simplify": (smoothing(), simplify),
-    "all": (smoothing(), lambda k: widen(point(separate(k)))),
-    "hoist": (flat(), hoist),
-    "vectors": (quads(), lambda k: vectorise(k, ALIGNED)),
-    "vectors_through_pointers": (quads(), lambda k: vectorise(point(k), ALIGNED)),
-    **{f"stages_{s}": (tiled(), lambda k, s=s: pipeline(k, "k", s)) for s in (2, 3, 4)},  # type: ignore[misc]
-    "barriers": (everywhere(exchanging()), lambda k: insert_barriers(exchanging())),
-    "fewer_barriers": (everywhere(everywhere(exchanging())), remove_barriers),
+    "rotate_two": (rotating(2, ("a", "c")), by(UNROLL)),
+    "rotate_three": (rotating(3, ("a", "c", "d")), by(UNROLL)),
+    "rotate_six": (rotating(6, ("a", "c", "d")), by(UNROLL)),
+    "pointers": (smoothing(), by("strength-reduction")),
+    "separate": (smoothing(), by("partition-tiles")),
+    "rows_separate": (smoothing(), by(loops={"i": LoopPlan("i", partition=True)})),
+    "simplify": (smoothing(), by("simplify")),
+    "all": (smoothing(), by("partition-tiles", "strength-reduction", "index-width")),
+    "hoist": (flat(), by("common-subexpressions")),
+    "vectors": (quads(), by(alignment=ALIGNED)),
+    "vectors_through_pointers": (quads(), by("strength-reduction", alignment=ALIGNED)),
+    **{f"stages_{s}": (tiled(), by(stages={"k": s})) for s in (2, 3, 4)},
+    "barriers": (everywhere(exchanging()), lambda _: by("insert-barriers")(exchanging())),
+    "fewer_barriers": (everywhere(everywhere(exchanging())), by("remove-barriers")),
 }
 
 
@@ -218,7 +218,7 @@ def before(name: str) -> Kernel:
     """The kernel as it runs without the pass: `Rotate` says nothing to a printer, and becomes moves."""
     made = PAIRS[name][0]
     plain = _serial(made) if name.startswith("rotate") else made
-    return unroll(plain)
+    return optimised(plain, UNROLL)
 
 
 def _serial(made: Kernel) -> Kernel:
@@ -288,7 +288,7 @@ def test_a_pipeline_that_waits_too_little_is_caught(
     compiler: None, tmp_path: Path, fault: Callable[[object], object]
 ) -> None:
     """With 64 threads, so that a barrier of a warp is not enough."""
-    made = pipeline(tiled(), "k", 3)
+    made = optimised(tiled(), stages={"k": 3})
     broken = replace(made, block=(THREADS, 2, 1), body=tuple(rewrite(s, fault) for s in made.body))
     built = build_checked([program("broken", broken)], tmp_path)
     start = np.random.default_rng(1).standard_normal((5, 40))

@@ -11,31 +11,31 @@ import numpy as np
 import pytest
 
 from polytile.api import compile_file
-from polytile.codegen.passes.common_subexpressions import hoist
-from polytile.codegen.passes.index_width import widen
-from polytile.codegen.passes.insert_barriers import remove_barriers
-from polytile.codegen.passes.partition_tiles import separate
-from polytile.codegen.passes.strength_reduction import point
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.targets.cuda.entry import arguments
 from polytile.ir.expr import rewrite
 from polytile.ir.host import HostProgram
-from polytile.ir.kernel import Kernel, Launch
+from polytile.ir.kernel import Launch
 from polytile.options import Options
 
-from .common import Built, build
+from .common import UNROLL, Built, build, optimised
 
 POLYBENCH = Path(__file__).parents[2] / "polybench" / "polybench"
 SIZE, ROOM = 37, 60  # of every parameter, and elements a dimension
 
 
-def passed(kernel: Kernel) -> Kernel:
-    return remove_barriers(widen(hoist(point(separate(unroll(kernel))))))
+REQUESTED = (
+    UNROLL,
+    "partition-tiles",
+    "strength-reduction",
+    "common-subexpressions",
+    "index-width",
+    "remove-barriers",
+)
 
 
 def after(program: HostProgram) -> HostProgram:
     """The program with other kernels, under another name."""
-    kernels = tuple(replace(passed(k), name=f"{k.name}_after") for k in program.kernels)
+    kernels = tuple(replace(optimised(k, *REQUESTED), name=f"{k.name}_after") for k in program.kernels)
 
     def change(node: Any) -> Any:
         return replace(node, kernel=f"{node.kernel}_after") if isinstance(node, Launch) else node

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytile.codegen.passes.index_width import widen
-from polytile.codegen.passes.simplify import simplify
-from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare
@@ -25,7 +22,7 @@ from polytile.ir.memory import Space
 from polytile.ir.verify.kernel import check_kernel
 from polytile.runtime.compilers import nvcc
 
-from .common import Built, Numbers, build, build_checked
+from .common import UNROLL, Built, Numbers, build, build_checked, optimised
 from .stencils import Reference, Terms, box, star
 from .sweep import Sweep
 from .warp_sweep import sweep_program, warp_sweep
@@ -106,7 +103,7 @@ def test_passes_keep_the_results(reference: Reference, tmp_path: Path) -> None:
     terms = star(3)
     sweep = sweep_of(terms, 2, 4, FLOAT, 2)
     program = sweep_program(sweep)
-    kernels = tuple(widen(unroll(simplify(k))) for k in program.kernels)
+    kernels = tuple(optimised(k, UNROLL, "simplify", "index-width") for k in program.kernels)
     assert kernels != program.kernels
     built = build_checked([replace(program, kernels=kernels)], tmp_path)
     for rows, columns in [*SIZES, inner_size(sweep)]:
@@ -224,7 +221,7 @@ def test_warps_share_nothing_and_never_wait() -> None:
 @pytest.mark.parametrize("shape", [*STARS, *BOXES])
 def test_registers_are_named_by_constants(shape: str) -> None:
     terms = {**STARS, **BOXES}[shape]
-    kernel = unroll(warp_sweep(sweep_of(terms, 2, 4, DOUBLE, 2)))
+    kernel = optimised(warp_sweep(sweep_of(terms, 2, 4, DOUBLE, 2)), UNROLL)
     nodes = [n for s in kernel.body for n in walk(s)]
     arrays = {n.name for n in nodes if isinstance(n, PrivateArray)}
     assert arrays == {"sums", "line", "next", "output", "side"}
@@ -233,7 +230,7 @@ def test_registers_are_named_by_constants(shape: str) -> None:
 
 def test_work_of_a_warp_that_sees_no_side() -> None:
     terms, steps, columns = box(2), 2, 4
-    kernel = unroll(warp_sweep(sweep_of(terms, steps, columns, DOUBLE, 2)))
+    kernel = optimised(warp_sweep(sweep_of(terms, steps, columns, DOUBLE, 2)), UNROLL)
     (choice,) = (n for s in kernel.body for n in walk(s) if isinstance(n, If) and n.otherwise)
     inside = [n for s in choice.otherwise for n in walk(s)]
     cells = steps * columns
@@ -261,7 +258,7 @@ def test_what_cannot_be_built_is_refused() -> None:
 
 
 def test_unrolled_text_has_all_of_the_largest_box() -> None:
-    text = print_kernel(unroll(warp_sweep(sweep_of(box(4), 3, 4, DOUBLE, 2))))
+    text = print_kernel(optimised(warp_sweep(sweep_of(box(4), 3, 4, DOUBLE, 2)), UNROLL))
     assert text.count("fma(") == 2 * 3 * 4 * 80
 
 

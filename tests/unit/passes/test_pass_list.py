@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import polytile
 from polytile.cli.main import main
 from polytile.codegen import passes
-from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES
+from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES, WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.driver import LOWERING, all_passes, pass_names, run_passes
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError
@@ -53,12 +54,14 @@ def test_names_are_distinct_and_all_say_what_they_do() -> None:
 
 
 def test_plans_ask() -> None:
-    """An empty plan gets what tidies alone."""
-    asked = [one.name for one in KERNEL_PASSES if one.asked(LoweredPlan())]
-    assert asked == ["clean-up", "loop-carry", "remove-unused", "prune-signature"]
+    """A pass that is not asked for is not called."""
+    assert not any(one.asked(LoweredPlan()) for one in KERNEL_PASSES)
+    plan = LoweredPlan(clean=True, requested=frozenset(["simplify"]))
+    asked = [one.name for one in KERNEL_PASSES if one.asked(plan)]
+    assert asked == ["clean-up", "remove-unused", "simplify", "prune-signature"]
     seen: list[str] = []
     context = Context(machine_of("sm_90"), Names())
-    assert run_passes(EMPTY, LoweredPlan(), context, lambda after: seen.append(after.done)) == EMPTY
+    assert run_passes(EMPTY, plan, context, lambda after: seen.append(after.done)) == EMPTY
     assert seen == [LOWERING, *asked]
 
 
@@ -107,3 +110,29 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, "--dump", "unrolling"]) == EXIT_USAGE
     assert "--dump passes lists" in capsys.readouterr().err
 
+
+def test_what_waits_for_a_strategy() -> None:
+    """Compiled programs ask for each pass but those that are said to wait, and for none of these."""
+    gemver = Path(__file__).parents[3] / "polybench" / "polybench" / "gemver.c"
+    (scop,) = polytile.compile(gemver, schedule="superposed").scops
+    asked = {step.done for step in scop.compilation.steps}
+    asked |= {done for text in (PRODUCT, AGAIN) for done, _ in steps(text)}
+    assert {*pass_names()} - asked == {*WAITING_FOR_A_STRATEGY}
+    assert len(WAITING_FOR_A_STRATEGY) == len({*WAITING_FOR_A_STRATEGY})
+
+
+def test_no_module_is_reached_from_tests_alone() -> None:
+    """Each module of codegen/passes is in the list, or what is there uses it."""
+    folder, prefix = Path(passes.__file__).parent, "polytile.codegen.passes"
+    reached, waiting = set[str](), ["__init__", "driver"]
+    while waiting:
+        module = waiting.pop()
+        if module in reached:
+            continue
+        reached.add(module)
+        for node in ast.walk(ast.parse((folder / f"{module}.py").read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == prefix:
+                waiting += [a.name for a in node.names if (folder / f"{a.name}.py").exists()]
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{prefix}."):
+                waiting.append(str(node.module).removeprefix(f"{prefix}."))
+    assert {path.stem for path in folder.glob("*.py")} == reached

@@ -1,0 +1,101 @@
+"""Passes that no strategy asks for yet, as plans ask for them; tests build kernels and plans that do."""
+
+from __future__ import annotations
+
+from polytile.codegen.passes.alignment import Alignment
+from polytile.codegen.passes.common_subexpressions import hoist
+from polytile.codegen.passes.index_width import widen
+from polytile.codegen.passes.insert_barriers import insert_barriers, remove_barriers
+from polytile.codegen.passes.partition_tiles import separate
+from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
+from polytile.codegen.passes.simplify import simplify
+from polytile.codegen.passes.software_pipeline import pipeline
+from polytile.codegen.passes.strength_reduction import point
+from polytile.codegen.passes.unroll import unroll
+from polytile.codegen.passes.vectorise import vectorise
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import For
+from polytile.ir.kernel import Kernel
+
+
+def unroll_and_rotate(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Loops that are to be unrolled become their iterations, and registers that rotate other names."""
+    return unroll(kernel)
+
+
+def simplify_conditions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Guards, extremes, quotients and remainders that ranges decide are folded."""
+    return simplify(kernel)
+
+
+def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Full tiles run without guards, partial ones with them."""
+    if not plan.partitioned:
+        return separate(kernel)
+    for label in plan.partitioned:
+        kernel = separate(kernel, iterator_of(kernel, label))
+    return kernel
+
+
+def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Tiles are copied to shared memory some iterations before they are used."""
+    for label, stages in plan.stages.items():
+        kernel = pipeline(kernel, iterator_of(kernel, label), stages)
+    return kernel
+
+
+def place_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Barriers stand where threads of a block use each other's elements."""
+    return insert_barriers(kernel)
+
+
+def strength_reduction(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Addresses in loops are running pointers."""
+    return point(kernel)
+
+
+def vectorise_neighbours(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
+    """Neighbouring elements are loaded and stored in one access, where these are known to be aligned."""
+    return vectorise(kernel, plan.alignment or Alignment())
+
+
+def common_subexpressions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Index arithmetic that several accesses share has a name."""
+    return hoist(kernel)
+
+
+def index_width(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Products of indices have 64 bits where ranges do not exclude that they need them."""
+    return widen(kernel)
+
+
+def remove_redundant_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
+    """Barriers that nothing happens before are left out."""
+    return remove_barriers(kernel)
+
+
+def iterator_of(kernel: Kernel, label: str) -> str:
+    """The iterator of the loops of a label, which have one."""
+    found = {n.iterator for n in kernel.nodes if isinstance(n, For) and n.label == label}
+    if len(found) != 1:
+        raise InternalError(f"kernel {kernel.name} has no loop {label} with one iterator")
+    return found.pop()
+
+
+def _partitions(plan: LoweredPlan) -> bool:
+    """Of a kernel without such loops, all is apart that follows its first declarations."""
+    return "partition-tiles" in plan.requested or bool(plan.partitioned)
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("unroll-and-rotate", lambda plan: "unroll-and-rotate" in plan.requested, unroll_and_rotate),
+    Pass("simplify", lambda plan: "simplify" in plan.requested, simplify_conditions),
+    Pass("partition-tiles", _partitions, partition_tiles),
+    Pass("software-pipeline", lambda plan: bool(plan.stages), software_pipeline),
+    Pass("insert-barriers", lambda plan: "insert-barriers" in plan.requested, place_barriers),
+    Pass("strength-reduction", lambda plan: "strength-reduction" in plan.requested, strength_reduction),
+    Pass("vectorise", lambda plan: plan.alignment is not None, vectorise_neighbours),
+    Pass("common-subexpressions", lambda plan: "common-subexpressions" in plan.requested, common_subexpressions),
+    Pass("index-width", lambda plan: "index-width" in plan.requested, index_width),
+    Pass("remove-barriers", lambda plan: "remove-barriers" in plan.requested, remove_redundant_barriers),
+)
