@@ -108,12 +108,17 @@ class CompiledScop:
 
     @property
     def schedule(self) -> str:
-        """The mapped schedule tree, as `--save-schedule` writes it."""
+        """The mapped schedule tree."""
         return self.compilation.schedule_text()
 
     @property
+    def saved_schedule(self) -> str:
+        """The mapped schedule tree and the plans of its kernels, as `--save-schedule` writes them."""
+        return self.compilation.saved_schedule()
+
+    @property
     def plans(self) -> tuple[KernelPlan, ...]:
-        """What is decided about kernels that the schedule does not say: where arrays live inside them."""
+        """What is decided about kernels that the schedule does not say: where arrays live, which loops load first."""
         return self.compilation.kernel_plans
 
     @property
@@ -234,8 +239,8 @@ class Program:
 
     @property
     def schedules(self) -> str:
-        """The schedules of the SCoPs that run on the GPU, as `--save-schedule` writes them."""
-        return join_schedules({s.name: s.schedule for s in self.scops if s.schedule})
+        """The schedules of the SCoPs that run on the GPU, with plans of kernels, as `--save-schedule` writes them."""
+        return join_schedules({s.name: s.saved_schedule for s in self.scops if s.schedule})
 
     @property
     def certificate(self) -> str:

@@ -11,6 +11,7 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import Homes, forwarded, homes
 from polytile.ir.plan import KernelPlan
+from polytile.ir.plan_text import plan_lines
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
@@ -30,7 +31,8 @@ class Compilation:
     `unexpanded` is the same of the Scop before its storage was expanded, and `notes` are what is said of that.
     Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
-    looked at for this. `considered` are lines on what schedules were compared.
+    looked at for this. `given` are plans that a schedule file has, which are obeyed. `considered` are lines on what
+    schedules were compared.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
     pass.
     """
@@ -46,6 +48,7 @@ class Compilation:
     schedule: MappedSchedule | None = None
     executions: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
+    given: tuple[KernelPlan, ...] | None = None
     plans: Plans | None = None
     considered: tuple[str, ...] = ()
     proof: Proof | None = None
@@ -62,6 +65,7 @@ class Compilation:
             schedule=candidate.schedule,
             executions=candidate.run,
             known_homes=candidate.known_homes,
+            given=candidate.given,
             plans=candidate.plans,
             considered=candidate.reasons,
         )
@@ -69,8 +73,12 @@ class Compilation:
             state = state.with_remark(note)
         return state
 
+    def saved_schedule(self) -> str:
+        """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        return self.schedule_text() + plan_lines(self.kernel_plans)
+
     def schedule_text(self) -> str:
-        """The schedule as `--save-schedule` writes it; empty when the SCoP stays on the host."""
+        """The tree, behind lines on reductions that were split; empty when the SCoP stays on the host."""
         return with_partials(self.scop, self.schedule.to_text()) if self.schedule else ""
 
     def plan_text(self) -> str:

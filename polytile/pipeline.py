@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
 from polytile.codegen.lowering.lower import LoweringInput, lower, lower_sequential
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
@@ -118,7 +119,8 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes))
     tuning = state.machine.tuning.loads
     sums = _sums_of_few(state.scop, tuning)
-    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums)
+    given = None if state.given is None else {plan.kernel: plan for plan in state.given}
+    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums, given)
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
     plain = replace(lowered.program, graphs=state.options.graphs)
     context, steps = Context(state.machine, lowered.names), list[After]()
@@ -127,7 +129,9 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
-    return replace(state, program=program, steps=tuple(steps))
+    assert state.plans is not None
+    kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
+    return replace(state, program=program, steps=tuple(steps), plans=replace(state.plans, kernels=kernels))
 
 
 def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:

@@ -50,8 +50,9 @@ class Candidate:
     """A schedule that a strategy proposes for `choices`, of a Scop that the strategy may have changed.
 
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
-    --explain. Once somebody asked, `run` is what kernels are made of, `known_homes` are homes that were looked at
-    for this, `plans` where data live then, and `estimate` is the time of that.
+    --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
+    made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
+    time of that.
     """
 
     strategy: str
@@ -63,6 +64,7 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     run: Executions | None = None
     known_homes: Mapping[str, Storage | None] = field(default_factory=dict)
+    given: tuple[KernelPlan, ...] | None = None
     plans: Plans | None = None
     estimate: Estimate | None = None
 

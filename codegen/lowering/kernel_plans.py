@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polytile.codegen.lowering.given_plans import obeyed
 from polytile.codegen.lowering.lower import Lowered
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
@@ -15,7 +16,7 @@ from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_e
 from polytile.ir.expr import Execution, For, Stmt, bodies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Storage
-from polytile.ir.plan import LoopPlan
+from polytile.ir.plan import KernelPlan, LoopPlan
 from polytile.ir.scop import Scop
 from polytile.tuning import LoadTuning
 
@@ -24,12 +25,14 @@ from polytile.tuning import LoadTuning
 class Decisions:
     """What was decided before there were loops, by the number of a kernel in the schedule: where arrays live inside it,
     which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
-    accumulate partial results, or add them up, and how many iterations may load at once."""
+    accumulate partial results, or add them up, and how many iterations may load at once. `given` are plans that a
+    schedule file has, by the same number: None where loops and cache hints are to be found."""
 
     storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
     sums: Mapping[str, int] = field(default_factory=dict)
+    given: Mapping[int, KernelPlan] | None = None
 
 
 def plan_kernels(
@@ -40,12 +43,18 @@ def plan_kernels(
     for kernel, shape in zip(lowered.program.kernels, lowered.shapes, strict=True):
         placements = decided.storage.get(shape.number, {})
         promoted = dict(_promoted(kernel, scop, placements)) if promote else {}
+        loops = {p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)}
+        last = decided.last_reads.get(shape.number, frozenset())
+        if decided.given is not None:
+            given = decided.given.get(shape.number, KernelPlan(shape.number))
+            promoted, loops = obeyed(given, promoted, loops)
+            last = frozenset(array for array, _ in given.cache)
         plan = LoweredPlan(
             placements=placements,
             forwarded=decided.forwarded.get(shape.number, {}),
             promoted=promoted,
-            loops={p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)},
-            last_reads=decided.last_reads.get(shape.number, frozenset()),
+            loops=loops,
+            last_reads=last,
             clean=True,
             carry=True,
             prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,

@@ -167,6 +167,7 @@ class Placement:
 class LoopPlan:
     """What is done to the loop of a label; all off by default.
 
+    `registers` elements, which the loop updates, stay in registers meanwhile (which ones, lowering finds in its loops);
     `unroll` iterations at a time (0: all); the loads of `loads_first` iterations before their other work; loads
     `prefetch` iterations early, into registers; full and partial tiles in `partition`s of their own; `vector` accesses
     of neighbouring iterations in one.
@@ -175,18 +176,20 @@ class LoopPlan:
     label: str
     unroll: int = 1
     loads_first: int = 0
+    registers: int = 0
     prefetch: int = 0
     partition: bool = False
     vector: int = 1
 
     def __post_init__(self) -> None:
         require(bool(self.label), "the plan of a loop has no label")
-        least = min(self.unroll, self.loads_first, self.prefetch, self.vector - 1)
+        least = min(self.unroll, self.loads_first, self.registers, self.prefetch, self.vector - 1)
         require(least >= 0, f"the plan of loop {self.label} has a negative number")
 
     def __str__(self) -> str:
         words = [f"unroll {self.unroll or 'all'}"] if self.unroll != 1 else []
         words += [f"loads of {self.loads_first} first"] if self.loads_first else []
+        words += [f"{self.registers} elements in registers"] if self.registers else []
         words += [f"prefetch {self.prefetch}"] if self.prefetch else []
         words += ["full and partial tiles"] if self.partition else []
         words += [f"vectors of {self.vector}"] if self.vector > 1 else []

@@ -8,15 +8,17 @@ from dataclasses import replace
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
+from polytile.ir.plan import KernelPlan
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
-from polytile.scheduling.promotion.placements import kernel_plans
+from polytile.scheduling.promotion.placements import kernel_plans, require_placements
 from polytile.scheduling.promotion.shared_forwarding import handovers
-from polytile.scheduling.proof.prove import Claim, prove_all
+from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
 
+Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
 
 
@@ -24,7 +26,7 @@ def realised(candidate: Candidate, shared_memory: int) -> tuple[Candidate, Execu
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    plans = _plans(run, shared_memory, known)
+    plans = _plans(run, shared_memory, known, candidate.given)
     return replace(candidate, run=run, known_homes=known, plans=plans), run, plans
 
 
@@ -40,7 +42,7 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    return replace(state, plans=_plans(state.run, state.shared_memory, state.known_homes))
+    return replace(state, plans=_plans(state.run, state.shared_memory, state.known_homes, state.given))
 
 
 def _combined(run: Executions) -> tuple[Executions, Known]:
@@ -48,7 +50,11 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
     return (found.run, found.private) if found else (run, {})
 
 
-def _plans(run: Executions, shared_memory: int, known: Known) -> Plans:
+def _plans(run: Executions, shared_memory: int, known: Known, given: Given) -> Plans:
+    """Plans that were given, or what is found to be good."""
+    if given is not None:
+        require_placements(run, given, shared_memory)
+        return Plans(given, transfers(run.scop, run.dependences))
     homes = contract(run, shared_memory, known=known)
     handed = handovers(run, homes, shared_memory)
     return Plans(kernel_plans(run, homes, handed), transfers(run.scop, run.dependences))
@@ -69,7 +75,13 @@ def prove_legality(state: Compilation) -> Compilation:
         state.transfers,
         state.handovers,
     )
-    proof = prove_all(claim, operations)
+    try:
+        proof = prove_all(claim, operations)
+    except WrongStorageError as error:
+        if state.given is None:
+            raise
+        hint = "change its placement in the plan, or take it out: the array then stays in device memory"
+        raise UserError(f"the plans given: {error.message}", location=state.scop.location, hint=hint) from error
     if not proof.proven:
         raise UserError(
             f"the schedule of {state.scop.name} is not proven within the budget of {operations} operations",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import islpy as isl
 
+from polytile.diagnostics import UserError
 from polytile.ir.isl_util import maps
-from polytile.ir.memory import Space, Storage
-from polytile.ir.placed_storage import Homes, forwarding_placement, home_placement
-from polytile.ir.plan import KernelPlan, Owner, Placement
+from polytile.ir.memory import Space, Storage, shared_size
+from polytile.ir.placed_storage import Homes, forwarding_placement, home_placement, place_rank, storage_of
+from polytile.ir.plan import KernelPlan, Owner, Placement, relation
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
@@ -45,3 +46,40 @@ def place_coordinates(place: KernelPlace, owner: Owner) -> int:
     """How many coordinates tell the owners of cells in a kernel apart: host loops, blocks, threads."""
     launches = max((int(m.dim(isl.dim_type.out)) for m in maps(place.block)), default=0)
     return launches + (len(place.threads) if owner is Owner.THREAD else 0)
+
+
+def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memory: int) -> None:
+    """Raises UserError for plans that kernels cannot be made of; whether they keep values is for the proof."""
+    kernels = {place.kernel: place for place in places(run.schedule)}
+    for plan in plans:
+        if plan.kernel not in kernels:
+            hint = f"its kernels are {', '.join(map(str, kernels)) or '(none)'}"
+            raise _refused(run, f"there is no kernel {plan.kernel} to have a plan", hint)
+        found = [_required(run, kernels[plan.kernel], placement) for placement in plan.placements]
+        names = [storage.array for storage in found]
+        if len(set(names)) < len(names):
+            raise _refused(run, f"kernel {plan.kernel} has two placements of one array", "give each array one at most")
+        size = sum(shared_size(storage) for storage in found if storage.space is Space.SHARED)
+        if size > shared_memory:
+            message = f"the placements of kernel {plan.kernel} take {size} bytes of shared memory"
+            raise _refused(run, message, f"a block has {shared_memory}: see --max-shared-memory")
+
+
+def _required(run: Executions, place: KernelPlace, placement: Placement) -> Storage:
+    array = next((a for a in run.scop.arrays if a.name == placement.array), None)
+    if array is None or array.fields:
+        raise _refused(run, f"there is no array {placement.array} that can be placed", "arrays of structs cannot be")
+    storage = storage_of(placement, array)
+    rank = int(relation(placement.cell).domain().unwrap().dim(isl.dim_type.out))
+    if storage is None or rank != array.rank:
+        hint = "cells keep subscripts, divided by a number; copies that are written through, their remainders"
+        raise _refused(run, f"no kernel can be made with the placement {placement}", hint)
+    wanted = place_coordinates(place, placement.owner)
+    if place_rank(placement) != wanted:
+        message = f"the cells of {placement.name} are of places with {place_rank(placement)} coordinates"
+        raise _refused(run, message, f"a {placement.owner.value} of kernel {place.kernel} has {wanted}")
+    return storage
+
+
+def _refused(run: Executions, message: str, hint: str) -> UserError:
+    return UserError(f"the plans given: {message}", location=run.scop.location, hint=hint)

@@ -38,6 +38,10 @@ class Claim:
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
 
 
+class WrongStorageError(InternalError):
+    """Where data live inside kernels is wrong."""
+
+
 def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
     """Prove a claim, with `max_operations` isl operations for the order and as many for the rest (0: any number).
 
@@ -97,7 +101,8 @@ def _check_executions(claim: Claim) -> None:
 def _check_storage(claim: Claim) -> None:
     failures = (*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers))
     for failure in failures:
-        raise _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs)
+        message = _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs).message
+        raise WrongStorageError(message)
     for line in wrong_transfers(claim.run.scop, claim.run.dependences, claim.transfers):
         raise InternalError(f"{claim.scop.name}: {line}")
 

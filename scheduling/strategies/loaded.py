@@ -8,6 +8,8 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import UserError
+from polytile.ir.plan import KernelPlan
+from polytile.ir.plan_text import split_plans
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
 from polytile.scheduling.candidate import Candidate, Problem
@@ -33,14 +35,25 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
-    scop, dependences, text = split_as_in(problem.scop, problem.dependences, problem.options.load_schedule)
+    text, given = _plans(problem)
+    scop, dependences, text = split_as_in(problem.scop, problem.dependences, text)
     problem = replace(problem, scop=scop, dependences=dependences)
     tree = read_schedule(scop, text)
     if not is_mapped(tree):
-        return mapped("loaded", problem, [BandTree("loaded", tree)])
+        return replace(mapped("loaded", problem, [BandTree("loaded", tree)]), given=given)
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
-    return Candidate("loaded", problem.choices, scop, dependences, MappedSchedule(tree, "loaded"), notes)
+    schedule = MappedSchedule(tree, "loaded")
+    return Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given)
+
+
+def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None]:
+    """The text of the schedule alone, and the plans in it."""
+    try:
+        return split_plans(problem.options.load_schedule or "")
+    except UserError as error:
+        message = f"the schedule of {problem.scop.name}: {error.message}"
+        raise UserError(message, location=problem.scop.location, hint=error.hint) from None
 
 
 def _is_legal(problem: Problem, candidate: Candidate) -> bool:
