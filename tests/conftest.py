@@ -1,4 +1,4 @@
-"""What all tests share: golden files, written anew with `pytest --update-golden`, and `--full-matrix`."""
+"""What all tests share: golden files, written anew with `pytest --update-golden`, `--full-matrix`, what is slow."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
 REPOSITORY = Path(__file__).resolve().parents[1]
+SLOW_FOLDERS = frozenset(Path(__file__).parent / name for name in ("gpu", "mutation", "programs", "property"))
 # The benchmark runner is used from the checkout. Behind everything else: the package may be an installed one.
 if str(REPOSITORY) not in sys.path:
     sys.path.append(str(REPOSITORY))
@@ -22,6 +23,20 @@ if str(REPOSITORY) not in sys.path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
     parser.addoption("--full-matrix", action="store_true", help="validate the suite with all tile sizes")
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow folders; keep what `slow(but=...)` names in the quick suite."""
+    for item in items:
+        if not SLOW_FOLDERS.isdisjoint(item.path.parents):
+            item.add_marker("slow")
+        elif (mark := item.get_closest_marker("slow")) is not None and _spared(item, mark.kwargs.get("but", ())):
+            item.own_markers[:] = [m for m in item.own_markers if m.name != "slow"]
+
+
+def _spared(item: pytest.Item, names: str | tuple[str, ...]) -> bool:
+    return item.name.partition("[")[2].removesuffix("]") in ((names,) if isinstance(names, str) else names)
 
 
 @pytest.fixture

@@ -120,12 +120,14 @@ def lines_of(outcome: Outcome) -> set[int]:
     return {place.line for finding in outcome.findings for place in finding.places}
 
 
+@pytest.mark.slow(but="copies-aligned-plain")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize(("file", "name"), [(file, name) for file, names in RIGHT.items() for name in names])
 def test_right_uses(run: Run, file: str, name: str, build: str) -> None:
     assert run(file, name, build) == Outcome(0, "", ())
 
 
+@pytest.mark.slow(but="copies-target_written-race")
 @pytest.mark.parametrize("build", ["race", "all checks"])
 @pytest.mark.parametrize(("file", "name"), RACES)
 def test_what_is_unordered_is_a_race(run: Run, file: str, name: str, build: str) -> None:
@@ -135,12 +137,14 @@ def test_what_is_unordered_is_a_race(run: Run, file: str, name: str, build: str)
     assert lines_of(outcome) == marked_lines(file, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", ["plain", "counting", "address"])
 @pytest.mark.parametrize(("file", "name"), RACES)
 def test_data_arrive_as_late_as_they_may(run: Run, file: str, name: str, build: str) -> None:
     assert run(file, name, build) == Outcome(RACES[file, name][1], "", ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["no_commit", "no_wait", "wait_for_too_few", "barrier_before_wait"])
 def test_what_has_not_arrived_has_no_value(run: Run, name: str) -> None:
     (finding,) = run("copies", name, "uninitialised").findings
@@ -148,6 +152,7 @@ def test_what_has_not_arrived_has_no_value(run: Run, name: str) -> None:
     assert lines_of(run("copies", name, "uninitialised")) == {max(marked_lines("copies", name))}
 
 
+@pytest.mark.slow(but="copies-never_waited-address")
 @pytest.mark.parametrize("build", [name for name, kind in BUILDS.items() if kind.checks])
 @pytest.mark.parametrize(("file", "name"), MISUSES)
 def test_misuse_is_found_by_every_check(run: Run, file: str, name: str, build: str) -> None:

@@ -38,6 +38,7 @@ def device_functions() -> str:
     return str(template.device_functions(["copies", "barriers", "m16n8k8", "m16n8k4"], CUDA))  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow(but="addresses")
 @pytest.mark.parametrize("kernel", sorted(KERNELS.glob("*.cu")), ids=lambda path: path.stem)
 def test_kernels_are_cuda(kernel: Path, tmp_path: Path) -> None:
     nvcc = shutil.which("nvcc")
@@ -85,6 +86,7 @@ def test_objects_link_with_a_c_program(tmp_path: Path) -> None:
     assert subprocess.run([str(program)], timeout=60).returncode == 7
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize(
     ("optimise", "flags"),

@@ -104,11 +104,13 @@ UNWRITTEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "name"), [(file, name) for file, names in CLEAN.items() for name in names])
 def test_correct_kernels_are_clean(find: Find, file: str, name: str) -> None:
     assert find(file, name) == (0, ())
 
 
+@pytest.mark.slow(but="use_null")
 @pytest.mark.parametrize("name", STRAY)
 def test_a_stray_access_ends_the_launch(find: Find, name: str) -> None:
     comment, says = STRAY[name]
@@ -119,6 +121,7 @@ def test_a_stray_access_ends_the_launch(find: Find, name: str) -> None:
     assert [place.line for place in finding.places] == [line("addresses", f"stray {comment}")]
 
 
+@pytest.mark.slow(but="add_overflow")
 @pytest.mark.parametrize("name", UNDEFINED)
 def test_undefined_arithmetic(find: Find, name: str) -> None:
     kernel, says = UNDEFINED[name]
@@ -129,6 +132,7 @@ def test_undefined_arithmetic(find: Find, name: str) -> None:
     assert [place.line for place in finding.places] == [line("undefined", f"undefined {kernel}")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNWRITTEN)
 def test_reading_what_nothing_has_written(find: Find, name: str) -> None:
     kernel, says = UNWRITTEN[name]
@@ -149,6 +153,7 @@ def test_a_kernel_runs_after_one_that_strayed(find: Find) -> None:
     assert find("addresses", "copy_all") == (0, ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
 def test_only_what_was_asked_for_is_checked(compiler: None, tmp_path: Path, check: str) -> None:
     """A kernel with one error of each kind; the address is wrong last, as it ends the launch."""
@@ -222,6 +227,7 @@ extern "C" int run() {
 """
 
 
+@pytest.mark.slow
 def test_atomic_builtins_are_atomic(compiler: None, tmp_path: Path) -> None:
     path = compile_shared(ATOMIC_BUILTINS, tmp_path / "builtins.so", instrumentation=checked(CHECKS))
     library = EmulatorLibrary.open(path)
@@ -249,11 +255,13 @@ extern "C" int run() {
 """
 
 
+@pytest.mark.slow
 def test_local_arrays_begin_with_a_pattern(compiler: None, tmp_path: Path) -> None:
     path = compile_shared(UNWRITTEN_LOCAL, tmp_path / "local.so", instrumentation=checked(["uninitialised"]))
     assert EmulatorLibrary.open(path).function("run")() & 0xFFFFFFFF == 0xFEFEFEFE
 
 
+@pytest.mark.slow
 def test_findings_without_binutils(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = KERNELS / "races.cu"
     path = compile_shared(source, tmp_path / "races.so", instrumentation=checked(["race"]))

@@ -61,6 +61,7 @@ def costs(site: SiteCount) -> tuple[int, int, int]:
     return (site.requests, site.lanes, site.sectors)
 
 
+@pytest.mark.slow(but="copy_float-1-1-5")
 @pytest.mark.parametrize(
     ("kernel", "start", "stride", "sectors"),
     [
@@ -357,6 +358,7 @@ def added(counts: Counts, array: str, access: str) -> tuple[int, int]:
     return sum(s.requests for s in sites), sum(s.lanes for s in sites)
 
 
+@pytest.mark.slow
 def test_a_reduction_with_a_barrier_for_each_step(reductions: Callable[[str], Counts]) -> None:
     """Eight blocks of 128: steps 64 and 32 take two warps and one, the five others a part of one."""
     counts = reductions("reduce_static")

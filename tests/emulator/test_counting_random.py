@@ -215,6 +215,7 @@ return cudaGetLastError();
     return "\n".join(text), found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("compiler")
 @pytest.mark.parametrize("room", [1024, 2])
 def test_lanes_step_together_as_under_masks(tmp_path: Path, room: int) -> None:

@@ -67,6 +67,7 @@ def total(requests: Iterable[Cost], times: int = 1) -> Cost:
     return (sums[0], sums[1], sums[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ni", "nj", "nk"), [(8, 64, 5), (9, 70, 6), (3, 33, 4)])
 def test_gemm(ni: int, nj: int, nk: int) -> None:
     """Threads are elements of C; k runs in each thread. C stays in a register while k runs."""
@@ -81,6 +82,7 @@ def test_gemm(ni: int, nj: int, nk: int) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("nr", "nq", "np"), [(2, 8, 32), (3, 5, 45)])
 def test_doitgen(nr: int, nq: int, np: int) -> None:
     """Threads are elements (q, p) of each r; the sum has an element for each of them, and its last row is put back."""
@@ -101,6 +103,7 @@ def test_doitgen(nr: int, nq: int, np: int) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tsteps", "n"), [(1, 34), (2, 67)])
 def test_jacobi_2d(tsteps: int, n: int) -> None:
     """Blocks begin at column 0, which is no interior one: the first and the last warp of a row are partial."""
@@ -119,6 +122,7 @@ def test_jacobi_2d(tsteps: int, n: int) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(32, 40), (70, 45)])
 def test_atax(m: int, n: int) -> None:
     """The first kernel reads A by columns, a sector for each lane; the second by rows."""
@@ -135,6 +139,7 @@ def test_atax(m: int, n: int) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 75])
 def test_mvt(n: int) -> None:
     vector = total(row(first, c) for first, c in warps(n))
@@ -155,6 +160,7 @@ def test_mvt(n: int) -> None:
     assert sum(k.divergent_branches for k in counts.kernels) == 2 * (n % 32 != 0)
 
 
+@pytest.mark.slow
 def test_sites_name_the_lines_of_both_languages() -> None:
     counts = count("gemm", ni=8, nj=32, nk=4)
     source = (SUITE / "gemm.c").read_text().splitlines()
@@ -181,6 +187,7 @@ def ptx_accesses(cu: str, folder: Path) -> set[tuple[str, int, str]]:
     return found
 
 
+@pytest.mark.slow(but="mvt")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_nvcc_keeps_the_accesses_that_are_counted(name: str, tmp_path: Path) -> None:
     if shutil.which("nvcc") is None:
@@ -243,6 +250,7 @@ def test_what_stays_sequential_has_no_counts() -> None:
     assert scop.count() is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_checks_and_counts_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = ["--validate", "--on", "emulator", "--count", "--sanitize", "race", "--seed", "1", "--json"]

@@ -72,6 +72,7 @@ def opened(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable
     return get
 
 
+@pytest.mark.slow(but="replay-plain")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", ["replay", "empty", "misuse"])
 def test_captured_launches(name: str, build: str, opened: Callable[[str], Reader]) -> None:
@@ -84,6 +85,7 @@ def test_captured_launches(name: str, build: str, opened: Callable[[str], Reader
         assert reader.read() == ()
 
 
+@pytest.mark.slow
 def test_checks_see_what_a_graph_does(opened: Callable[[str], Reader]) -> None:
     reader = opened("all checks")
     reader.clear()
@@ -211,6 +213,7 @@ def test_programs_without_graphs_hold_nothing_of_them(program: Program) -> None:
     assert "Graph" in program.cuda and "raph" not in plain and "<string>" not in plain
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="requires nvcc")
 def test_nvcc_takes_the_text(program: Program, tmp_path: Path) -> None:
     _, unit, _ = program.write(tmp_path)

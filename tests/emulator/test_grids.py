@@ -56,12 +56,14 @@ def marked_lines(name: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith(f"  // {name}")}
 
 
+@pytest.mark.slow(but="ordered_sum-counting")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_blocks_meet(opened: Get, name: str, build: str) -> None:
     assert run(opened(build), name, build) == (0, ())
 
 
+@pytest.mark.slow(but="half_ordered-plain")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("name", RACES)
 def test_blocks_that_do_not_meet_are_unordered(opened: Get, name: str, build: str) -> None:

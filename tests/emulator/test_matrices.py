@@ -55,6 +55,7 @@ def multiplied(library: EmulatorLibrary, k: int, a: Matrix, b: Matrix, d: Matrix
     return result
 
 
+@pytest.mark.slow(but="4-plain")
 @pytest.mark.parametrize("build", BUILDS)
 @pytest.mark.parametrize("k", [4, 8])
 def test_products_of_whole_numbers(opened: Open, k: int, build: str) -> None:
@@ -85,6 +86,7 @@ def fused(a: Matrix, b: Matrix, d: Matrix) -> Matrix:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "says"),
     [

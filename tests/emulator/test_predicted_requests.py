@@ -97,6 +97,7 @@ def predicted(name: str, schedule: str) -> dict[Key, Cost]:
     )
 
 
+@pytest.mark.slow(but="doitgen-classic")
 @both
 @pytest.mark.parametrize("name", SIZES)
 def test_sectors_per_request(name: str, schedule: str) -> None:
@@ -112,6 +113,7 @@ def test_sectors_per_request(name: str, schedule: str) -> None:
         assert ratio == pytest.approx(sectors / requests, rel=EDGES.get(name, 1e-6)), key
 
 
+@pytest.mark.slow(but="gemm-classic")
 @both
 @pytest.mark.parametrize("name", SIZES)
 def test_requests(name: str, schedule: str) -> None:

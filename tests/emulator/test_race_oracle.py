@@ -120,6 +120,7 @@ def found(reader: Reader, play: Play) -> bool:
     return bool(reader.library.function("polytile_emulator_findings")(ctypes.byref(ctypes.c_ulonglong())))
 
 
+@pytest.mark.slow(but="3")
 @pytest.mark.parametrize("part", range(4))
 def test_races_are_found_exactly(reader: Reader, part: int) -> None:
     racing = 0

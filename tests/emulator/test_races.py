@@ -78,11 +78,13 @@ def marked_lines(kernel: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith(f"// race {kernel}")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLEAN)
 def test_ordered_accesses_are_no_race(find: Find, name: str) -> None:
     assert find(name) == ()
 
 
+@pytest.mark.slow(but="neighbour_block")
 @pytest.mark.parametrize("name", RACES)
 def test_unordered_accesses_are_a_race(find: Find, name: str) -> None:
     kernel, says = RACES[name]

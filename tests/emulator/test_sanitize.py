@@ -60,11 +60,13 @@ def findings(scop: CompiledScop, **options: Any) -> FindingsError:
     return caught.value
 
 
+@pytest.mark.slow
 def test_a_correct_program_is_clean(rows: CompiledScop) -> None:
     (validation,) = rows.validate(parameters=SIZES, seed=1, sanitize="all")
     assert validation.label == "the emulator (address, undefined, race, uninitialised)"
 
 
+@pytest.mark.slow
 def test_a_dropped_barrier_is_a_race(rows: CompiledScop) -> None:
     error = findings(without_barriers(rows), sanitize=["race"])
     assert error.exit_status == EXIT_VALIDATION
@@ -74,6 +76,7 @@ def test_a_dropped_barrier_is_a_race(rows: CompiledScop) -> None:
     assert "rows.c:7:17: error: race: " in str(error)
 
 
+@pytest.mark.slow
 def test_an_index_beyond_an_array_is_found(rows: CompiledScop) -> None:
     def shift(node: Any) -> Any:
         if not isinstance(node, Access) or node.array != "B":
@@ -87,6 +90,7 @@ def test_an_index_beyond_an_array_is_found(rows: CompiledScop) -> None:
     assert "of B, 8 bytes beyond its end (12800 bytes) (rows" in finding.message
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_cu_are_those_of_the_text(rows: CompiledScop) -> None:
     broken = without_barriers(rows)
     error = findings(broken, sanitize="race")
@@ -118,6 +122,7 @@ def overflowing(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "squares.c"), "-o", str(tmp_path / "out"), "--validate", "--on", "emulator"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main.main([*overflowing, "--sanitize", "undefined,race"]) == EXIT_VALIDATION
@@ -127,6 +132,7 @@ def test_a_finding_ends_the_command(overflowing: list[str], capsys: pytest.Captu
     assert "nothing was written" in out and not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main([*overflowing, "--sanitize", "undefined", "--json"]) == EXIT_VALIDATION
@@ -135,6 +141,7 @@ def test_findings_in_json(overflowing: list[str], capsys: pytest.CaptureFixture[
     assert message["line"] == 5 and message["message"].startswith("undefined: kernel ")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_without_the_check_the_program_agrees(overflowing: list[str]) -> None:
     assert main.main([*overflowing, "--sanitize", "race,address"]) == EXIT_DONE
@@ -149,6 +156,7 @@ def test_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> No
     assert "--sanitize" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_benchmark_programs_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
     programs = ["polybench/gemm", "polybench/lu", "polybench/jacobi-2d", "split/jacobi-1d-3pt"]
@@ -175,6 +183,7 @@ SEVERAL = """void several(int n, int A[n], int B[n])
 """
 
 
+@pytest.mark.slow
 def test_lines_in_a_file_with_several_scops() -> None:
     program = polytile.compile(SEVERAL, name="several.c")
     first, second = program.scops

@@ -178,6 +178,7 @@ def found(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     return find
 
 
+@pytest.mark.slow(but="2")
 @pytest.mark.parametrize("part", range(4))
 def test_races_are_found_exactly(found: Callable[[Play], tuple[Finding, ...]], part: int) -> None:
     racing = 0

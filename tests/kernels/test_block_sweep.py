@@ -84,6 +84,7 @@ def run(built: Built, sweep: BlockSweep, size: Size, start: Numbers, span: int) 
 
 
 # Results ------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_results_are_those_of_the_star(reference: Reference, tmp_path: Path) -> None:
     built = build([block_sweep_program(s) for s in SWEEPS], tmp_path)
     for sweep in SWEEPS:
@@ -98,6 +99,7 @@ def test_results_are_those_of_the_star(reference: Reference, tmp_path: Path) -> 
 CHECKED = [2, 5, 7, 8, 9]
 
 
+@pytest.mark.slow
 def test_sweeps_do_nothing_that_is_forbidden(reference: Reference, tmp_path: Path) -> None:
     sweeps = [SWEEPS[k] for k in CHECKED]
     built = build_checked([block_sweep_program(s) for s in sweeps], tmp_path)
@@ -109,6 +111,7 @@ def test_sweeps_do_nothing_that_is_forbidden(reference: Reference, tmp_path: Pat
             np.testing.assert_array_equal(result, reference(sweep.terms, sweep.steps, size, start))
 
 
+@pytest.mark.slow
 def test_launches_after_one_another(reference: Reference, tmp_path: Path) -> None:
     sweep, size = SWEEPS[8], (20, 30, 50)
     built = build([block_sweep_program(sweep)], tmp_path)
@@ -200,6 +203,7 @@ def planted(sweep: BlockSweep, change: Change) -> HostProgram:
     return replace(program, kernels=kernels)
 
 
+@pytest.mark.slow
 def test_planted_errors_are_caught(reference: Reference, tmp_path: Path) -> None:
     sweeps = {error: sweep_of(BASE, f"planted{k}") for k, error in enumerate(PLANTED)}
     built = build_checked([planted(sweeps[error], change) for error, (change, _, _) in PLANTED.items()], tmp_path)
@@ -239,6 +243,7 @@ def test_one_column_of_overlap_fewer_is_wrong(reference: Reference, tmp_path: Pa
     assert different.any() and len(set(np.nonzero(different)[2])) <= 4
 
 
+@pytest.mark.slow
 def test_one_slot_fewer_is_a_race(tmp_path: Path) -> None:
     sweep, size = sweep_of(BASE, kind=Short), SEVERAL_TILES
     _, found = run(build_checked([block_sweep_program(sweep)], tmp_path), sweep, size, field(size, sweep), 17)
@@ -266,6 +271,7 @@ def nodes(kernel: Kernel, kind: type[Any]) -> list[Any]:
     return [n for s in kernel.body for n in walk(s) if isinstance(n, kind)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweep", SWEEPS, ids=str)
 def test_registers_are_named_by_constants(sweep: BlockSweep) -> None:
     kernel = optimised(block_sweep(sweep), UNROLL)
@@ -317,6 +323,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(nvcc() is None, reason="requires nvcc")
 @pytest.mark.parametrize("variant", LARGE)
 def test_registers_do_not_spill(variant: str, tmp_path: Path) -> None:

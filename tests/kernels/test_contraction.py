@@ -52,6 +52,7 @@ Change = Callable[[Any], Any]
 
 
 # Results ------------------------------------------------------------------------------------------
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 def test_results_are_exact_for_integers(kind: str, compiler: None, tmp_path: Path) -> None:
     """Elements outside the domain, and what lies between rows, keep their values; NaNs between rows are not read."""
@@ -63,6 +64,7 @@ def test_results_are_exact_for_integers(kind: str, compiler: None, tmp_path: Pat
             np.testing.assert_array_equal(result, operands.expected(case.spec), f"{case.spec.name} of {size}")
 
 
+@pytest.mark.slow
 def test_vectors_where_rows_are_multiples_of_them(compiler: None, tmp_path: Path) -> None:
     built = build([case.program for case in VECTORS], tmp_path)
     for case in VECTORS:
@@ -91,6 +93,7 @@ PRODUCT(float)
 SCALARS = [(1.1, 0.7), (-2.5, 1.0), (0.0, 1.5), (1.3, 0.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [tensor("doubles"), fma("floats")], ids=["tensor", "fma"])
 def test_rounding_and_scaling(case: Case, compiler: None, tmp_path: Path) -> None:
     """One fused multiply-add after another, as in C; tensor cores may add in another order.
@@ -115,6 +118,7 @@ def test_rounding_and_scaling(case: Case, compiler: None, tmp_path: Path) -> Non
         assert np.all(abs(result - operands.expected(case.spec, alpha, beta))[:, :77] <= most[:, :77])
 
 
+@pytest.mark.slow
 def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
     cases = [case for case in real() if case.spec.name in ("tensor_nn", "tensor_96", "fma_nt", "fma_128")]
     built = build([case.program for case in cases], tmp_path)
@@ -124,6 +128,7 @@ def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
         np.testing.assert_array_equal(result, operands.expected(case.spec), case.spec.name)
 
 
+@pytest.mark.slow
 def test_passes_keep_what_is_computed(compiler: None, tmp_path: Path) -> None:
     def passed_on(case: Case) -> Case:
         requested = (UNROLL, "simplify", "common-subexpressions", "index-width")
@@ -148,6 +153,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 def test_contractions_do_nothing_that_is_forbidden(compiler: None, tmp_path: Path) -> None:
     built = build_checked([case.program for case in CHECKED], tmp_path)
     for case in CHECKED:
@@ -208,6 +214,7 @@ PLANTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flaw", PLANTED)
 def test_what_is_planted_is_found(flaw: str, compiler: None, tmp_path: Path) -> None:
     change, loop, check = PLANTED[flaw]

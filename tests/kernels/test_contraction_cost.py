@@ -28,6 +28,8 @@ from .contraction_cases import Case, Operands, dtype, fma, real, tensor
 from .contraction_parts import Contraction
 from .tensor_product import TensorProduct
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 Count = Callable[[Case], Counts]
 REAL = {case.spec.name: case for case in real()}
 

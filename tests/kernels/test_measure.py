@@ -15,6 +15,8 @@ from polytile.runtime.compilers import nvcc
 from .measure import launch_of, unit, write
 from .measure_cases import Measured, block_sweeps, contractions, warp_sweeps
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 FIRST = {kind.__name__: next(kind()) for kind in (warp_sweeps, block_sweeps, contractions)}
 
 

@@ -242,6 +242,7 @@ def results(built: Built, name: str, rows: int, columns: int) -> Numbers:
     return result
 
 
+@pytest.mark.slow(but="simplify")
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_results_are_the_same(built: Built, name: str) -> None:
     made, change = PAIRS[name]
@@ -269,6 +270,7 @@ def change_of(name: str) -> tuple[Stmt, ...]:
     return change(made).body
 
 
+@pytest.mark.slow
 def test_without_its_barriers_the_exchange_is_a_race(compiler: None, tmp_path: Path) -> None:
     built = build_checked([program("racing", exchanging())], tmp_path)
     start = np.random.default_rng(1).standard_normal((4, 40))
@@ -283,6 +285,7 @@ def _unsynchronised(node: object) -> object:
     return replace(node, scope="warp") if isinstance(node, Barrier) else node
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [_late, _unsynchronised])
 def test_a_pipeline_that_waits_too_little_is_caught(
     compiler: None, tmp_path: Path, fault: Callable[[object], object]

@@ -63,6 +63,7 @@ def results(built: Built, program: HostProgram) -> list[np.ndarray[Any, Any]]:
     return arrays
 
 
+@pytest.mark.slow(but="trmm")
 @pytest.mark.parametrize("name", ["gemm", "trmm", "adi", "seidel-2d", "correlation"])
 def test_the_results_are_the_same(compiler: None, name: str, tmp_path: Path) -> None:
     path = POLYBENCH / f"{name}.c"

@@ -70,6 +70,7 @@ def run(built: Built, sweep: Sweep, start: Numbers, columns: int, chunk: int) ->
 
 
 # Results ------------------------------------------------------------------------------------------
+@pytest.mark.slow(but="box3")
 @pytest.mark.parametrize("shape", MATRIX)
 def test_results_are_those_of_the_stencil(shape: str, reference: Reference, tmp_path: Path) -> None:
     terms, variants = MATRIX[shape]
@@ -99,6 +100,7 @@ def test_launches_after_one_another(reference: Reference, tmp_path: Path) -> Non
     np.testing.assert_array_equal(result, reference(terms, DOUBLE, 6, 150, start))
 
 
+@pytest.mark.slow
 def test_passes_keep_the_results(reference: Reference, tmp_path: Path) -> None:
     terms = star(3)
     sweep = sweep_of(terms, 2, 4, FLOAT, 2)
@@ -127,6 +129,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 def test_sweeps_do_nothing_that_is_forbidden(reference: Reference, tmp_path: Path) -> None:
     sweeps = [sweep_of(*variant, name=f"sweep{k}") for k, variant in enumerate(CHECKED)]
     built = build_checked([sweep_program(s) for s in sweeps], tmp_path)
@@ -184,6 +187,7 @@ def planted(sweep: Sweep, change: Change) -> HostProgram:
     return replace(program, kernels=kernels)
 
 
+@pytest.mark.slow
 def test_planted_errors_are_caught(reference: Reference, tmp_path: Path) -> None:
     terms = star(2)
     sweeps = {error: sweep_of(terms, 2, 4, DOUBLE, 2, f"planted{k}") for k, error in enumerate(PLANTED)}

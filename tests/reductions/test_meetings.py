@@ -223,6 +223,7 @@ def test_certificates_of_right_ones_hold(states: dict[str, Compilation], name: s
 IN_RELATIONS = [(n, e) for n, e in ERRORS if e not in (another_operation, every_lane_adds)]
 
 
+@pytest.mark.slow(but="block-fewer_lanes")
 @pytest.mark.parametrize(("name", "error"), IN_RELATIONS, ids=[f"{n}-{e.__name__}" for n, e in IN_RELATIONS])
 def test_the_checker_finds_planted_errors(
     states: dict[str, Compilation], name: str, error: Callable[[Executions], Executions]

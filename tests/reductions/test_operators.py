@@ -8,6 +8,8 @@ from .cases import FLOATS, OPERATORS, TYPES, Operator, expected, values
 from .harness import Programs
 from .trees import built, rows, scalar
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 # All operators over double and int; over the others, three of each whose instructions differ from theirs.
 OTHERS = {
     "float": ("sum", "product", "min", "fmax"),

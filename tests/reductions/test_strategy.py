@@ -16,6 +16,8 @@ from polytile.ir.scop import Origin
 from .cases import Data, Operator, expected, values
 from .harness import Programs
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 ROWS = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
 OPERATORS = (
     Operator("sum", "X += E;", np.add),

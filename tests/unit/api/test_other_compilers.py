@@ -101,6 +101,7 @@ def test_a_stencil(n: int) -> None:
     assert np.allclose(A, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tile", [(), (5,), (16, 8, 4)])
 def test_a_product_in_single_precision(tile: tuple[int, ...]) -> None:
     compiled = polytile.compile_scop(product(), tile=tile)
@@ -123,6 +124,7 @@ def test_may_writes() -> None:
     assert np.array_equal(hits, over)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [stencil, product, clipped])
 def test_against_the_sequential_order(make: Any) -> None:
     compiled = polytile.compile_scop(make(), strict=True)

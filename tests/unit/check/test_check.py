@@ -176,6 +176,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.slow
 def test_genuine_certificates_are_accepted(genuine: dict[str, Scop]) -> None:
     for name, scop in genuine.items():
         assert list(problems(scop)) == [], name
@@ -188,6 +189,7 @@ def test_certificates_of_the_first_version(genuine: dict[str, Scop]) -> None:
     assert any("not ordered" in line for line in problems(scop))
 
 
+@pytest.mark.slow(but="a-kernel-inside-a-kernel")
 @pytest.mark.parametrize("case", TAMPERED, ids=lambda case: case.replace(" ", "-"))
 def test_tampered_certificates_are_rejected(genuine: dict[str, Scop], case: str) -> None:
     program, change, expected = TAMPERED[case]

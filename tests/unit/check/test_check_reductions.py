@@ -161,12 +161,14 @@ TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
 }
 
 
+@pytest.mark.slow
 def test_genuine_certificates_are_accepted(genuine: dict[str, Certificate]) -> None:
     for name, scop in genuine.items():
         assert list(problems(scop)) == [], name
         assert scop["program"]["privatised"], name
 
 
+@pytest.mark.slow(but="another-array")
 @pytest.mark.parametrize("case", TAMPERED, ids=lambda case: case.replace(" ", "-"))
 def test_tampered_certificates_are_rejected(genuine: dict[str, Certificate], case: str) -> None:
     program, change, expected = TAMPERED[case]

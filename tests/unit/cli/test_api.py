@@ -47,6 +47,7 @@ def arguments(n: int = 5, m: int = 4) -> dict[str, Any]:
     return {"n": n, "m": m, "a": 2.0, **arrays}
 
 
+@pytest.mark.slow
 def test_a_call_updates_numpy_arrays(kernel: Any) -> None:
     given = arguments()
     expected = given["y"] + 2.0 * given["A"] @ given["x"]

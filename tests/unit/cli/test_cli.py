@@ -126,6 +126,7 @@ def test_three_files_are_written(source: Path, tmp_path: Path, capsys: pytest.Ca
     assert out[-1].startswith("wrote ")
 
 
+@pytest.mark.slow
 def test_validation_says_on_what(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = (source, "-o", tmp_path, "--validate", "--on", "emulator", "--seed", "5", "--param", "n=9")
     assert run(*arguments) == 0

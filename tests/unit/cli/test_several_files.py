@@ -53,6 +53,7 @@ def polytile(source: Path, *options: str | Path) -> None:
     assert main([str(source), "-o", str(out), *map(str, options)]) == 0, f"{source} with {options}"
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.parametrize(
     "files",

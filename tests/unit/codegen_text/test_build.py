@@ -50,6 +50,7 @@ def test_the_program_prints_what_it_printed(sources: tuple[Path, Path, Path], tm
     assert left == {"user.c", "user_host.c", "user_kernel.cu", "user_kernel.h"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")
 def test_a_program_for_the_gpu_is_linked(sources: tuple[Path, Path, Path], tmp_path: Path) -> None:
     _, host, kernels = sources

@@ -27,6 +27,7 @@ KERNELS = (  # each shows something else
 )
 
 
+@pytest.mark.slow(but="polybench/fdtd-2d-double-superposed")
 @pytest.mark.parametrize(("program", "dtype", "schedule"), KERNELS)
 def test_whole_kernels(
     program: str, dtype: str, schedule: str, golden: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch

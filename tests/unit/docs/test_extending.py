@@ -63,6 +63,7 @@ def explain_barriers(kernel: Kernel, plan: LoweredPlan, context: Context) -> Ker
     return replace(kernel, body=tuple(body))
 
 
+@pytest.mark.slow
 def test_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     added = Pass("explain-barriers", lambda plan: bool(plan.placements), explain_barriers)
     monkeypatch.setattr("polytile.codegen.passes.KERNEL_PASSES", (*KERNEL_PASSES, added))
@@ -103,6 +104,7 @@ def register(monkeypatch: pytest.MonkeyPatch, propose: object) -> None:
     monkeypatch.setattr("polytile.options.SCHEDULES", ("auto", *STRATEGIES))
 
 
+@pytest.mark.slow
 def test_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, one_thread)
     found = compiled("one-thread")
@@ -113,6 +115,7 @@ def test_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert agrees_with_c(found)
 
 
+@pytest.mark.slow
 def test_a_strategy_that_is_wrong_gives_way_to_a_simpler_one(monkeypatch: pytest.MonkeyPatch) -> None:
     register(monkeypatch, backwards)
     found = compiled("one-thread")
@@ -128,6 +131,7 @@ def forward_rows(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     monkeypatch.setattr("polytile.stages.place_data.kernel_plans", lambda *_: (KernelPlan(0, (placed,)),))
 
 
+@pytest.mark.slow
 def test_a_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     forward_rows(monkeypatch, 32)
     found = compiled()

@@ -31,6 +31,7 @@ def names(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z-]*", text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(blocks(README, "python"))))
 def test_python_examples_run(number: int, tmp_path: Path) -> None:
     (tmp_path / "polybench").symlink_to(ROOT / "polybench")
@@ -55,6 +56,7 @@ def test_every_option_is_listed_and_every_listed_one_exists(file: Path, capsys: 
     assert [option for option in known if not listed & option] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", blocks(LANGUAGE, "c"), ids=lambda text: " ".join(text.split())[:40])
 def test_c_examples_are_right(text: str) -> None:
     program = polytile.compile(text, name="example.c", autodetect="#pragma scop" not in text)

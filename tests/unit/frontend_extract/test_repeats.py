@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def reads(scop: Scop) -> list[Any]:
     return [a.relation for a in scop.statements[0].relations(AccessKind.READ)]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(PLACES, st.sampled_from(["j = 1; j < n - 1", "j = i; j < i + 1"]))
 def test_each_element_is_read_once(places: list[tuple[str, str]], inner: str) -> None:

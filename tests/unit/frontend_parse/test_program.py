@@ -126,6 +126,7 @@ def test_long_expressions_are_read() -> None:
     assert len(read_program("x.c", text).scops) == 1
 
 
+@pytest.mark.slow(but="jacobi-2d")
 @pytest.mark.parametrize("file", SUITE, ids=lambda f: f.stem)
 def test_both_preprocessors_read_the_suite_alike(file: Path) -> None:
     system, fallback = read_program(str(file)), read_program(str(file), preprocessor="pcpp")

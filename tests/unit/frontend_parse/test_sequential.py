@@ -150,6 +150,7 @@ void f(int n, double *a, double *a_arg)
     assert "a_arg_arg" in scop.source
 
 
+@pytest.mark.slow(but="heat-3d")
 @pytest.mark.parametrize("file", SUITE, ids=lambda f: f.stem)
 def test_references_of_the_suite_compile(file: Path, tmp_path: Path) -> None:
     program = read_program(str(file))

@@ -132,6 +132,7 @@ def test_a_refusal_without_a_place_is_a_failure() -> None:
     assert outcome_of(UserError("no place")).failed
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("checking_compiler")
 def test_a_few_programs_for_real(capsys: pytest.CaptureFixture[str]) -> None:
     try:

@@ -43,6 +43,7 @@ def test_a_seed_and_a_number_determine_everything() -> None:
     assert c_text(case_of(3, 0).program) != c_text(case_of(4, 0).program)
 
 
+@pytest.mark.slow(but="15")
 @pytest.mark.parametrize("index", range(PROGRAMS))
 def test_programs_are_free_of_undefined_behaviour(index: int, tmp_path: Path) -> None:
     if not sanitizers_work(tmp_path):

@@ -85,6 +85,7 @@ def test_a_preprocessor_that_misbehaves_is_refused(text: str, tmp_path: Path, mo
 SOURCE = "void f(int n, double *A)\n{\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}\n"
 
 
+@pytest.mark.slow(but="exec cat /dev/zero-CXX")
 @pytest.mark.parametrize("variable", ["CC", "CXX"])
 @pytest.mark.parametrize("text", ["exec cat /dev/zero", "kill -SEGV $$; echo", "echo '; touch pwned' >&2; exit 1"])
 def test_a_compiler_that_misbehaves_is_a_failure_of_the_machine(variable: str, text: str, tmp_path: Path) -> None:
@@ -104,6 +105,7 @@ def test_a_compiler_that_misbehaves_is_a_failure_of_the_machine(variable: str, t
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["gcc; touch pwned", "$(touch pwned)`touch pwned`", "gcc 'unclosed"])
 @pytest.mark.parametrize("variable", ["CC", "CXX"])
 def test_variables_reach_no_shell(variable: str, value: str, tmp_path: Path) -> None:

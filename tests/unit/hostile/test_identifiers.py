@@ -100,6 +100,7 @@ def program(role: Callable[[list[str]], str]) -> str:
     return text.replace(" END", "\n#pragma endscop\n}\n")
 
 
+@pytest.mark.slow(but="value")
 @needs_compilers
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.__name__)
 def test_every_name_may_be_used(role: Callable[[list[str]], str], tmp_path: Path) -> None:
@@ -244,6 +245,7 @@ TYPES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @needs_compilers
 @pytest.mark.parametrize("text", TYPES)
 def test_types_are_not_hidden_by_names(text: str) -> None:

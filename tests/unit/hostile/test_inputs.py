@@ -70,6 +70,7 @@ def test_a_comment_cannot_be_ended_or_continued() -> None:
     assert not any(line.endswith("\\") for line in comment(long))
 
 
+@pytest.mark.slow
 @needs_compilers
 @pytest.mark.parametrize("name", ['a"b\n$(touch pwned);`touch pwned` tri??\\.c', "x" * 240 + ".c"])
 def test_a_program_with_such_a_name_is_built(name: str, tmp_path: Path) -> None:
@@ -145,6 +146,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -182,6 +184,7 @@ def test_a_full_disk_is_no_bug(more: list[str], folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("closing", "status"), [("<&-", 0), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 0)])
 def test_streams_may_be_closed(closing: str, status: int, folder: Path) -> None:
     line = f"'{sys.executable}' -m polytile a.c {closing}"
@@ -198,6 +201,7 @@ def test_a_reader_that_goes_away_is_no_bug(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "status"),
     [

@@ -66,6 +66,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow(but="20 SCoPs")
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_large_program_is_compiled(name: str) -> None:
     program = polytile.compile(COMPILED[name], name="big.c")

@@ -61,12 +61,14 @@ def test_the_status_is_that_of_the_command() -> None:
     assert run("a", "b") == (7, ["a done", "b done"], "")
 
 
+@pytest.mark.slow
 def test_what_hangs_is_refused_and_the_rest_is_done() -> None:
     status, lines, _ = run("a", "hang", "b")
     assert status == 7
     assert lines[-3:] == ["a done", "compiling this takes too long", "b done"]
 
 
+@pytest.mark.slow
 def test_a_second_attempt_is_made_in_haste() -> None:
     assert run("hang_first", "b")[:2] == (7, ["easy done", "b done"])
 
@@ -139,6 +141,7 @@ NEST = "void f(int n, double *A)\n{\n#pragma scop\nLOOPSA[SUM] += 1;\n#pragma en
 EASY = "void g(int n, double *A)\n{\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = i;\n#pragma endscop\n}\n"
 
 
+@pytest.mark.slow
 def test_a_scop_that_takes_too_long_leaves_the_others_alone(tmp_path: Path) -> None:
     loops = "".join(f"for (int i{k} = 0; i{k} < n; i{k}++) " for k in range(30))
     nest = NEST.replace("LOOPS", loops).replace("SUM", " + ".join(f"i{k}" for k in range(30)))

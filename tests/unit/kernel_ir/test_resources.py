@@ -206,6 +206,7 @@ def test_ptxas_needs_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         compiled_resources(tmp_path / "k.cu", [], H200)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(nvcc() is None, reason="requires nvcc")
 @pytest.mark.parametrize("name", ["gemm", "jacobi-2d", "adi"])
 def test_estimates_beside_ptxas(name: str, tmp_path: Path) -> None:

@@ -151,6 +151,7 @@ class Run:
         assert reader.read() == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 99, 128])
 def test_vectors(built: tuple[EmulatorLibrary, Reader], n: int) -> None:
     run = Run(built, "vectors", n)
@@ -159,6 +160,7 @@ def test_vectors(built: tuple[EmulatorLibrary, Reader], n: int) -> None:
     assert np.all(run.b[2 * LANES :] == -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 5, 64])
 def test_guards(built: tuple[EmulatorLibrary, Reader], n: int) -> None:
     run, below = Run(built, "guarded", n), np.arange(LANES) < n

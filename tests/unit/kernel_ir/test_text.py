@@ -82,6 +82,7 @@ def test_places_in_the_grid() -> None:
     assert "const int b = gridDim.x - 1 - blockIdx.x;" in text
 
 
+@pytest.mark.slow
 def test_nvcc_has_nothing_to_say(compiles: Callable[..., str]) -> None:
     assert compiles(print_kernels(program(everything()))) == ""
     capped = replace(everything(), min_blocks=0, max_registers=64, cluster=2)
@@ -255,6 +256,7 @@ def test_one_node_in_two_places_is_two_accesses() -> None:
     assert "double *q = &B[t];" in print_kernel(both)
 
 
+@pytest.mark.slow
 def test_copies_and_split_barriers_on_ampere(compiles: Callable[..., str]) -> None:
     def plainly(node: Node) -> Node:
         return Assign(node.d[0], "+", node.a[0]) if isinstance(node, MultiplyAccumulate) else node

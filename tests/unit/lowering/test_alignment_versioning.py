@@ -49,6 +49,7 @@ def kernel(compiled: Callable[..., Any], program: tuple[str, str], number: int =
     return text.split('extern "C" __global__')[number + 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("element", ELEMENTS)
 def test_the_same_as_the_sequential_program(
@@ -59,6 +60,7 @@ def test_the_same_as_the_sequential_program(
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [0, 1, 2, 3])
 def test_rows_that_begin_anywhere(emulator: None, compiled: Callable[..., Any], more: int) -> None:
     arguments = f"int n, int m, float A[n][m + {more}], float x[m], float y[n]"
@@ -91,6 +93,7 @@ def test_work_without_conditions(compiled: Callable[..., Any]) -> None:
     assert re.search(r"if \(m >= 4 \* t1 \+ 128 \* c_3 \+ 2\) \{", text)
 
 
+@pytest.mark.slow
 def test_elements_that_change_are_stored_as_vectors(compiled: Callable[..., Any]) -> None:
     text = kernel(compiled, of(CHANGING, "float"))
     assert "make_float4(A_at0, A1_at0, A2_at0, A3_at0)" in " ".join(text.split())
@@ -119,6 +122,7 @@ def test_loads_come_together_before_the_work_only_where_registers_are_few(compil
         assert ("y_part[0] +=" in aligned[: aligned.index("} else {")]) == (element == "double")
 
 
+@pytest.mark.slow
 def test_blocks_that_fill_a_multiprocessor_load_what_its_registers_hold(compiled: Callable[..., Any]) -> None:
     """12 vectors of A and of x take 96 of 128 registers, 16 rows and their factors 80; blocks of half the size 8."""
     for element in ("float", "double"):
@@ -137,6 +141,7 @@ def test_updates_are_loaded_before_the_sums(compiled: Callable[..., Any]) -> Non
     assert "y3_held += y_sum;" in rest and "y[i] = y3_held;" in rest and "y[i] += " not in text
 
 
+@pytest.mark.slow
 def test_a_thread_knows_what_it_has_stored(compiled: Callable[..., Any]) -> None:
     for number, element in ((0, "t"), (1, "y")):
         text = " ".join(kernel(compiled, AGAIN, number).split())

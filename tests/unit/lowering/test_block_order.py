@@ -97,6 +97,7 @@ def test_nothing_else_changes() -> None:
     assert text.replace("gridDim.y - 1 - blockIdx.y", "blockIdx.y") == print_kernel(before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["classic", "superposed"])
 @pytest.mark.parametrize("text", [STEPS, VECTOR], ids=["steps", "vector"])
 def test_results_are_the_same(checking_compiler: None, schedule: str, text: str) -> None:

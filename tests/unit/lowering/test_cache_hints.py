@@ -16,6 +16,7 @@ UPDATE = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { A[i][j] += u
 SUM = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) w[i] += A[i][j] * x[j];"
 
 
+@pytest.mark.slow
 def test_what_an_earlier_kernel_wrote(emulator: None, compiled: Callable[..., Any]) -> None:
     found = compiled(ARGUMENTS, f"{UPDATE} {SUM}", schedule="superposed")
     *others, reader = found.cuda.partition("// Shared by")[0].split("extern \"C\" __global__")[1:]
@@ -25,6 +26,7 @@ def test_what_an_earlier_kernel_wrote(emulator: None, compiled: Callable[..., An
         found.validate(on="emulator", parameters={"n": n}, seed=n, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

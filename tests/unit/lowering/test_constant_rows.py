@@ -37,6 +37,7 @@ def of(program: tuple[str, str], element: str, row: int, end: int) -> tuple[str,
     return arguments.replace("double", element), body
 
 
+@pytest.mark.slow(but="3-3-double-True-columns")
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("element", "strict"), [("double", True), ("float", False)])
 @pytest.mark.parametrize(("row", "end"), [(1, 1), (3, 3), (513, 512)])
@@ -49,6 +50,7 @@ def test_the_same_as_the_sequential_program(
         found.validate(on="emulator", parameters={"n": n}, seed=n)
 
 
+@pytest.mark.slow
 def test_mini_as_polybench_writes_it(emulator: None, compiled: Callable[..., Any]) -> None:
     arguments = "int ni, int nj, int nk, double a, double b, double C[20][25], double A[20][30], double B[30][25]"
     body = (

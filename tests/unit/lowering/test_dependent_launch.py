@@ -130,6 +130,7 @@ def test_the_wait_opens_the_kernel() -> None:
         check_kernel(replace(kernel, body=(*kernel.body[1:], AwaitLaunches())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [STEPS, SERIAL, HASTY])
 def test_the_emulator_takes_such_launches(checking_compiler: None, text: str) -> None:
     for scop in polytile.compile(text, schedule="classic").scops:

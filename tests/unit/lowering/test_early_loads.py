@@ -20,6 +20,7 @@ CHAIN = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -44,6 +45,7 @@ def test_other_uses_of_what_is_updated(emulator: None, compiled: Callable[..., A
         found.validate(on="emulator", parameters={"m": m, **given}, seed=1, sanitize=("address", "race"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["double", "float", "int", "short", "unsigned char"])
 def test_chains_of_updates(emulator: None, compiled: Callable[..., Any], element: str) -> None:
     """The element is loaded once, with what the updates read of other arrays, and stored after each of them."""

@@ -75,6 +75,7 @@ ROWS = """for (int i = 0; i < n; i++)
     }"""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("block", [(1,), (3,), (32,), (128,)])
 def test_one_block_for_each_row_with_barriers(compiled: Callable[..., Any], block: tuple[int, ...]) -> None:

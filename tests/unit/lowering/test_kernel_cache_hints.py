@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from polytile import pipeline
+from polytile.codegen.passes import block_order
 from polytile.codegen.passes.block_order import alternate
 from polytile.ir.host import HostProgram
 from polytile.machine import Machine, machine_of
@@ -30,6 +31,7 @@ def with_a_small_cache(arch: str) -> Machine:
     return replace(machine, tuning=replace(machine.tuning, resident_bytes=1024))
 
 
+@pytest.mark.slow
 def test_the_first_half_of_large_arrays(compiled: Callable[..., Any]) -> None:
     text = " ".join(compiled(ARGUMENTS, CHANGING + READING, schedule="superposed").cuda.split())
     assert f"bool leaving = (t0 + 8 * c_4 < n / 2) & {LARGE};" in text
@@ -40,7 +42,7 @@ def test_the_first_half_of_large_arrays(compiled: Callable[..., Any]) -> None:
 def test_the_other_half_where_blocks_run_backwards(
     compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "alternate", turned)
+    monkeypatch.setattr(block_order, "alternate", turned)
     text = " ".join(compiled(ARGUMENTS, CHANGING, schedule="superposed").cuda.split())
     assert f"bool leaving = (n - (t0 + 8 * c_4) < n / 2) & {LARGE};" in text
 
@@ -51,6 +53,7 @@ def test_an_array_of_unknown_size(compiled: Callable[..., Any]) -> None:
     assert "make_double2(" in text and "leaving" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["forwards", "backwards"])
 @pytest.mark.parametrize("element", ["double", "float"])
 def test_results_are_the_same(
@@ -58,7 +61,7 @@ def test_results_are_the_same(
 ) -> None:
     monkeypatch.setattr(pipeline, "machine_of", with_a_small_cache)
     if way == "backwards":
-        monkeypatch.setattr(pipeline, "alternate", turned)
+        monkeypatch.setattr(block_order, "alternate", turned)
     found = compiled(ARGUMENTS.replace("double", element), CHANGING + READING, schedule="superposed")
     for n, m in ((0, 4), (1, 4), (9, 0), (9, 8), (17, 516), (200, 64), (131, 259)):
         found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1, sanitize=("address", "undefined", "race"))

@@ -38,6 +38,7 @@ CARRIED = {
 }
 
 
+@pytest.mark.slow(but="a plain recurrence")
 @pytest.mark.parametrize(("body", "arrays"), CARRIED.values(), ids=CARRIED)
 def test_values_are_handed_on(validated: Callable[..., Any], body: str, arrays: str) -> None:
     text = validated((PAIR, rows(body)), *SIZES).cuda
@@ -78,6 +79,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.slow(but="a write that may not happen")
 @pytest.mark.parametrize("body", MEMORY.values(), ids=MEMORY)
 def test_what_may_be_another_value_is_read_from_memory(validated: Callable[..., Any], body: str) -> None:
     sizes = [{"n": 5, "m": 9}] if "%" in body else SIZES

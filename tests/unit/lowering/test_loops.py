@@ -18,6 +18,7 @@ STEPS = ["i++", "i += 2", "i += 3", "i += 7"]
 DOWNWARD = ["i--", "i -= 2", "i -= 3"]
 
 
+@pytest.mark.slow(but="1-i++")
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("lower", ["0", "1", "-3", "-n"])
 def test_upward_loops(validated: Validated, step: str, lower: str) -> None:
@@ -26,12 +27,14 @@ def test_upward_loops(validated: Validated, step: str, lower: str) -> None:
     validated((arguments, f"for (int i = {lower}; i < n; {step}) x[{shift}] = y[{shift}] + i;"), *N)
 
 
+@pytest.mark.slow(but="i >= -4-i--")
 @pytest.mark.parametrize("step", DOWNWARD)
 @pytest.mark.parametrize("bound", ["i >= 0", "i > 2", "i >= -4"])
 def test_downward_loops(validated: Validated, step: str, bound: str) -> None:
     validated((VECTOR, f"for (int i = n - 1; {bound}; {step}) x[i + 4] = y[i + 4] - i;"), *N)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tile", [(), (1,), (3,), (5, 2)])
 @pytest.mark.parametrize(
     "inner",
@@ -48,6 +51,7 @@ def test_triangles(validated: Validated, inner: str, tile: tuple[int, ...]) -> N
     validated((arguments, f"for (int i = 0; i < n; i++) {inner} A[i][j] = 0.5 * B[i][j] + i - j;"), *NM, tile=tile)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["t++", "t += 2"])
 def test_a_stepped_time_loop_stays_on_the_host(validated: Validated, step: str) -> None:
     body = f"""for (int t = 1; t < m; {step}) {{
@@ -78,6 +82,7 @@ def test_bounds_from_the_host_loop(validated: Validated) -> None:
     assert "k" in {p.name for p in found.program.kernels[0].parameters}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition",
     ["i % 2 == 0", "i % 3 != 1", "i > 2 && i < m", "i < 2 || i > m", "!(i == 3)", "i / 2 % 2 == 1", "2 * i <= m"],
@@ -105,6 +110,7 @@ def test_64_bit_parameters(validated: Validated) -> None:
     assert {k.index_type for k in found.program.kernels} == {"long"}
 
 
+@pytest.mark.slow(but="unsigned char")
 @pytest.mark.parametrize("kind", ["unsigned", "short", "long long", "unsigned char", "unsigned long"])
 def test_parameters_of_other_types(validated: Validated, kind: str) -> None:
     arguments = f"{kind} n, double x[n + 8], double y[n + 8]"

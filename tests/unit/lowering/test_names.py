@@ -38,12 +38,14 @@ TAKEN = [
 SIZES = ({"n": 0}, {"n": 9})
 
 
+@pytest.mark.slow
 def test_arrays_of_such_names(validated: Validated) -> None:
     body = "\n".join(f"{name}[i][j] = 0.5 * {name}[i][j] + i;" for name in TAKEN)
     arrays = ", ".join(f"double {name}[n][n]" for name in TAKEN)
     validated((f"int n, {arrays}", f"for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {{ {body} }}"), *SIZES)
 
 
+@pytest.mark.slow
 def test_parameters_of_such_names(validated: Validated) -> None:
     body = "\n".join(f"for (int i = 0; i < {name}; i++) x{k}[i] += {name};" for k, name in enumerate(TAKEN))
     arguments = ", ".join(f"int {name}, double x{k}[9]" for k, name in enumerate(TAKEN))
@@ -51,6 +53,7 @@ def test_parameters_of_such_names(validated: Validated) -> None:
     validated((arguments, body), *values)
 
 
+@pytest.mark.slow
 def test_iterators_of_such_names(validated: Validated) -> None:
     body = "\n".join(
         f"for (int {a} = 0; {a} < n; {a}++) for (int {b} = 0; {b} < n; {b}++) A[{a}][{b}] += {a} - 2 * {b};"
@@ -59,6 +62,7 @@ def test_iterators_of_such_names(validated: Validated) -> None:
     validated(("int n, double A[n][n]", body), *SIZES)
 
 
+@pytest.mark.slow
 def test_host_iterators_of_such_names(validated: Validated) -> None:
     body = "\n".join(
         f"for (int {name} = 1; {name} < n; {name}++) {{"
@@ -68,11 +72,13 @@ def test_host_iterators_of_such_names(validated: Validated) -> None:
     validated(("int n, double A[n], double B[n]", body), *SIZES)
 
 
+@pytest.mark.slow
 def test_scalars_of_such_names(validated: Validated) -> None:
     body = "\n".join(f"double {name} = A[i]; A[i] = 0.5 * {name} + i;" for name in TAKEN)
     validated(("int n, double A[n]", f"for (int i = 0; i < n; i++) {{ {body} }}"), *SIZES)
 
 
+@pytest.mark.slow(but="c0")
 @pytest.mark.parametrize("name", ["t", "c0", "bi", "n0", "k0"])
 def test_host_loops_hand_their_iterators_to_kernels(validated: Validated, name: str) -> None:
     body = f"""for (int {name} = 1; {name} < m; {name}++) {{
@@ -117,6 +123,7 @@ void g(int n, double A[n], double B[n])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_several_scops_in_one_file_share_nothing() -> None:
     program = polytile.compile(TWO, name="two.c", strict=True)

@@ -33,6 +33,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["superposed", "classic"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_elements_stay_apart(name: str, schedule: str, compiled: Callable[..., Any], emulator: None) -> None:

@@ -31,6 +31,7 @@ AHEAD = {
 }
 
 
+@pytest.mark.slow(but="a division")
 @pytest.mark.parametrize(("body", "loads"), AHEAD.values(), ids=AHEAD)
 def test_loads_run_ahead(validated: Callable[..., Any], body: str, loads: int) -> None:
     program = (THREE, rows(body), "double exp(double);") if "exp" in body else (THREE, rows(body))
@@ -61,6 +62,7 @@ USUAL = {
 }
 
 
+@pytest.mark.slow(but="nothing that moves")
 @pytest.mark.parametrize("body", USUAL.values(), ids=USUAL)
 def test_usual_loads_elsewhere(validated: Callable[..., Any], body: str) -> None:
     assert "_in4" not in validated((THREE, rows(body)), *SIZES).cuda

@@ -67,6 +67,7 @@ def copies(scop: Any) -> dict[str, tuple[int, ...]]:
     return {name: copy.moduli for kernel in scop.compilation.handovers.values() for name, copy in kernel.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["double", "float", "short", "long"])
 def test_sums_of_rows(emulator: None, compiled: Callable[..., Any], element: str) -> None:
     found = compiled(*(part.replace("double", element) for part in AGAIN), schedule="superposed")
@@ -120,6 +121,7 @@ LEFT = {
 }
 
 
+@pytest.mark.slow(but="too-many-elements")
 @pytest.mark.parametrize("case", LEFT, ids=lambda case: case.replace(" ", "-"))
 def test_what_stays_in_device_memory_alone(validated: Callable[..., Any], case: str) -> None:
     program, columns = LEFT[case]
@@ -175,6 +177,7 @@ def failures(scop: Any, **change: Any) -> list[str]:
     return [f.why for f in wrong_handovers(state.run, copies)]
 
 
+@pytest.mark.slow
 def test_copies_are_proven(compiled: Callable[..., Any]) -> None:
     for found in (compiled(*REVERSED, load_schedule=tree()), compiled(*AGAIN, schedule="superposed")):
         assert failures(found) == [] and failures(found, **of(32)) == []

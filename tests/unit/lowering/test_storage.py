@@ -103,6 +103,7 @@ ACCUMULATORS = {
 }
 
 
+@pytest.mark.slow(but="its own row")
 @pytest.mark.parametrize("body", ACCUMULATORS.values(), ids=ACCUMULATORS)
 def test_accumulators_stay_in_registers(validated: Callable[..., Any], body: str) -> None:
     scop = validated((PAIR, body), *SIZES)
@@ -120,6 +121,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", MEMORY.values(), ids=MEMORY)
 def test_what_may_change_in_the_loop_stays_in_memory(validated: Callable[..., Any], body: str) -> None:
     scop = validated((PAIR, body), *SIZES)

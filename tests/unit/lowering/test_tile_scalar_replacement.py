@@ -65,6 +65,7 @@ def test_what_whole_batches_leave(compiled: Callable[..., Any]) -> None:
     assert loads.count("polytile_min(k_rest + u, k_last)") == 5 and "if (k_rest + u <= k_last) {" in work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("extent", "loops"), [(1, 0), (2, 2), (3, 2), (7, 2), (40, 2)])
 def test_few_iterations(extent: int, loops: int, compiled: Callable[..., Any], emulator: None) -> None:
     """No more of them than there are, and no loops for one."""

@@ -42,6 +42,7 @@ def text_of(compiled: Callable[..., Any], program: tuple[str, str]) -> str:
     return text.partition("// Shared by the entry points")[0]
 
 
+@pytest.mark.slow(but="double-rows")
 @pytest.mark.parametrize(
     "program",
     [ROWS, APART, COLUMNS, BOTH, CHANGING, TWICE],
@@ -56,6 +57,7 @@ def test_batches_give_the_same(
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "element"), [("^", "int"), ("&", "long"), ("|", "unsigned"), ("*", "unsigned")])
 def test_meetings_of_other_operators(
     emulator: None, compiled: Callable[..., Any], operator: str, element: str
@@ -98,6 +100,7 @@ def test_sixteen_iterations_of_two_loads(compiled: Callable[..., Any]) -> None:
     assert "__launch_bounds__(256, 2)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("element", ["double", "float"])
 def test_whatever_is_left_of_batches(emulator: None, compiled: Callable[..., Any], element: str) -> None:
     """Batches of sixteen and 32 iterations of 32 threads each."""
@@ -107,6 +110,7 @@ def test_whatever_is_left_of_batches(emulator: None, compiled: Callable[..., Any
         found.validate(on="emulator", parameters=sizes, seed=count, sanitize=("address", "undefined"))
 
 
+@pytest.mark.slow
 def test_a_chunk_is_a_batch(emulator: None, compiled: Callable[..., Any]) -> None:
     """Of sixteen rows, where 32 loads of floats would be in flight."""
     arguments, body = (part.replace("double", "float") for part in APART)
@@ -120,6 +124,7 @@ def test_a_chunk_is_a_batch(emulator: None, compiled: Callable[..., Any]) -> Non
         found.validate(on="emulator", parameters={"n": n, "m": 70}, seed=n, sanitize=("address", "undefined"))
 
 
+@pytest.mark.slow
 def test_lanes_meet_once_for_eight_iterations(compiled: Callable[..., Any]) -> None:
     text = text_of(compiled, BOTH)
     step = re.findall(r"c_\d <= c_\d_last; c_\d \+= (\d+)", text.partition("_k1(")[0])
@@ -133,6 +138,7 @@ def test_lanes_meet_once_for_eight_iterations(compiled: Callable[..., Any]) -> N
     assert "__launch_bounds__(256, 3)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("element", "columns", "blocks"), [("double", 2, 3), ("float", 4, 3), ("long", 2, 3)])
 def test_a_thread_takes_several_columns(
     compiled: Callable[..., Any], element: str, columns: int, blocks: int
@@ -148,6 +154,7 @@ def test_a_thread_takes_several_columns(
     assert f"__launch_bounds__(256, {blocks})" in kernel
 
 
+@pytest.mark.slow
 def test_conditions_below_one_another(emulator: None, compiled: Callable[..., Any]) -> None:
     """Neither implies the other: both guard the load."""
     arguments, body = ROWS
@@ -182,6 +189,7 @@ def test_what_an_iteration_changes_for_itself(compiled: Callable[..., Any]) -> N
     assert re.match(r"(?: //\S+)? A\[[^;]*\] = A_at0;.* y_part \+= A_at0 \* x\[j\];", rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -197,6 +205,7 @@ def test_what_other_iterations_change(emulator: None, compiled: Callable[..., An
         found.validate(on="emulator", parameters={"n": n, "m": 70}, seed=1)
 
 
+@pytest.mark.slow
 def test_a_change_below_a_condition(emulator: None, compiled: Callable[..., Any]) -> None:
     loops = CHANGING[1].replace("A[i][j] += u[i]", "if (k > 0) A[i][j] += u[i]")
     found = compiled(CHANGING[0].replace("int m", "int m, int k"), loops, schedule="superposed")

@@ -75,6 +75,7 @@ def test_every_improvement_is_planted() -> None:
     assert {*PROGRAMS} == improvements()
 
 
+@pytest.mark.slow(but="block-order")
 @pytest.mark.parametrize("name", sorted(improvements()))
 def test_kernels_are_right_without(
     emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, name: str
@@ -87,6 +88,7 @@ def test_kernels_are_right_without(
         found.validate(on="emulator", parameters={"n": n, "m": m}, seed=1)
 
 
+@pytest.mark.slow
 def test_kernels_are_checked(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     found = compiled(*plant(monkeypatch, "cache-hints", nowhere), schedule="superposed")
     (warning,) = warnings(found)
@@ -94,6 +96,7 @@ def test_kernels_are_checked(compiled: Callable[..., Any], monkeypatch: pytest.M
     assert "nowhere" not in found.cuda
 
 
+@pytest.mark.slow
 def test_several_that_fail(emulator: None, compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "loop-carry")
     plant(monkeypatch, "block-order")
@@ -107,6 +110,7 @@ def test_every_kind_of_error(compiled: Callable[..., Any], monkeypatch: pytest.M
     assert warnings(compiled(*PRODUCT)) == ["f_scop0: compiled without loop-carry: internal error: KeyError: 'x'"]
 
 
+@pytest.mark.slow
 def test_those_who_look_for_bugs_see_them(compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, "loop-carry")
     with pytest.raises(InternalError, match="a loop is lost"):

@@ -65,6 +65,7 @@ def test_plans_ask() -> None:
     assert seen == [LOWERING, *asked]
 
 
+@pytest.mark.slow(but="float-product")
 @pytest.mark.parametrize("text", [PRODUCT, AGAIN], ids=["product", "again"])
 @pytest.mark.parametrize("element", ["double", "float"])
 def test_every_kernel_on_the_way_is_well_formed(text: str, element: str) -> None:
@@ -96,6 +97,7 @@ def test_verification_names_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         steps(PRODUCT, verify_passes=True, raise_bugs=True)
 
 
+@pytest.mark.slow
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "f.c").write_text(AGAIN)
     command = [str(tmp_path / "f.c"), "-o", str(tmp_path), "--schedule", "superposed", "--verify-passes", "-v"]

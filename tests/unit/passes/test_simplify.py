@@ -179,6 +179,7 @@ def evaluated(expr: Expr, i: int, j: int) -> int:
     return value
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]))
 def test_simpler_is_equal_and_intervals_hold(a: Expr, b: Expr, op: str) -> None:

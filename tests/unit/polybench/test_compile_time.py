@@ -101,6 +101,7 @@ def test_a_report_that_is_none(compile_time: ModuleType, tmp_path: Path, capsys:
     assert "no polytile in" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_in_turns_with_another_checkout(
     compile_time: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

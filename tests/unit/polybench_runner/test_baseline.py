@@ -11,6 +11,7 @@ from polybench.runner.tables import ROOT
 BASELINES = ROOT / "baselines"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["classic", "superposed"])
 def test_no_figure_is_worse_than_the_baseline(schedule: str, capsys: pytest.CaptureFixture[str]) -> None:
     baseline = BASELINES / f"metrics-{schedule}.jsonl"

@@ -35,6 +35,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split("\n")[0].split() == ["tiny/scale", "double", "large:", "n=40"]
 
 
+@pytest.mark.slow
 @needs_cc
 def test_a_failed_row_does_not_end_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results.jsonl"
@@ -58,6 +59,7 @@ def test_the_sequential_c_is_timed(tmp_path: Path) -> None:
     assert (row["median_ms"], row["spread"], row["runs"]) == (0.125, 0.0, 3)
 
 
+@pytest.mark.slow
 def test_metrics_and_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
     metrics = ["run", "scale", "--on", "cpu", "--metrics", "--dtype", "double"]

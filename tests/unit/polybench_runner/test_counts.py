@@ -56,6 +56,7 @@ def page(found: list[dict[str, Any]], *, guard: str = "", **more: int) -> str:
     return "\n".join(rows) + "\n"
 
 
+@pytest.mark.slow
 def test_the_counts_are_those_of_forty_elements(written: Path) -> None:
     """Forty doubles by blocks of 32 threads or more: a full warp of 8 sectors and one of 8 lanes with 2."""
     exported = (written / FOLDER / "scale_kernel.cu").read_text().splitlines()
@@ -66,6 +67,7 @@ def test_the_counts_are_those_of_forty_elements(written: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_reading_before_and_after_a_measurement(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     read = ["counts", str(written), "--read"]
     capsys.readouterr()

@@ -32,6 +32,7 @@ void f(int n, double A[n], double B[n]) {
 """
 
 
+@pytest.mark.slow
 def test_the_generated_text_is_that_of_the_baseline(
     request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,6 +91,7 @@ def tiny(family: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return family
 
 
+@pytest.mark.slow
 def test_write_change_compare_and_update(tiny: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stored, kept = tmp_path / "digests.txt", tmp_path / "kept"
     everything = ["digests", "--schedule", "classic", "--dtype", "double", "--random", "1", "--jobs", "2"]
@@ -115,6 +117,7 @@ def test_write_change_compare_and_update(tiny: Path, tmp_path: Path, capsys: pyt
     assert cli.main(["digests", "--compare", str(stored)]) == 0
 
 
+@pytest.mark.slow
 def test_the_hash_seed_changes_nothing() -> None:
     printed = set()
     for seed in ("1", "2"):

@@ -92,6 +92,7 @@ def run(folder: Path, text: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_noise_is_accepted_beside_strict_elements(tmp_path: Path) -> None:
     noisy = "for (int i = 0; i < rows; i++) q.device()[i * columns + 55] = 0.1"
@@ -101,6 +102,7 @@ def test_noise_is_accepted_beside_strict_elements(tmp_path: Path) -> None:
     assert q["max_error"] == 0 and q["tolerance"] < 1e-10 * q["scale"]
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("column", [0, 20, 39])
 def test_an_error_among_determined_elements_is_found(tmp_path: Path, column: int) -> None:
@@ -112,12 +114,14 @@ def test_an_error_among_determined_elements_is_found(tmp_path: Path, column: int
     )
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_data_that_determine_nothing_are_refused(tmp_path: Path) -> None:
     found = run(tmp_path, CANCELLED.replace("DRAW", ""))
     assert "no random data were found" in found["error"]
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_data_are_drawn_as_the_table_says(tmp_path: Path) -> None:
     drawn = "a.draw = [](double x, const long long *at) -> double { return (x + (at[0] == 1)) * 1e8; }"

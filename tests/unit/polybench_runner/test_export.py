@@ -54,6 +54,7 @@ needs_make = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 def test_the_folder_is_complete(exported: Path, tmp_path: Path) -> None:
     files = {str(p.relative_to(exported)) for p in exported.rglob("*") if p.is_file()}
     names = ("driver.cu", "reference.c", "wide.c", "head", "scale_kernel.cu", "scale_kernel.h", "scale_host.c")
@@ -65,6 +66,7 @@ def test_the_folder_is_complete(exported: Path, tmp_path: Path) -> None:
     assert str(tmp_path) not in "".join(p.read_text() for p in exported.rglob("*") if p.is_file())
 
 
+@pytest.mark.slow
 @needs_make
 def test_results_come_back(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished = run_script(exported, f"echo '{MEASURED}'")
@@ -81,6 +83,7 @@ def test_results_come_back(exported: Path, tmp_path: Path, capsys: pytest.Captur
     assert "1 of 2 passed" in shown and "validated" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{"validated": []}, {}], ids=["nothing compared", "not compared"])
 def test_a_result_without_a_validation_has_not_passed(
     exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: dict[str, Any]
@@ -95,6 +98,7 @@ def test_a_result_without_a_validation_has_not_passed(
     assert scale["error"].startswith("not validated") and scale["median_ms"] == 2.0
 
 
+@pytest.mark.slow
 def test_a_result_without_a_validation_replaces_none(exported: Path, tmp_path: Path) -> None:
     timed = {**exported_row(exported), "runs": 7, "spread": 0.1}
     append(exported / "results.jsonl", [timed | {"median_ms": 3.0, "validated": COMPARED}, timed | {"median_ms": 2.0}])
@@ -102,6 +106,7 @@ def test_a_result_without_a_validation_replaces_none(exported: Path, tmp_path: P
     assert [r["median_ms"] for r in read(tmp_path / "rows.jsonl") if r["program"] == "tiny/scale"] == [3.0]
 
 
+@pytest.mark.slow
 def test_results_of_another_machine_and_of_several_runs(exported: Path, tmp_path: Path) -> None:
     row = exported_row(exported)
     first, second, rows = tmp_path / "a.jsonl", tmp_path / "b.jsonl", tmp_path / "rows.jsonl"
@@ -112,6 +117,7 @@ def test_results_of_another_machine_and_of_several_runs(exported: Path, tmp_path
     assert [r["median_ms"] for r in read(rows) if r["program"] == "tiny/scale"] == [2.0]
 
 
+@pytest.mark.slow
 @needs_make
 @pytest.mark.parametrize(
     ("driver", "reason"),
@@ -130,6 +136,7 @@ def test_a_driver_that_fails_is_a_failed_row(exported: Path, driver: str, reason
     assert any(part in row["error"] for part in reason.split("|"))
 
 
+@pytest.mark.slow
 @needs_make
 @pytest.mark.parametrize(
     ("status", "expected"), [(0, "clean"), (86, "memcheck found something"), (1, "memcheck did not end well")]
@@ -149,6 +156,7 @@ def test_programs_run_under_the_tools_of_compute_sanitizer(
     assert "--tool memcheck" in (exported / FOLDER / "memcheck.log").read_text()
 
 
+@pytest.mark.slow
 def test_a_missing_nvcc(exported: Path) -> None:
     environment = {**os.environ, "NVCC": "no-such-nvcc"}
     finished = subprocess.run(
@@ -164,6 +172,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_folders_that_are_no_results(exported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "has no results yet" in refused(capsys, "import", exported)
     assert "is no exported folder" in refused(capsys, "import", tmp_path)

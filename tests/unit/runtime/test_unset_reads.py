@@ -95,6 +95,7 @@ def test_what_an_outer_loop_may_have_set_is_let_through() -> None:
     check_set(scop, {})
 
 
+@pytest.mark.slow(but="18")
 @pytest.mark.parametrize("index", range(40))
 def test_random_programs_read_what_they_have_set(index: int) -> None:
     for scop in read_program("random.c", c_text(case_of(11, index).program), autodetect=True).scops:

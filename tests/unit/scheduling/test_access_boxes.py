@@ -88,6 +88,7 @@ def _plain_accesses(scop: Scop, kind: AccessKind) -> isl.UnionMap:
     return total
 
 
+@pytest.mark.slow(but="j3d17pt")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_the_accesses_of_programs_are_the_unions_of_the_single_ones(program: Path) -> None:
     for scop in read_program(str(program)).scops:

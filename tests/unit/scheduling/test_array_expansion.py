@@ -117,6 +117,7 @@ def test_a_constant_negative_bound_shifts_the_new_dimension(scop: Callable[..., 
     )
 
 
+@pytest.mark.slow(but="7")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("size", [0, 1, 2, 7])
 def test_the_visible_array_is_right_afterwards(compiled: Callable[..., Any], size: int) -> None:

@@ -256,6 +256,7 @@ def test_values_that_are_not_to_be_exact_are_conflicts(scop: Callable[..., Scop]
         assert whole.flow.is_strict_subset(found.flow)
 
 
+@pytest.mark.slow
 def test_values_from_the_order_as_a_map() -> None:
     """The flow through partial results is the same from the tree and from the map that it is."""
     body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { x[i] += A[i][j] * y[j]; z[j] += A[i][j] * w[i]; }"

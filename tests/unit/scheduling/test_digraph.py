@@ -106,6 +106,7 @@ def test_one_node_in_place_of_two() -> None:
     assert {n: list(found[n]) for n in found} == {0: [1], 1: [3], 3: []}
 
 
+@pytest.mark.slow
 def test_a_long_chain() -> None:
     n = 50_000
     graph = graph_of((), [(k, k + 1) for k in range(n)])

@@ -93,6 +93,7 @@ def test_structure(name: str, compiled: Callable[..., Any], shape: Callable[[isl
     assert shape(schedule.tree) == expected
 
 
+@pytest.mark.slow(but="a vector against its mirror image")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_bits(name: str, compiled: Callable[..., Any], emulator: None) -> None:
     kernel = compiled(*PROGRAMS[name][:2], strict=True)

@@ -37,6 +37,7 @@ BOTH = """void f(int n, int m, double A[n][m], double p[m], double q[n], double 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("element", "columns"), [("double", 2), ("float", 4), ("unsigned", 4)])
 def test_columns_that_a_thread_takes_in_turns(element: str, columns: int) -> None:
     """s has partial results for every column of a block: a thread has every 32nd."""
@@ -47,6 +48,7 @@ def test_columns_that_a_thread_takes_in_turns(element: str, columns: int) -> Non
     assert homes["q_part"].extents == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stride", [64, 16])
 def test_other_strides_are_not_proven(stride: int) -> None:
     """With 64, two columns are in one register; with 16, there are more elements than columns, and all is well."""
@@ -65,6 +67,7 @@ def test_other_strides_are_not_proven(stride: int) -> None:
         prove_all(claim, 10**8)
 
 
+@pytest.mark.slow
 def test_strides_are_in_the_certificate() -> None:
     """The checker finds what the proof finds."""
     state = compile(BOTH, schedule="superposed").scops[0].compilation
@@ -75,6 +78,7 @@ def test_strides_are_in_the_certificate() -> None:
     assert any("s_part" in problem for problem in problems(found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [ROWS, BOTH])
 @pytest.mark.parametrize("shared", [0, 48 * 1024])
 def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
@@ -86,6 +90,7 @@ def test_known_homes_are_those_found_anew(text: str, shared: int) -> None:
     assert {n for n, home in state.known_homes.items() if home is not None} <= private
 
 
+@pytest.mark.slow
 def test_what_moves_is_looked_at_anew() -> None:
     """Where the combination of q's partial results moves into the loop, only those are used in another order."""
     state = compile(BOTH, schedule="superposed").scops[0].compilation
@@ -99,6 +104,7 @@ def test_what_moves_is_looked_at_anew() -> None:
     assert same_private_home("s_part", one, other)
 
 
+@pytest.mark.slow
 def test_other_threads_or_flow_are_looked_at_anew() -> None:
     state = compile(BOTH, schedule="superposed").scops[0].compilation
     run = state.run

@@ -43,6 +43,7 @@ def is_unlabelled(node: isl.ScheduleNode) -> bool:
     return loop_label(above) is None and role != "block" and not role.startswith("thread")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "schedule"),
     [("gemm", "superposed"), ("jacobi-1d", "superposed"), ("lu", "classic")],

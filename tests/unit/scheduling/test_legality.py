@@ -293,6 +293,7 @@ def test_legal_schedules_are_proven(scop: Callable[..., Scop], before: Before, n
     assert all(before(tree, a, b) for a, b in pairs)
 
 
+@pytest.mark.slow(but="no barrier between the statements of a row")
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_illegal_schedules_are_refused(compiled: Callable[..., Any], before: Before, name: str) -> None:
     """The counterexample is a true one: both instances exist and conflict, the source runs them in this order, and the
@@ -362,6 +363,7 @@ def test_an_exhausted_budget_is_said_and_proves_nothing(scop: Callable[..., Scop
     assert str(proof) == "legality: not proven within the budget"
 
 
+@pytest.mark.slow(but="lu, in one thread")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", LEGAL)
 def test_legal_schedules_compute_the_same(compiled: Callable[..., Any], name: str) -> None:

@@ -13,6 +13,8 @@ from polytile.check.checker import problems
 from polytile.ir.schedule import MappedSchedule
 from polytile.scheduling.strategies.mix_strategies import components, joined, kernels, pieces
 
+pytestmark = pytest.mark.slow  # what they share is slow to make
+
 # A stencil, which both strategies leave alike, and sums, which one of them shares out.
 ARGUMENTS = "int T, int n, double A[n][n], double B[n][n], double x[n], double y[n]"
 STENCIL = """for (int t = 0; t < T; t++) {

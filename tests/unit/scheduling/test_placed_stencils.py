@@ -114,6 +114,7 @@ def run(jacobi: Scop, barrier: bool = True) -> Run:
     return jacobi, split(barrier), INSTANCES
 
 
+@pytest.mark.slow(but="kernels2-B")
 @pytest.mark.parametrize("array", ["A", "B"])
 @pytest.mark.parametrize("kernels", [(0,), (1,), (0, 1)])
 def test_split_tiles(jacobi: Scop, array: str, kernels: tuple[int, ...]) -> None:

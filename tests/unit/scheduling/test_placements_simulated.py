@@ -252,6 +252,7 @@ def product(scop: Callable[..., Scop]) -> Scop:
     return scop("int n, int m, int d, double A[n][d], double C[n][m]", body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_proven_is_what_a_run_computes(case: Case, product: Scop) -> None:
     schedule, plan = tree(case), case.plan()

@@ -225,6 +225,7 @@ def expectation(source: Scop, n: int, m: int) -> Expectation:
     return found.expect({k: v for k, v in {"n": n, "m": m}.items() if k in known}, seed=n)
 
 
+@pytest.mark.slow(but="sum-of-bytes")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", CASES, ids=lambda name: name.replace(" ", "-"))
 def test_every_split_is_proven_and_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,6 +264,7 @@ EMULATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator", "checking_compiler")
 @pytest.mark.parametrize("name", EMULATED, ids=lambda name: name.replace(" ", "-"))
 def test_generated_kernels_are_right_and_free_of_races(name: str) -> None:
@@ -312,6 +314,7 @@ def test_chunks_wait_in_an_array_of_their_own() -> None:
     assert inner.is_equal(isl.UnionMap(wanted))
 
 
+@pytest.mark.slow(but="one adds-plain-a scalar for each row")
 @pytest.mark.parametrize("name", ["upper triangle", "a scalar for each row", "a value of the last iteration"])
 @pytest.mark.parametrize("blocked", [{}, {0: (4,)}], ids=["plain", "blocked"])
 @pytest.mark.parametrize("adders", [{}, ADDERS], ids=["one adds", "lanes add"])

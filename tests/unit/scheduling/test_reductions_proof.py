@@ -266,6 +266,7 @@ def test_right_programs_are_proven(scop: Callable[..., Scop], kind: str) -> None
     assert faults(source, privatised(source, *KINDS[kind])) == []
 
 
+@pytest.mark.slow(but="adders-are-subtracted")
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.replace(" ", "-"))
 def test_wrong_programs_are_found(scop: Callable[..., Scop], case: str) -> None:
     kind, change, expected = WRONG[case]

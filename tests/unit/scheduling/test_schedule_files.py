@@ -20,12 +20,14 @@ def compiled_suite(program: str, **settings: Any) -> polytile.Program:
     return polytile.compile(SUITE / f"{program}.c", **settings)
 
 
+@pytest.mark.slow(but="gramschmidt")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_structure(program: str, shape: Callable[[isl.Schedule], str], golden: Callable[[str, str], None]) -> None:
     made = [s.compilation.schedule for s in compiled_suite(program, schedule="classic").scops]
     golden(f"schedules/{program}.txt", "".join(f"{shape(m.tree)}\n" for m in made if m))
 
 
+@pytest.mark.slow(but="jacobi-2d")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_saved_schedule_gives_the_same_kernels(program: str) -> None:
     first = compiled_suite(program)
@@ -38,6 +40,7 @@ def test_a_saved_schedule_gives_the_same_kernels(program: str) -> None:
 SPLIT = ("atax", "bicg", "gesummv", "mvt", "gramschmidt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", SPLIT)
 def test_a_saved_schedule_says_how_reductions_are_split(program: str) -> None:
     first = compiled_suite(program, schedule="superposed")
@@ -47,6 +50,7 @@ def test_a_saved_schedule_says_how_reductions_are_split(program: str) -> None:
         assert [(k.name, k.block, k.body) for k in after.kernels] == [(k.name, k.block, k.body) for k in before.kernels]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -77,6 +81,7 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("edit", EDITS)
 def test_edits_that_keep_the_program(edit: str) -> None:
@@ -89,6 +94,7 @@ def test_edits_that_keep_the_program(edit: str) -> None:
         scop.validate(on="emulator", parameters={"n": size, "tsteps": 3}, seed=size)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 def test_an_unmapped_tree_is_mapped(shape: Callable[[isl.Schedule], str]) -> None:
     """A file without marks says how to schedule, and polytile gives it to blocks and threads."""

@@ -91,6 +91,7 @@ def test_a_variable_with_several_purposes_is_local_to_each(compiled: Callable[..
     assert [s.name for s in after.statements] == ["S1", "S3"]
 
 
+@pytest.mark.slow(but="an update in place")
 @pytest.mark.parametrize("name", TOGETHER)
 def test_the_fused_program_computes_the_same(emulator: None, c_file: Callable[..., str], name: str) -> None:
     program = polytile.compile(c_file(ONE, loop(TOGETHER[name][0])), name="test.c", strict=True)

@@ -109,6 +109,7 @@ def test_against_addresses(scop: Callable[..., Scop], access: str, m: int) -> No
 
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     row=st.tuples(st.integers(0, 3), st.integers(0, 3)),

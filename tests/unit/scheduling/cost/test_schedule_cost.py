@@ -42,6 +42,7 @@ MEASURED: dict[str, tuple[float, Mapping[str, int]]] = {
 }
 
 
+@pytest.mark.slow(but="gemm")
 @pytest.mark.parametrize("name", MEASURED)
 def test_within_twice_what_was_measured(name: str) -> None:
     measured, sizes = MEASURED[name]

@@ -17,6 +17,7 @@ PROGRAMS = [
 ]
 
 
+@pytest.mark.slow(but="polybench/ludcmp.c")
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_trees_are_legal(path: str, program: Callable[..., Any], check: Callable[..., None]) -> None:
     for found in program(path):
@@ -25,6 +26,7 @@ def test_trees_are_legal(path: str, program: Callable[..., Any], check: Callable
             check(found, tree)
 
 
+@pytest.mark.slow(but="polyast/sp-xsolve-1.c")
 @pytest.mark.parametrize("path", PROGRAMS)
 def test_trees_without_relaxed_reductions(path: str, program: Callable[..., Any], check: Callable[..., None]) -> None:
     for found in program(path):

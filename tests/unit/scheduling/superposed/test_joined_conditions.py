@@ -27,6 +27,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("schedule", ["superposed", "auto"])
 def test_they_are_compiled(emulator: None, compiled: Callable[..., Any], name: str, schedule: str) -> None:

@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "40"))
 OPERATIONS = 20_000_000  # for the tests' own check of one program
 
 
+@pytest.mark.slow
 @settings(
     max_examples=EXAMPLES,
     derandomize="POLYTILE_EXAMPLES" not in os.environ,

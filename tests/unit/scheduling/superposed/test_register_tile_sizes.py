@@ -71,6 +71,7 @@ def test_structure(name: str, compiled: Callable[..., Any], shape: Callable[...,
     assert found.count("serial[jmod2]") == (0 if name == "backwards" else found.count("serial[imod4]"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "element"),
     [(name, element) for name in PROGRAMS for element in ("double", "float", "int")],
@@ -88,6 +89,7 @@ def test_values(name: str, element: str, compiled: Callable[..., Any], emulator:
         found.validate(on="emulator", parameters=given, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["once", "k_last", "k_rest", "u", "C_acc", "C_at0", "A_at", "A_rest", "tile"])
 def test_names_that_are_ours(size: str, compiled: Callable[..., Any], emulator: None) -> None:
     """A size in the conditions of the borders may have any name."""

@@ -55,6 +55,7 @@ def test_structure(compiled: Callable[..., Any], shape: Callable[..., str]) -> N
     assert any("i, j in tiles of 32; lines per iteration of a warp 2.07 -> 0.127" in line for line in state.considered)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str, compiled: Callable[..., Any], emulator: None) -> None:
     found = compiled(*PROGRAMS[name], schedule="superposed")
@@ -67,6 +68,7 @@ def test_values(name: str, compiled: Callable[..., Any], emulator: None) -> None
         found.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
 
 
+@pytest.mark.slow(but="backwards")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_checker_agrees(name: str, compiled: Callable[..., Any]) -> None:
     state = compiled(*PROGRAMS[name], schedule="superposed").compilation

@@ -45,6 +45,7 @@ TREES = {
 BLOCKS = {"polybench/gemver.c": "{ (j* i*) (i* j+) { S0; S1 }; i* S2; i* j+ S3 }"}
 
 
+@pytest.mark.slow(but="polyast/jacobi-2d-alt.c")
 @pytest.mark.parametrize("path", TREES)
 def test_programs(path: str, program: Callable[..., Any], short: Callable[..., str]) -> None:
     (found,) = program(path)

@@ -200,6 +200,7 @@ def tree_of(compiled: Any) -> isl.Schedule:
     return isl.Schedule("\n".join(line for line in compiled.schedule.splitlines() if not line.startswith("#")))
 
 
+@pytest.mark.slow(but="rows")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_structure(name: str, compiled: Callable[..., Any], shape: Callable[..., str]) -> None:
     arguments, body, expected = PROGRAMS[name]
@@ -214,6 +215,7 @@ def test_strict_keeps_the_order_of_sums(name: str, compiled: Callable[..., Any])
     assert made.compilation.schedule.strategy == "superposed (reductions in order)"
 
 
+@pytest.mark.slow(but="35-rows")
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if PROGRAMS[name][2] != "host"])
 @pytest.mark.parametrize("size", [0, 35])
@@ -223,6 +225,7 @@ def test_values(name: str, size: int, compiled: Callable[..., Any]) -> None:
     assert made.validate(on="emulator", parameters=sizes, sanitize="address,undefined,race,uninitialised")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("size", [1, 7, 30])
 def test_tiles_smaller_than_blocks(size: int, compiled: Callable[..., Any]) -> None:

@@ -108,6 +108,7 @@ TABLE_2 = {
 }
 
 
+@pytest.mark.slow(but="polybench/syr2k")
 @pytest.mark.parametrize("program", TABLE_2)
 def test_structure(program: str, shape: Callable[..., str]) -> None:
     compiled = polytile.compile(SUITES / f"{program}.c", schedule="superposed").scops[0]
