@@ -65,7 +65,7 @@ def _loads(loop: For, arrays: AbstractSet[str | None]) -> bool:
 
 def _stores(loop: For, kernel: Kernel) -> bool:
     targets = (n.target for s in loop.body for n in walk(s) if isinstance(n, Assign | Store | Atomic))
-    return any(isinstance(t, Access) and kernel.home(t.array).space is Space.GLOBAL for t in targets)
+    return any(isinstance(t, Access) and kernel.storage_of(t.array).space is Space.GLOBAL for t in targets)
 
 
 def most_launches(body: Sequence[Stmt]) -> int:

@@ -207,5 +207,6 @@ def _quiet(kernel: Kernel, stmt: Stmt) -> bool:
     registers = (Space.PRIVATE, Space.VALUE)
     quiet = Expr | Assign | Declare | For | If | Scope | Comment
     return all(
-        kernel.home(n.array).space in registers if isinstance(n, Access) else isinstance(n, quiet) for n in walk(stmt)
+        kernel.storage_of(n.array).space in registers if isinstance(n, Access) else isinstance(n, quiet)
+        for n in walk(stmt)
     )

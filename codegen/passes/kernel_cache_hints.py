@@ -87,7 +87,7 @@ def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
     """The vectors that a batch stores to arrays in memory, at places that are known where it begins."""
     inside = {n.name for n in walk(*body) if isinstance(n, Declare)}
     for node in walk(*body):
-        if isinstance(node, Store) and not node.cache and kernel.home(node.target.array).space is Space.GLOBAL:
+        if isinstance(node, Store) and not node.cache and kernel.storage_of(node.target.array).space is Space.GLOBAL:
             parts = [n for s in node.target.subscripts for n in walk(s)]
             if not any(isinstance(n, Access) or (isinstance(n, Name) and n.name in inside) for n in parts):
                 yield node
@@ -96,7 +96,7 @@ def _stores(body: tuple[Stmt, ...], kernel: Kernel) -> Iterator[Store]:
 def _is_early(target: Access, kernel: Kernel, resident_bytes: int) -> Expr | None:
     """Whether the array is large, and an element in the half that the kernel comes to first; None where the array's
     size is unknown."""
-    outermost, *inner = kernel.home(target.array).extents
+    outermost, *inner = kernel.storage_of(target.array).extents
     first, known = target.subscripts[0], {p.name for p in kernel.parameters}
     extents = [e for e in (outermost, *inner) if e is not None and names_of((e,)) <= known]
     if len(extents) != len(target.subscripts):

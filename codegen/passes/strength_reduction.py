@@ -154,7 +154,7 @@ class _Pointing:
     def _wanted(self, array: str) -> bool:
         if self.arrays is not None and array not in self.arrays:
             return False
-        return array in {s.array for s in self.kernel.storage} and self.kernel.home(array).space is Space.GLOBAL
+        return array in {s.array for s in self.kernel.storage} and self.kernel.storage_of(array).space is Space.GLOBAL
 
     def offset(self, at: Polynomial) -> Expr:
         return widened(expression(at, self.types), self.known)

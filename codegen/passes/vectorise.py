@@ -65,7 +65,7 @@ class _Vectoriser:
         return access if isinstance(target, Name) or self._private(target) else None
 
     def _space(self, access: Access) -> Space:
-        return self.kernel.home(access.array).space
+        return self.kernel.storage_of(access.array).space
 
     def _addressed(self, access: Access) -> bool:
         return access.field is None and self._space(access) in _ADDRESSED

@@ -231,11 +231,11 @@ class _Builder:
         return self.names[name]
 
     def _access(self, access: Access) -> Token:
-        home = self.kernel.home(access.array)
+        storage = self.kernel.storage_of(access.array)
         subscripts = self.kernel.subscripts(access)
-        if home.space is Space.VALUE:
+        if storage.space is Space.VALUE:
             return access.array
-        if home.space is Space.PRIVATE:
+        if storage.space is Space.PRIVATE:
             if (key := self._cell(access)) is not None:
                 return self._read(*key)
             return self._load(access, ("local", *(self.value(s) for s in subscripts)), [])
@@ -256,9 +256,9 @@ class _Builder:
 
     def _address(self, access: Access) -> Token:
         """What an access adds a constant to. Terms that a loop does not change are added before it."""
-        home, array = self.kernel.home(access.array), access.array
-        size, cost = (1, 1) if home.space is Space.SHARED else (2, ADDRESS)
-        base: list[Token] = [self._name(array)] if home.space is Space.POINTER else []
+        storage, array = self.kernel.storage_of(access.array), access.array
+        size, cost = (1, 1) if storage.space is Space.SHARED else (2, ADDRESS)
+        base: list[Token] = [self._name(array)] if storage.space is Space.POINTER else []
         where = index_polynomial(self.kernel, access)
         if where is None:
             parts = [*base, *(self.value(s) for s in self.kernel.subscripts(access))]
@@ -324,13 +324,13 @@ class _Builder:
         """The variable that registers hold, and how many of them; None for memory."""
         if isinstance(target, Name):
             return target.name, width(target.type)
-        home = self.kernel.home(target.array)
-        if home.space is not Space.PRIVATE:
+        storage = self.kernel.storage_of(target.array)
+        if storage.space is not Space.PRIVATE:
             return None
         constants = [known(s) for s in self.kernel.subscripts(target)]
         if None not in constants:
             return (target.array, *constants), width(target.type)
-        sizes = [known(e) or 1 for e in home.extents if e is not None]
+        sizes = [known(e) or 1 for e in storage.extents if e is not None]
         whole = prod(sizes) * width(target.type)
         return ((target.array,), whole) if whole <= MOST_PRIVATE else None
 

@@ -85,7 +85,7 @@ class Kernel:
     ranges: tuple[Range, ...] = ()  # of parameters and coordinates, beyond what the launch says
     wanted_registers: int = 0
     _nodes: list[Node] = field(default_factory=list, init=False, repr=False, compare=False)
-    _homes: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _storages: dict[str, Storage] = field(default_factory=dict, init=False, repr=False, compare=False)
     _aims: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of running pointers
     passed: set[object] = field(default_factory=set, init=False, repr=False, compare=False)  # checks
 
@@ -102,37 +102,37 @@ class Kernel:
             self._nodes.extend(walk(*self.body))
         return self._nodes
 
-    def _find_homes(self) -> None:
+    def _find_storages(self) -> None:
         """Find where each array lives, those that the body declares too."""
-        local = [_local_home(n) for n in self.nodes if isinstance(n, PrivateArray | Pointer)]
-        homes = {s.array: s for s in (*self.storage, *local)}
-        if len(homes) != len(self.storage) + len({s.array for s in local}):
+        local = [_local_storage(n) for n in self.nodes if isinstance(n, PrivateArray | Pointer)]
+        storages = {s.array: s for s in (*self.storage, *local)}
+        if len(storages) != len(self.storage) + len({s.array for s in local}):
             raise InternalError(f"kernel {self.name} stores an array twice")
         self._aims.update({n.name: n.target.array for n in self.nodes if isinstance(n, Pointer)})
-        self._homes.update(homes)
+        self._storages.update(storages)
 
-    def home(self, array: str) -> Storage:
-        """Where `array` lives in this kernel."""
-        if not self._homes:
-            self._find_homes()
+    def storage_of(self, array: str) -> Storage:
+        """Where this kernel has `array`."""
+        if not self._storages:
+            self._find_storages()
         try:
-            return self._homes[array]
+            return self._storages[array]
         except KeyError:
             raise InternalError(f"kernel {self.name} has no storage for {array}") from None
 
     def root(self, array: str) -> Storage:
         """The storage of `array`, or of what it points into."""
-        if not self._homes:
-            self._find_homes()
+        if not self._storages:
+            self._find_storages()
         seen = set()
         while array in self._aims and array not in seen:
             seen.add(array)
             array = self._aims[array]
-        return self.home(array)
+        return self.storage_of(array)
 
     def subscripts(self, access: Access) -> tuple[Expr, ...]:
         """Those subscripts of an access that address the array where this kernel has it."""
-        keeps = self.home(access.array).keeps
+        keeps = self.storage_of(access.array).keeps
         return access.subscripts if keeps is None else tuple(access.subscripts[k] for k in keeps)
 
     @property
@@ -166,7 +166,7 @@ class Kernel:
         return sum(isinstance(n, Barrier) for n in self.nodes)
 
 
-def _local_home(node: PrivateArray | Pointer) -> Storage:
+def _local_storage(node: PrivateArray | Pointer) -> Storage:
     """The storage of what a statement declares: a private array, or what a running pointer points to."""
     if isinstance(node, Pointer):
         return Storage(node.name, Space.POINTER, node.target.type, (None,), node.name)

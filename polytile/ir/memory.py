@@ -21,7 +21,7 @@ class Space(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The home of `array` in one kernel.
+    """Where one kernel has `array`.
 
     `extents` are the layout's, outermost first (the outermost of a GLOBAL array may be None); SHARED and PRIVATE ones
     are integer literals. `name` is the identifier in the generated code. `keeps` selects the subscripts of an access

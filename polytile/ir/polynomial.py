@@ -65,7 +65,7 @@ def _plain(a: Polynomial) -> Polynomial | None:
 
 
 def _index(kernel: Kernel, access: Access) -> Polynomial:
-    return index_of(kernel.subscripts(access), kernel.home(access.array).extents)
+    return index_of(kernel.subscripts(access), kernel.storage_of(access.array).extents)
 
 
 def index_of(subscripts: Sequence[Expr], extents: Sequence[Expr | None]) -> Polynomial:

@@ -25,9 +25,9 @@ class KernelCost:
 
     number: int
     works: list[Work]
-    homes: Mapping[str, Storage]
+    placed: Mapping[str, Storage]
     machine: Machine
-    handovers: Mapping[str, Storage]
+    forwarded: Mapping[str, Storage]
 
     @property
     def speed(self) -> Speed:
@@ -58,24 +58,24 @@ class KernelCost:
             accesses=accesses,
         )
 
-    def _home(self, reference: Reference) -> Storage | None:
+    def _storage(self, reference: Reference) -> Storage | None:
         """Where an access goes, if not to device memory."""
         name = reference.array.name
-        return self.homes.get(name) or (None if reference.access.writes else self.handovers.get(name))
+        return self.placed.get(name) or (None if reference.access.writes else self.forwarded.get(name))
 
     def _in_memory(self, work: Work) -> Iterable[Reference]:
-        return (r for r in work.references if self._home(r) is None)
+        return (r for r in work.references if self._storage(r) is None)
 
     def _accesses(self, work: Work) -> Iterable[AccessTime]:
         for reference in work.references:
-            home = self._home(reference)
-            if home is not None and home.space is Space.PRIVATE:
+            storage = self._storage(reference)
+            if storage is not None and storage.space is Space.PRIVATE:
                 continue
             request = work.request(reference)
             times = work.warps * work.folds(reference) / self._held(work, reference)
-            if home is None:
+            if storage is None:
                 times /= work.vector(reference)
-            line_cycles = 0.0 if home else request.lines
+            line_cycles = 0.0 if storage else request.lines
             cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
             access = reference.access
             place = access.location.short
@@ -86,8 +86,8 @@ class KernelCost:
                 place,
                 times,
                 request.sectors,
-                request.ideal or home is not None,
-                times * (min(cycles, 2.0) if home else cycles),
+                request.ideal or storage is not None,
+                times * (min(cycles, 2.0) if storage else cycles),
             )
 
     def _held(self, work: Work, reference: Reference) -> float:
@@ -130,7 +130,7 @@ class KernelCost:
         for work in self.works:
             for group in work.groups:
                 name = group.array.name
-                if name in self.homes:
+                if name in self.placed:
                     continue
                 size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR_BYTES * group.references)
                 most, read, written = found.get(name, (0.0, False, False))
@@ -143,7 +143,7 @@ class KernelCost:
         """Bytes that the blocks of a launch fetch from L2 or send to it: the footprint of a block, as far
         in as L1 holds what serial loops use again."""
         room = self.speed.l1_bytes / resident
-        groups = [g for g in work.groups if g.array.name not in self.homes]
+        groups = [g for g in work.groups if g.array.name not in self.placed]
         held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
         for loop, inside in work.levels:
             held[loop] = inside
@@ -170,8 +170,7 @@ class KernelCost:
     def _fold(self, work: Work) -> float:
         """Microseconds for reading the lanes that a statement combines, unless they are registers."""
         reads = (r for r in work.references if not r.access.writes and work.folds(r) > 1)
-        homes = (self._home(r) for r in reads)
-        slow = any(home is None or home.space is not Space.PRIVATE for home in homes)
+        slow = any(s is None or s.space is not Space.PRIVATE for s in map(self._storage, reads))
         combine = work.statement.combine
         return prod(combine.sizes) * self.speed.l1_us / _UNROLLED if combine and slow else 0.0
 

@@ -18,7 +18,7 @@ CLEARLY = 0.8  # the estimate is rough, and the first schedule is the one that f
 def estimate(scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared: int) -> int:
     """The sum of the costs of all kernels of a mapped schedule, in no unit, with `shared` bytes of shared memory.
     Arrays that live inside kernels need no memory traffic."""
-    return _with_homes(scop, dependences, schedule, shared, _costs(scop, schedule))
+    return _with_placed(scop, dependences, schedule, shared, _costs(scop, schedule))
 
 
 def _costs(scop: Scop, schedule: MappedSchedule) -> Counter[str]:
@@ -29,11 +29,11 @@ def _costs(scop: Scop, schedule: MappedSchedule) -> Counter[str]:
     return total
 
 
-def _with_homes(
+def _with_placed(
     scop: Scop, dependences: Dependences, schedule: MappedSchedule, shared: int, costs: Counter[str]
 ) -> int:
-    homes = contract(each_once(scop, dependences, schedule), shared)
-    free = {array for kernel in homes.values() for array in kernel}
+    placed = contract(each_once(scop, dependences, schedule), shared)
+    free = {array for kernel in placed.values() for array in kernel}
     return sum(cost for array, cost in costs.items() if array not in free)
 
 
@@ -48,7 +48,7 @@ def best(scop: Scop, dependences: Dependences, schedules: list[MappedSchedule], 
         costs = _costs(scop, schedule)
         if sum(cost for array, cost in costs.items() if array not in own) >= CLEARLY * least:
             continue  # wherever its arrays may live, which takes longer to find
-        cost = _with_homes(scop, dependences, schedule, shared, costs)
+        cost = _with_placed(scop, dependences, schedule, shared, costs)
         if cost < CLEARLY * least:
             chosen, least = schedule, cost
     return chosen

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polytile.ir.memory import Storage
+from polytile.ir.placed_storage import Homes
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
@@ -26,21 +26,18 @@ from polytile.scheduling.cost.mapped_loops import MappedStatement, Role, kernels
 from polytile.scheduling.cost.point_count import at, fix_parameters, samples
 from polytile.scheduling.cost.statement_cost import Work, in_time
 
-Homes = Mapping[int, Mapping[str, Storage]]
-NO_HOMES: Homes = {}
-
 _SAME = 0.02  # the extents of two launches are alike
 
 
 def timed(
     scop: Scop,
     schedule: MappedSchedule,
-    homes: Homes,
+    placed: Homes,
     machine: Machine,
     parameters: Mapping[str, int] | None = None,
-    handovers: Homes = NO_HOMES,
+    forwarded: Homes | None = None,
 ) -> Estimate:
-    """Estimate the time of a mapped schedule with these homes of arrays, and copies of others that kernels read.
+    """Estimate the time of a mapped schedule with arrays `placed` in kernels alone, and copies `forwarded` in blocks.
     Parameters without a value are taken large.
 
     Where launches differ, as in a triangular nest, three of them stand for all (Gauss's nodes of the host's loop).
@@ -49,9 +46,9 @@ def timed(
     found: list[KernelTime] = []
     for number, mark in enumerate(kernels(schedule.tree)):
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
-        tiled = any(not work.empty and work.updates_a_tile(homes.get(number, {})) for work in own)
+        tiled = any(not work.empty and work.updates_a_tile(placed.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            time = KernelCost(number, works, homes.get(number, {}), machine, handovers.get(number, {})).time()
+            time = KernelCost(number, works, placed.get(number, {}), machine, (forwarded or {}).get(number, {})).time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))
 

@@ -167,14 +167,14 @@ class Work:
         whole = self.tiled or not reference.access.writes or self._reads(reference)
         return part.tile if fits and whole else 1
 
-    def updates_a_tile(self, homes: Collection[str]) -> bool:
+    def updates_a_tile(self, placed: Collection[str]) -> bool:
         """Whether a thread updates several elements in an iteration of a serial loop that keeps them, of an array that
         is not among those that live in the kernel."""
         unrolled = [i for i in self.serial_loops if self.mapped.loops[i].parts[-1].unrolled]
         inner = next((i for i in self.serial_loops if i not in unrolled), None)
         if inner is None:
             return False
-        written = (r for r in self.references if r.access.writes and r.array.name not in homes)
+        written = (r for r in self.references if r.access.writes and r.array.name not in placed)
         updated = (r for r in written if self._reads(r) and not self.moves(r, inner))
         return any(self.moves(r, i) for r in updated for i in unrolled)
 

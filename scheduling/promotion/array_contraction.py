@@ -26,24 +26,22 @@ from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
 
-Homes = dict[int, dict[str, Storage]]  # by kernel number, then array
-
 
 def contract(
     run: Executions,
     shared_left: int,
     only: frozenset[str] | None = None,
     known: Mapping[str, Storage | None] | None = None,
-) -> Homes:
-    """The arrays that need no device memory, with their homes; at most `shared_left` bytes of shared memory in all.
-    With `only`, other arrays are left out; `known` are homes of arrays that one thread uses alone, and None for arrays
-    that have none of that kind."""
-    homes: Homes = {}
+) -> dict[int, dict[str, Storage]]:
+    """The storage of arrays that need no device memory, by kernel number and array; at most `shared_left` bytes of
+    shared memory in all. With `only`, other arrays are left out; `known` is the storage of arrays that one thread uses
+    alone, and None for arrays that have none of that kind."""
+    placed: dict[int, dict[str, Storage]] = {}
     scop, dependences, schedule = run.scop, run.dependences, run.schedule
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
     own = [a for a in own if only is None or a.name in only]
     if not own:
-        return homes
+        return placed
     kernels = places(schedule)
     for array in own:
         place = _only_place(_users(scop, array), kernels)
@@ -51,17 +49,17 @@ def contract(
         if place is None or not unset.is_empty():
             continue
         if known and array.name in known:
-            home = known[array.name]
+            storage = known[array.name]
         else:
-            home = _private(scop, dependences, schedule, array, place)
-        if home is None and (home := _shared(scop, dependences, array, place)) is not None:
-            size = array.element.size * _elements(home)
+            storage = _private(scop, dependences, schedule, array, place)
+        if storage is None and (storage := _shared(scop, dependences, array, place)) is not None:
+            size = array.element.size * _elements(storage)
             if size > shared_left:
                 continue
             shared_left -= size
-        if home is not None:
-            homes.setdefault(place.kernel, {})[array.name] = home
-    return homes
+        if storage is not None:
+            placed.setdefault(place.kernel, {})[array.name] = storage
+    return placed
 
 
 def same_private_home(array: str, before: Executions, after: Executions) -> bool:
@@ -120,11 +118,11 @@ def _constant_dimensions(array: Array) -> tuple[int, ...]:
     return tuple(i for i, extent in enumerate(array.extents) if isinstance(extent, Literal))
 
 
-def _elements(home: Storage) -> int:
-    return prod(int(e.text) for e in home.extents if isinstance(e, Literal))
+def _elements(storage: Storage) -> int:
+    return prod(int(e.text) for e in storage.extents if isinstance(e, Literal))
 
 
-def _home(array: Array, space: Space, keeps: tuple[int, ...], strides: tuple[int, ...] = ()) -> Storage:
+def _storage(array: Array, space: Space, keeps: tuple[int, ...], strides: tuple[int, ...] = ()) -> Storage:
     extents = tuple(array.extents[i] for i in keeps)
     if strides:
         sizes = zip(_constants(array, keeps), strides, strict=True)
@@ -142,24 +140,25 @@ def _private(
     flow = dependences.of(array.name).flow.intersect_params(scop.context)
     if not stays(flow, place.thread):
         return None
-    for home in _private_homes(array, place.threads):
-        if _elements(home) <= MOST_PRIVATE_ELEMENTS and _keeps_flow(scop, schedule, array, place.thread, home, flow):
-            return home
+    for storage in _private_storages(array, place.threads):
+        few = _elements(storage) <= MOST_PRIVATE_ELEMENTS
+        if few and _keeps_flow(scop, schedule, array, place.thread, storage, flow):
+            return storage
     return None
 
 
-def _private_homes(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
+def _private_storages(array: Array, threads: tuple[int, ...]) -> Iterator[Storage]:
     """One element; those of one dimension that are few, or that threads take in turns; those of all constant ones."""
     constant = _constant_dimensions(array)
-    yield _home(array, Space.PRIVATE, ())
+    yield _storage(array, Space.PRIVATE, ())
     for dimension, extent in zip(constant, _constants(array, constant), strict=True):
         if 1 < extent <= MOST_TURNS and len(constant) > 1:
-            yield _home(array, Space.PRIVATE, (dimension,))
+            yield _storage(array, Space.PRIVATE, (dimension,))
         for size in sorted(set(threads), reverse=True):
             if 1 < size < extent <= size * MOST_TURNS:
-                yield _home(array, Space.PRIVATE, (dimension,), (size,))
+                yield _storage(array, Space.PRIVATE, (dimension,), (size,))
     if constant:
-        yield _home(array, Space.PRIVATE, constant)
+        yield _storage(array, Space.PRIVATE, constant)
 
 
 def _keeps_flow(
@@ -167,13 +166,13 @@ def _keeps_flow(
     schedule: MappedSchedule,
     array: Array,
     place: isl.UnionMap,
-    home: Storage,
+    storage: Storage,
     flow: isl.UnionMap,
 ) -> bool:
     """Whether each read still sees the write that it saw, with the smaller storage and in the mapped order."""
 
     def used(*kinds: AccessKind) -> isl.UnionMap:
-        return cells(_accesses(scop, array, *kinds), place, home.keeps or (), array.rank, home.strides)
+        return cells(_accesses(scop, array, *kinds), place, storage.keeps or (), array.rank, storage.strides)
 
     reads, must, may = (used(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
     users = reads.union(must).union(may).domain()
@@ -197,7 +196,7 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPla
     together = used.reverse().apply_range(used).intersect(_same_cell(array, keeps))
     if not all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(together)):
         return None
-    return _home(array, Space.SHARED, keeps)
+    return _storage(array, Space.SHARED, keeps)
 
 
 def _same_cell(array: Array, keeps: tuple[int, ...]) -> isl.UnionMap:

@@ -1,4 +1,4 @@
-"""Values that threads of a block hand to one another, of arrays that stay in device memory: through a shared copy.
+"""Values that threads of a block forward to one another, of arrays that stay in device memory: through a shared copy.
 
 before: t[i] = s; barrier; y[j] += A[i][j] * t[i];                      another thread's value, from L2
 after:  t[i] = s; t_here[i % 16] = s; barrier; y[j] += A[i][j] * t_here[i % 16];
@@ -9,28 +9,27 @@ must have been written by the same block of the same launch, so that nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import islpy as isl
 
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, shared_size
+from polytile.ir.placed_storage import Homes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, flow_within_blocks, places, stays
-from polytile.scheduling.promotion.array_contraction import Homes
 
 MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 
 
-def handovers(run: Executions, homes: Mapping[int, Mapping[str, Storage]], shared_left: int) -> Homes:
+def handovers(run: Executions, placed: Homes, shared_left: int) -> Homes:
     """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
-    `homes` puts there."""
-    inside = {name for kernel in homes.values() for name in kernel}
-    shared = [home for kernel in homes.values() for home in kernel.values() if home.space is Space.SHARED]
-    left, found = shared_left - sum(shared_size(home) for home in shared), Homes()
+    `placed` puts there."""
+    inside = {name for kernel in placed.values() for name in kernel}
+    shared = [s for kernel in placed.values() for s in kernel.values() if s.space is Space.SHARED]
+    left = shared_left - sum(map(shared_size, shared))
+    found: dict[int, dict[str, Storage]] = {}
     for array in run.scop.arrays:
         own = array.origin is Origin.TEMPORARY  # a strategy's, which has chosen how threads share it
         if own or array.name in inside or array.fields or not array.rank or not run.scop.written(array.name):

@@ -29,11 +29,11 @@ def print_sequential(
 
     Arrays are pointers to their first element, as for an entry point; a scalar in `by_value` is passed by value.
     """
-    homes = {a.name: a for a in arrays}
+    by_name = {a.name: a for a in arrays}
     external = [a for a in arrays if a.origin is Origin.EXTERNAL]
     inner = [a for a in arrays if a.origin is not Origin.EXTERNAL]
     written = {n.target.array for s in body for n in walk(s) if isinstance(n, Assign) and isinstance(n.target, Access)}
-    printer = Printer(lambda access, printer: _element(homes[access.array], access, by_value, printer), cpp=False)
+    printer = Printer(lambda access, printer: _element(by_name[access.array], access, by_value, printer), cpp=False)
     parts = [f"{p.type} {p.name}" for p in parameters]
     parts += [_parameter(a, a.name in by_value, a.name in written) for a in external]
     lines = [

@@ -119,7 +119,10 @@ def print_kernel(kernel: Kernel, marks: Marks | None = None, dialect: Dialect = 
     declared = frozenset(n.name for n in kernel.nodes if isinstance(n, Declare))
     fits = intervals(kernel) if kernel.ranges else None
     printer = StatementPrinter(
-        Printer(lambda access, printer: element(kernel.home(access.array), access, printer, fits), device=device.value),
+        Printer(
+            lambda access, printer: element(kernel.storage_of(access.array), access, printer, fits),
+            device=device.value,
+        ),
         kernel.index_type,
         unread=declared - read,
         marks=marks,
@@ -158,21 +161,21 @@ def private_declaration(storage: Storage, read: frozenset[str]) -> str:
     return f"{unread}{type_name(storage.element)} {identifier(storage.name)}{brackets(storage)};"
 
 
-def element(home: Storage, access: Access, printer: Printer, fits: Intervals | None = None) -> str:
-    """The element that `access` names, where `home` says that the array lives; `fits` knows which indices are small.
+def element(storage: Storage, access: Access, printer: Printer, fits: Intervals | None = None) -> str:
+    """The element that `access` names, where `storage` says that the array is; `fits` knows which indices are small.
 
-    before: A[i][j] at home in a global buffer of extents (n, m)
+    before: A[i][j] in a global buffer of extents (n, m)
     after:  A[(long long)i * m + j]
     """
-    subscripts = access.subscripts if home.keeps is None else tuple(access.subscripts[k] for k in home.keeps)
+    subscripts = access.subscripts if storage.keeps is None else tuple(access.subscripts[k] for k in storage.keeps)
     field = f".{printer.name(access.field)}" if access.field else ""
-    return f"{printer.name(home.name)}{_subscripts(home, subscripts, printer, fits)}{field}"
+    return f"{printer.name(storage.name)}{_subscripts(storage, subscripts, printer, fits)}{field}"
 
 
-def _subscripts(home: Storage, subscripts: tuple[Expr, ...], printer: Printer, fits: Intervals | None) -> str:
-    match home.space:
+def _subscripts(storage: Storage, subscripts: tuple[Expr, ...], printer: Printer, fits: Intervals | None) -> str:
+    match storage.space:
         case Space.VALUE:
             return ""
         case Space.GLOBAL:
-            return f"[{printer(linear_index(subscripts, home.extents, fits))}]"
+            return f"[{printer(linear_index(subscripts, storage.extents, fits))}]"
     return "".join(f"[{printer(s)}]" for s in subscripts)

@@ -79,7 +79,7 @@ def _check_registers(kernel: Kernel, body: Iterable[Stmt], constants: frozenset[
 
 def _check_subscripts(kernel: Kernel, value: Node, constants: frozenset[str]) -> None:
     for node in walk(value):
-        if isinstance(node, Access) and kernel.home(node.array).space is Space.PRIVATE:
+        if isinstance(node, Access) and kernel.storage_of(node.array).space is Space.PRIVATE:
             parts = [n for s in kernel.subscripts(node) for n in walk(s)]
             names = {n.name for n in parts if isinstance(n, Name)}
             loads = any(isinstance(n, Access) for n in parts)

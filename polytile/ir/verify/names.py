@@ -42,7 +42,7 @@ def _check_names(kernel: Kernel, stmt: Stmt, known: set[str]) -> None:
         case Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
             known.add(name)
         case Advance(pointer=pointer):
-            moves = pointer in known and kernel.home(pointer).space is Space.POINTER
+            moves = pointer in known and kernel.storage_of(pointer).space is Space.POINTER
             ensure(moves, kernel, stmt, f"{pointer} is no running pointer here")
         case Rotate():
             ensure(False, kernel, stmt, "a rotation is left, which unrolling makes vanish")
@@ -64,10 +64,11 @@ def _check_value(kernel: Kernel, value: Expr, known: set[str]) -> None:
 
 
 def _check_rank(kernel: Kernel, access: Access) -> None:
-    home, found = kernel.home(access.array), len(access.subscripts)
-    rank = 0 if home.space is Space.VALUE else len(home.extents)
-    if home.keeps is None:
-        ensure(found == rank, kernel, access, f"{home.array} takes {rank} subscripts, not {found}")
+    storage, found = kernel.storage_of(access.array), len(access.subscripts)
+    name, keeps = storage.array, storage.keeps
+    rank = 0 if storage.space is Space.VALUE else len(storage.extents)
+    if keeps is None:
+        ensure(found == rank, kernel, access, f"{name} takes {rank} subscripts, not {found}")
     else:
-        ensure(len(home.keeps) == rank, kernel, access, f"{home.array} keeps {len(home.keeps)} subscripts of {rank}")
-        ensure(all(k < found for k in home.keeps), kernel, access, f"{home.array} keeps more than {found} subscripts")
+        ensure(len(keeps) == rank, kernel, access, f"{name} keeps {len(keeps)} subscripts of {rank}")
+        ensure(all(k < found for k in keeps), kernel, access, f"{name} keeps more than {found} subscripts")

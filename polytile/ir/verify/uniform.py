@@ -132,7 +132,7 @@ def differs(kernel: Kernel, value: Expr, differing: frozenset[str], axes: str = 
                 return True
             case Name(name=name) if name in differing:
                 return True
-            case Access(array=array) if kernel.home(array).space is not Space.VALUE:
+            case Access(array=array) if kernel.storage_of(array).space is not Space.VALUE:
                 return True
             case Shuffle() | WarpReduce():
                 return True
