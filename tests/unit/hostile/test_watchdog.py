@@ -97,7 +97,8 @@ def test_a_crash_elsewhere_is_a_bug() -> None:
 @pytest.mark.parametrize("busy", ["wait", "hang"])
 def test_signals_end_the_command_and_its_child(number: int, status: int, busy: str) -> None:
     environment = {**os.environ, "LIMIT": "50"}
-    command = [sys.executable, "-c", SCRIPT.replace("guard.main = main", "guard.main = ended(main)", 1), "a", busy]
+    script = SCRIPT.replace("watchdog.main = main", "watchdog.main = ended(main)", 1)
+    command = [sys.executable, "-c", script, "a", busy]
     command[2] = command[2].replace("def main():", ENDED + "\ndef main():", 1)
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
