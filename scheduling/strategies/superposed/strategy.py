@@ -42,10 +42,11 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 def superposed(problem: Problem) -> Iterator[Superposed]:
     """Mapped trees without barriers: with reductions mapped to blocks and threads, unless that is forbidden, and
     with all reductions in the source's order. They are not proven yet; there is none where nothing is parallel."""
+    sizes = SizeChooser(problem.choices, parse_sizes(problem.options.sizes), problem.machine)
     for relax in (False,) if problem.options.strict else (True, False):
         try:
             with budget(problem.options.max_operations):
-                found = _found(problem, relax=relax)
+                found = _found(problem, sizes, relax=relax)
         except (OverBudgetError, NoLoopTreeError):
             continue
         if found is not None:
@@ -54,13 +55,13 @@ def superposed(problem: Problem) -> Iterator[Superposed]:
             return  # no reduction was split, and without them it is the same
 
 
-def _found(problem: Problem, *, relax: bool) -> Superposed | None:
-    scop, dependences, options = problem.scop, problem.dependences, problem.options
+def _found(problem: Problem, sizes: SizeChooser, *, relax: bool) -> Superposed | None:
+    scop, dependences = problem.scop, problem.dependences
     trees = loop_trees(scop, dependences, relax=relax)
-    steps = Steps(scop, options.parameters, problem.machine.tuning.sharing)
+    steps = Steps(scop, problem.options.parameters, problem.machine.tuning.sharing)
     host = superpose_levels(steps, trees.block, trees.thread, reductions=relax)
     host = read_once(scop, dependences, host) if relax else host
-    planner = Planner(steps, SizeChooser(problem.choices, parse_sizes(options.sizes), problem.machine))
+    planner = Planner(steps, sizes)
     planner.visit(host)
     if not planner.plans:
         return None

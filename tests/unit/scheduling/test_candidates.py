@@ -16,13 +16,14 @@ from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.compilation import Compilation
 from polytile.diagnostics import IllegalSchedule, InternalError, UserError
 from polytile.frontend.program import read_program
-from polytile.ir.isl_util import OverBudgetError
+from polytile.ir.isl_util import CONTEXT, OverBudgetError
 from polytile.ir.plan import Choices
 from polytile.machine import machine_of
 from polytile.options import STRATEGIES, Options
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.strategies import classic, expansion, loaded, strategy
+from polytile.scheduling.strategies.superposed import strategy as superposed
 from polytile.stages import place_data, select_schedule
 from polytile.stages.select_schedule import candidates
 
@@ -151,6 +152,19 @@ def test_candidates_say_what_was_asked_for() -> None:
         other = next(strategy(schedule)(problem))
         assert other.choices == Choices(block=(2, 64))
         assert other.schedule is not None and "thread[2,64]" in other.schedule.to_text()
+
+
+def test_sizes_are_read_outside_the_budget_of_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """isl counts what it takes to read them, and with little left it gave a schedule up that it had found."""
+    read = superposed.parse_sizes
+
+    def outside(text: str | None) -> Any:
+        assert CONTEXT.get_max_operations() == 0
+        return read(text)
+
+    monkeypatch.setattr(superposed, "parse_sizes", outside)
+    best = next(candidates(analysed(schedule="superposed", sizes="{ kernel[0] -> block[64] }")))
+    assert best.strategy == "superposed"
 
 
 def test_the_simplest_strategy_is_not_estimated() -> None:
