@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytile.codegen.passes import WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.alignment import Alignment
 from polytile.ir.arith import add, both, compare, div, fma, lift, mul, select, sub
 from polytile.ir.expr import (
@@ -18,6 +19,7 @@ from polytile.ir.expr import (
     LLONG,
     Access,
     Assign,
+    Cast,
     Declare,
     Expr,
     For,
@@ -296,3 +298,77 @@ def test_a_pipeline_that_waits_too_little_is_caught(
     built = build_checked([program("broken", broken)], tmp_path)
     start = np.random.default_rng(1).standard_normal((5, 40))
     assert built("run_broken", 5, 40, start, np.zeros_like(start))
+
+
+# An error planted in each pass --------------------------------------------------------------------
+def overflowing() -> Kernel:
+    """The products of a subscript need 64 bits, though their difference does not."""
+    column = sub(mul(J, 100_000_000), mul(J, 99_999_999))
+    store = Assign(at("B", I, column), "", at("A", I, column))
+    return kernel(COLUMN, loop(I, N, If(compare("<", J, M), (store,))), ranges=SMALL)
+
+
+def _fewer_rows(node: object) -> object:
+    unrolled = isinstance(node, For) and node.iterator == "i" and node.step > 1
+    return replace(node, step=node.step + 1) if unrolled else node
+
+
+def _unguarded(node: object) -> object:
+    return Scope(node.then) if isinstance(node, If) else node
+
+
+def _without_partial_tiles(node: object) -> object:
+    return replace(node, otherwise=()) if isinstance(node, If) else node
+
+
+def _without(kind: type[Stmt]) -> Callable[[object], object]:
+    return lambda node: Scope(()) if isinstance(node, kind) else node
+
+
+def _backwards(node: object) -> object:
+    return replace(node, targets=node.targets[::-1]) if isinstance(node, Load) else node
+
+
+def _next_to_it(node: object) -> object:
+    named = isinstance(node, Declare) and node.name != "j" and node.type in (INT, LLONG) and node.value is not None
+    return replace(node, value=add(node.value, 1)) if named else node
+
+
+def _narrow(node: object) -> object:
+    return node.operand if isinstance(node, Cast) and node.type == LLONG else node
+
+
+PLANTED: dict[str, tuple[Kernel, Change, Callable[[object], object]]] = {
+    "unroll-and-rotate": (rotating(2, ("a", "c")), by(UNROLL), _fewer_rows),
+    "simplify": (smoothing(), by("simplify"), _unguarded),
+    "partition-tiles": (smoothing(), by("partition-tiles"), _without_partial_tiles),
+    "software-pipeline": (tiled(), by(stages={"k": 3}), _late),
+    "insert-barriers": (exchanging(), by("insert-barriers"), _without(Barrier)),
+    "strength-reduction": (smoothing(), by("strength-reduction"), _without(Advance)),
+    "vectorise": (quads(), by(alignment=ALIGNED), _backwards),
+    "common-subexpressions": (flat(), by("common-subexpressions"), _next_to_it),
+    "index-width": (overflowing(), by("index-width"), _narrow),
+    "remove-barriers": (everywhere(exchanging()), by("remove-barriers"), _without(Barrier)),
+}
+
+
+def test_an_error_is_planted_in_each_pass() -> None:
+    assert tuple(PLANTED) == WAITING_FOR_A_STRATEGY
+
+
+@pytest.mark.slow
+def test_errors_that_are_planted_are_found(compiler: None, tmp_path: Path) -> None:
+    """By the checks of the emulator, or as another result; without the error nothing is found."""
+    programs = []
+    for number, (made, change, fault) in enumerate(PLANTED.values()):
+        right = change(made)
+        broken = replace(right, body=tuple(rewrite(stmt, fault) for stmt in right.body))
+        assert broken != right
+        programs += [program(f"right{number}", right), program(f"broken{number}", broken)]
+    built = build_checked(programs, tmp_path)
+    start = np.random.default_rng(1).standard_normal((5, 40))
+    for number, name in enumerate(PLANTED):
+        results = [np.full_like(start, 7.0) for _ in range(2)]
+        assert built(f"run_right{number}", 5, 40, start, results[0]) == (), name
+        found = built(f"run_broken{number}", 5, 40, start, results[1])
+        assert found or not np.array_equal(*results), name
