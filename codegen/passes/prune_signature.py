@@ -1,6 +1,6 @@
 """What a kernel takes, as its body uses it.
 
-before: k(int n, int m, double *A, double *t)  { const int bi = blockIdx.x; ... A[0] = 0; }
+before: k(int n, int m, double *A, double *t)  { const int bi = block.x; ... A[0] = 0; }
 after:  k(double *A)                           { A[0] = 0; }
 """
 

@@ -4,7 +4,7 @@ For whoever orders loops (docs/cost-model.md explains the model):
 
     coalescing(scop, statement: str, iterator: int, sign=1, width=32) -> float
         Sectors per warp request, summed over the accesses of a statement, when this iterator (by number) runs
-        along threadIdx.x. Less is better.
+        along thread.x. Less is better.
     is_coalesced(scop, statement: str, iterator: int, sign=1) -> bool
         Whether every access is ideal then: neighbours, or one element for the whole warp.
     priority(scop, statements: str | Sequence[str], loops=None, tiles=None, line=128) -> tuple[int, ...]

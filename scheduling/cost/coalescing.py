@@ -52,7 +52,7 @@ class Request:
 def predict(
     scop: Scop, statement: str, lanes: Sequence[Lane], parameters: Mapping[str, int] | None = None
 ) -> tuple[Request, ...]:
-    """The requests of each access of a statement, in the order of its accesses, with `lanes` from threadIdx.x on.
+    """The requests of each access of a statement, in the order of its accesses, with `lanes` from thread.x on.
     Neighbours along x are one vector where they are so in memory. Parameters with a value make the lengths of rows
     known."""
     found = scop.statement(statement)

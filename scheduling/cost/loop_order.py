@@ -2,7 +2,7 @@
 
 The memory cost of one iteration is DL(t1..td) / (t1 * ... * td). Its partial derivative by a tile size says what is
 gained when that loop runs further before the others advance: the loop with the most negative derivative goes innermost,
-which on a GPU is threadIdx.x. (Shirako, Hayashi and Sarkar, CC 2017, section 5.)
+which on a GPU is thread.x. (Shirako, Hayashi and Sarkar, CC 2017, section 5.)
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def derivatives(
 
 
 def coalescing(scop: Scop, statement: str, iterator: int, sign: int = 1, width: int = WARP_SIZE) -> float:
-    """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along threadIdx.x over
+    """Sectors per warp request, summed over all accesses of a statement, when `iterator` runs along thread.x over
     `width` threads."""
     return sum(request.sectors for request in predict(scop, statement, (Lane(iterator, width, sign),)))
 

@@ -1,6 +1,6 @@
 """How an array's elements lie to one another when one loop advances: next to each other, at one place, or apart.
 
-Threads of a warp differ in the loop mapped to threadIdx.x; a request is coalesced when that loop moves each access by
+Threads of a warp differ in the loop mapped to thread.x; a request is coalesced when that loop moves each access by
 at most one element of the innermost dimension.
 """
 

@@ -97,7 +97,7 @@ class _Mapper:
 
 @dataclass(frozen=True, slots=True)
 class _Inner:
-    """Coincident bands below a band, as paths relative to it, with the member for threadIdx.x of each."""
+    """Coincident bands below a band, as paths relative to it, with the member for thread.x of each."""
 
     paths: tuple[Path, ...]
     members: tuple[int, ...]

@@ -41,7 +41,7 @@ def blocks(found: Search) -> Tree:
 
 
 def block_loops(scop: Scop, tree: Loop, enough: int) -> tuple[Loop, ...]:
-    """The leading loops of a nest that blocks should share, outermost first, blockIdx.x last: those that are parallel
+    """The leading loops of a nest that blocks should share, outermost first, block.x last: those that are parallel
     for all statements, at most three; where fewer than `enough` are, then also loops that are a reduction for some, in
     the order of locality: neighbouring blocks then use neighbouring memory."""
     nest = nest_of(tree)

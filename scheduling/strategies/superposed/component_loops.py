@@ -121,7 +121,7 @@ class Distribution:
 
     def _free(self, name: str, edges: Sequence[Edge], used: Used) -> Tree | None:
         """All loops of a statement that depends on itself through a reduction at most: parallel ones outermost, then
-        those of the reduction; the one for threadIdx.x last of its kind, or first where it is the reduction's."""
+        those of the reduction; the one for thread.x last of its kind, or first where it is the reduction's."""
         rows = [Row(name, i, sign) for i, sign in self._preferred[name] if i not in used[name]]
         parallel = [r for r in rows if all(e.distance({name: r}) == (0, 0) for e in edges)]
         others = [r for r in rows if r not in parallel]
@@ -137,7 +137,7 @@ class Distribution:
     def _parallel(
         self, names: Sequence[str], edges: Sequence[Edge], choices: Mapping[str, Sequence[tuple[int, int]]]
     ) -> list[Rows]:
-        """Loops that are parallel for all statements, no two through one iterator, the best for threadIdx.x last."""
+        """Loops that are parallel for all statements, no two through one iterator, the best for thread.x last."""
         found = list(parallel_rows(names, edges, choices))
         if not found:
             return []

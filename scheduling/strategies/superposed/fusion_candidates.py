@@ -144,7 +144,7 @@ def moved(rows: Listed[Row], turned: bool, shift: int) -> tuple[Row, ...]:
 
 @dataclass(slots=True)
 class Judge:
-    """What fusion may not lose. For threads, `along_x` has the iterator of each statement for threadIdx.x."""
+    """What fusion may not lose. For threads, `along_x` has the iterator of each statement for thread.x."""
 
     scop: Scop
     ranking: Ranking
@@ -177,7 +177,7 @@ class Judge:
         return common >= min(MAX_KEPT_PARALLEL_LOOPS, max(counts))
 
     def _keeps_x(self, loops: Listed[Common], statements: Listed[str]) -> bool:
-        """Whether no loop is threadIdx.x for one of the deepest statements and bad as such for another of them."""
+        """Whether no loop is thread.x for one of the deepest statements and bad as such for another of them."""
         if self.along_x is None:
             return True
         depth = max(len(self.scop.statement(name).iterators) for name in statements)
@@ -193,7 +193,7 @@ class Judge:
         return self.ranking.cost(name, iterator) <= self.ranking.cost(name, x)
 
     def _place(self, common: Common) -> int:
-        """Parallel loops outermost, the one for threadIdx.x behind those that are a reduction for some statement, then
+        """Parallel loops outermost, the one for thread.x behind those that are a reduction for some statement, then
         reductions."""
         kinds = set(common.kinds.values())
         if self.along_x is not None and any(common.by_name[s].iterator == self.along_x[s] for s in common.by_name):

@@ -1,4 +1,4 @@
-"""Which iterator of a statement should run along threadIdx.x, by the cost model."""
+"""Which iterator of a statement should run along thread.x, by the cost model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Ranking:
         return min(iterators, key=lambda i: (round(self.cost(statement, i), 6), -i), default=None)
 
     def along_x(self, statement: str, parallel: Collection[int], reductions: Collection[int]) -> int | None:
-        """The iterator for threadIdx.x: the best parallel one, unless only one that is a reduction coalesces."""
+        """The iterator for thread.x: the best parallel one, unless only one that is a reduction coalesces."""
         best = self.best(statement, parallel)
         if not reductions:
             return best
@@ -64,7 +64,7 @@ class Ranking:
         return self.best(statement, ideal) if ideal else best
 
     def along_x_in(self, tree: Tree, statement: str) -> int | None:
-        """The iterator for threadIdx.x among the loops of a tree around a statement."""
+        """The iterator for thread.x among the loops of a tree around a statement."""
         rows = rows_of(tree, statement)
         parallel, reductions = (
             [row.iterator for row, kind in rows if kind is wanted and row.iterator >= 0]

@@ -1,6 +1,6 @@
 """Tiles of the sums that one thread makes, for locality [Shirako, Hayashi and Sarkar 2017, section 4].
 
-before: i+ [ j+ [S] ],  where S[a, b, i, j]: C[a][b] += ... x[j][b], and b runs along threadIdx.x
+before: i+ [ j+ [S] ],  where S[a, b, i, j]: C[a][b] += ... x[j][b], and b runs along thread.x
 after:  floor(j/32) { C_part = 0; i+ [ j+ [C_part += ... x[j][b]] ]; C[a][b] += C_part }
 
 The next i reads the same x[j][b] again, which are still in L1 when only a tile of j was read since.

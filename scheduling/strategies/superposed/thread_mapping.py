@@ -20,7 +20,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import Kind, Leaf, Loop
 @dataclass(frozen=True, slots=True)
 class ThreadNest:
     """Loops that are mapped to threads, outermost first, around what one thread runs alone. `along_x` is the position
-    of the loop of threadIdx.x; no loops: one thread runs the body."""
+    of the loop of thread.x; no loops: one thread runs the body."""
 
     loops: tuple[Loop, ...]
     along_x: int

@@ -53,7 +53,7 @@ class Search:
     distributed: Tree
 
     def along_x(self) -> dict[str, int | None]:
-        """The iterator of each statement for threadIdx.x; None for one without parallel loops."""
+        """The iterator of each statement for thread.x; None for one without parallel loops."""
         return {s.name: self.ranking.along_x_in(self.distributed, s.name) for s in self.scop.statements}
 
     def fused(self, judge: Judge) -> Tree:
