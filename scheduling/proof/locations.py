@@ -74,9 +74,9 @@ class Locations:
         return _united(used).subtract(self.private)
 
     def order(self, tree: isl.Schedule) -> isl.Schedule:
-        """The tree with what comes before and after it, for those that use the array."""
+        """The tree with what comes before and after it, for the statements and copies that use the array."""
         first, last = (isl.Schedule.from_domain(each) for each in (self.before, self.after))
-        users = _united(route.domain().unwrap().domain() for route in self.routes.values())
+        users = _united(route.universe().domain().unwrap().domain() for route in self.routes.values())
         return first.sequence(tree).sequence(last).intersect_domain(users.union(self.kills.domain()))
 
 

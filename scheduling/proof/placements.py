@@ -107,6 +107,7 @@ class _Theorem:
         known = _Flow.over(source, _times(source.order(self.scop.schedule))).values
         elements = isl.UnionSet.identity(self.used.elements)
         wanted = known.apply_range(same.reverse().product(elements))
+        given = given.detect_equalities()  # else isl takes a third of a refusal to subtract
         given = given.apply_domain(same).intersect_range(wanted.range())
         if not given.is_subset(wanted):
             yield self._failure(_pairs(given.subtract(wanted)), "another value arrives")
@@ -239,10 +240,10 @@ def _flow(
 
 def _meetings(used: Locations, where: isl.UnionSet) -> isl.UnionMap:
     """All pairs, in both directions, that use one of these locations, and one of them writes; each with itself, too."""
-    writes = used.writes.union(used.may_writes).intersect_range(where)
-    users = used.reads.intersect_range(where).union(writes)
-    pairs = writes.apply_range(users.reverse())
-    return pairs.union(pairs.reverse()).detect_equalities()
+    writes, reads = used.writes.union(used.may_writes).intersect_range(where), used.reads.intersect_range(where)
+    written = writes.apply_range(writes.reverse()).detect_equalities()
+    read = writes.apply_range(reads.reverse()).detect_equalities()
+    return written.union(read).union(read.reverse())
 
 
 def _one_location(used: Locations, where: isl.UnionSet, pairs: isl.UnionMap) -> isl.UnionSet:

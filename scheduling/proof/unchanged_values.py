@@ -21,7 +21,7 @@ def unchanged(values: isl.UnionMap, used: Locations) -> isl.UnionMap:
     """The flow `{ writer -> [reader -> A[i]] }` in which those who read first values read them directly."""
     into: dict[str, list[isl.Map]] = {}
     values.foreach_map(lambda m: into.setdefault(_reader(m), []).append(m))
-    reads = {str(s.unwrap().get_tuple_name(IN)): s for s in sets(used.routes[READ].domain())}
+    reads = {str(s.get_space().unwrap().get_tuple_name(IN)): s for s in sets(used.routes[READ].domain())}
     copies = {str(s.get_tuple_name()) for s in sets(used.copies)}
     first = {str(s.get_tuple_name()) for s in sets(used.before)}
     passing, left = set(first), set(into)
@@ -41,7 +41,7 @@ def _writer(m: isl.Map) -> str:
 
 
 def _reader(m: isl.Map) -> str:
-    return str(m.range().unwrap().get_tuple_name(IN))
+    return str(m.get_space().range().unwrap().get_tuple_name(IN))
 
 
 def _from(reads: isl.Set, writer: str) -> isl.Map:
@@ -51,7 +51,7 @@ def _from(reads: isl.Set, writer: str) -> isl.Map:
 
 def _of_same_element(m: isl.Map) -> bool:
     """Whether the last dimensions of the writer, those of an element, are those of the element that is read."""
-    read = m.range().unwrap()
+    read = m.get_space().range().unwrap()
     reader, element = ([f"{x}{k}" for k in range(read.dim(kind))] for x, kind in (("r", IN), ("e", OUT)))
     place = [f"w{k}" for k in range(m.dim(IN) - len(element))]
     writer = f"{_writer(m)}[{', '.join(place + element)}]"
