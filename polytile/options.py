@@ -13,7 +13,9 @@ from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 STRATEGIES = {
     "classic": "polytile.scheduling.strategies.classic",
     "superposed": "polytile.scheduling.strategies.superposed.strategy",
+    "tiled": "polytile.scheduling.strategies.tiled.strategy",
 }
+ON_REQUEST = ("tiled",)  # that `auto` does not compare, as no estimate of their kernels is right yet
 SCHEDULES = ("auto", *STRATEGIES)
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000

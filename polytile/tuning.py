@@ -83,6 +83,21 @@ class SharingTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class TileTuning:
+    """Tiles in the tiled strategy: shapes by the number of tiled loops, outermost first."""
+
+    threads: tuple[tuple[int, ...], ...] = ((128,), (16, 16))
+    points: tuple[tuple[tuple[int, ...], ...], ...] = (  # that each thread runs, the largest first
+        ((4,), (2,), (1,)),
+        ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)),
+    )
+    thread_bytes: int = 256  # of what a thread keeps for its points: as many registers again go to what these read
+    serial_bytes: int = 128  # of the elements of a row of a tile of the serial loop: a line
+    few_iterations: int = 12  # of a loop that stays inside tiles, such as a filter's
+    few_points: int = 4  # iterations of a parallel loop that one thread runs all of
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
@@ -90,4 +105,5 @@ class Tuning:
     registers: RegisterTuning = RegisterTuning()
     blocks: BlockTuning = BlockTuning()
     sharing: SharingTuning = SharingTuning()
+    tiles: TileTuning = TileTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

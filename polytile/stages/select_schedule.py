@@ -10,7 +10,7 @@ from itertools import islice, takewhile
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes
 from polytile.ir.plan import Choices
-from polytile.options import STRATEGIES
+from polytile.options import ON_REQUEST, STRATEGIES
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
@@ -63,14 +63,14 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """The first, or a later one that is clearly better, or one put together from both; then those of simpler strategies
     than its own."""
-    found = [_estimated(problem, candidate) for candidate in _proposed(problem, STRATEGIES)]
+    compared = [name for name in STRATEGIES if name not in ON_REQUEST]
+    found = [_estimated(problem, candidate) for candidate in _proposed(problem, compared)]
     best = found[0]
     for candidate in found[1:]:
         if _is_better(candidate, best):
             best = candidate
     best = _put_together(problem, found, best) or best
-    compared = found if any(one is best for one in found) else [*found, best]
-    yield _explained(compared, best)
+    yield _explained(found if any(one is best for one in found) else [*found, best], best)
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
 
 

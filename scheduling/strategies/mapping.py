@@ -9,6 +9,7 @@ coalesce and a deeper coincident loop does, blocks take the outer loop and threa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -26,6 +27,9 @@ from polytile.scheduling.strategies.tile_sizes import SizeChooser
 BAND = isl.schedule_node_type.band
 LEAF = isl.schedule_node_type.leaf
 
+# A kernel of another form from a band with coincident members and the kernel's number; None where that has none.
+KernelForm = Callable[[isl.ScheduleNode, int], isl.ScheduleNode | None]
+
 
 @dataclass
 class _Mapper:
@@ -35,6 +39,7 @@ class _Mapper:
     sizes: SizeChooser
     kernels: int = 0
     notes: list[str] = field(default_factory=list)
+    other_form: KernelForm | None = None
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         if not _has_parallelism(node):
@@ -56,6 +61,10 @@ class _Mapper:
 
     def _kernel(self, band: isl.ScheduleNode) -> isl.ScheduleNode:
         """Map a band that has coincident members; returns the node at the band's old position."""
+        made = self.other_form(band, self.kernels) if self.other_form else None
+        if made is not None:
+            self.kernels += 1
+            return made
         members = members_of(band)
         coincident = [i for i, m in enumerate(members) if m.coincident]
         costs = strided_accesses(self.scop, band, coincident)
@@ -191,12 +200,21 @@ def has_parallelism(tree: isl.Schedule) -> bool:
     return _has_parallelism(tree.get_root())
 
 
+def map_kernels(
+    scop: Scop, tree: isl.Schedule, sizes: SizeChooser, other_form: KernelForm | None = None
+) -> tuple[isl.Schedule, tuple[str, ...]]:
+    """A tree of bands with kernels, blocks and threads, still without barriers, and notes on it. Kernels that
+    `other_form` makes are taken as they are."""
+    mapper = _Mapper(scop, sizes, other_form=other_form)
+    mapped = mapper.visit(tree.get_root()).get_schedule()
+    return mapped, tuple(mapper.notes)
+
+
 def map_to_gpu(scop: Scop, bands: BandTree, sizes: SizeChooser) -> MappedSchedule:
     """Map a tree of bands to kernels, blocks and threads, still without barriers."""
-    mapper = _Mapper(scop, sizes)
-    mapped = mapper.visit(bands.tree.get_root()).get_schedule()
+    mapped, notes = map_kernels(scop, bands.tree, sizes)
     strategy = "loaded" if bands.fusion == "loaded" else f"classic ({bands.fusion})"
-    return MappedSchedule(mapped, strategy, (*bands.notes, *mapper.notes))
+    return MappedSchedule(mapped, strategy, (*bands.notes, *notes))
 
 
 def with_barriers(tree: isl.Schedule, dependences: isl.UnionMap) -> isl.Schedule:

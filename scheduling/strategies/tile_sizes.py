@@ -85,8 +85,8 @@ class SizeChooser:
         """Sizes for a band of `members` loops of which the first `mapped` go to blocks and threads; `serial` says that
         each thread then runs loops of its own; `preferred` is the block for that many loops, if none is asked for."""
         asked_block = self.table.blocks.get(kernel, self.choices.block)
-        tile = _spread(self.asked_tile(kernel), members)
-        block = _spread_inner(asked_block, mapped)
+        tile = spread(self.asked_tile(kernel), members)
+        block = spread_inner(asked_block, mapped)
         blocks = self.machine.tuning.blocks
         default = blocks.serial if serial and mapped == 1 else blocks.of_rank(mapped)
         if preferred and mapped == len(preferred):
@@ -115,12 +115,12 @@ class SizeChooser:
             )
 
 
-def _spread(sizes: tuple[int, ...], members: int) -> tuple[int, ...]:
+def spread(sizes: tuple[int, ...], members: int) -> tuple[int, ...]:
     """One number stands for every loop; more numbers than loops are ignored from the end."""
     return sizes * members if len(sizes) == 1 else sizes[:members]
 
 
-def _spread_inner(sizes: tuple[int, ...], mapped: int) -> tuple[int, ...]:
+def spread_inner(sizes: tuple[int, ...], mapped: int) -> tuple[int, ...]:
     """Block sizes belong to the innermost mapped loops; missing outer ones are 1, surplus outer ones multiply in."""
     if not sizes:
         return ()

@@ -38,6 +38,9 @@ void f(int n, int m, double A[n][m], double x[n])
 }
 """
 SERIAL = SUM.replace("x[i] += A[i][j];", "x[0] = x[0] * A[i][j] + 1;")
+PRODUCT = SUM.replace("x[i] += A[i][j];", "for (int k = 0; k < n; k++) B[i][j] += x[k] * A[k][j];").replace(
+    "double x[n]", "double x[n], double B[n][m]"
+)
 POINTS = SUM.replace("x[i] += A[i][j];", "A[i][j] = 2 * A[i][j];")
 Refuse = Callable[[str], Exception | None]
 
@@ -118,7 +121,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 # What is asked for ----------------------------------------------------------------------------------------------------
 def test_every_name_has_a_strategy() -> None:
-    state = analysed()
+    state = analysed(PRODUCT)
     assert state.dependences is not None
     problem = Problem(state.scop, state.dependences, state.options, state.machine)
     for name in STRATEGIES:

@@ -1,0 +1,176 @@
+"""Schedule trees as plain records, which are taken apart and put together again before isl has them.
+
+A loop is one member of a band. Reading a band puts its parallel members first, which a permutable band allows, and
+leaves out members that are one constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+import islpy as isl
+
+from polytile.ir.isl_util import CONTEXT, is_constant, mark_name
+from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
+
+NODE = isl.schedule_node_type
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One instance of each of these, in each iteration of the loops around."""
+
+    domain: isl.UnionSet = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over `body`, parallel where it carries no dependence."""
+
+    member: Member = field(compare=False)
+    body: Nest
+
+    @property
+    def parallel(self) -> bool:
+        return self.member.coincident
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Loops that stay together in one band, which a mark claims."""
+
+    members: tuple[Member, ...] = field(compare=False)
+    body: Nest
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Parts one after the other, or in any order."""
+
+    children: tuple[Nest, ...]
+    ordered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    name: str
+    body: Nest
+
+
+Nest = Point | Loop | Band | Order | Mark
+
+
+def domain_of(nest: Nest) -> isl.UnionSet:
+    """The instances that a nest runs."""
+    match nest:
+        case Point(domain):
+            return domain
+        case Order(children):
+            return reduce(lambda a, b: a.union(b), map(domain_of, children))
+        case _:
+            return domain_of(nest.body)
+
+
+def read(node: isl.ScheduleNode) -> Nest:
+    """The subtree at a node."""
+    kind = node.get_type()
+    if kind == NODE.leaf:
+        return Point(node.get_domain())
+    if kind in (NODE.sequence, NODE.set):
+        children = [node.child(i) for i in range(node.n_children())]
+        read_in = [read(child) for child in children if not child.child(0).get_domain().is_empty()]
+        return in_order(read_in, ordered=kind == NODE.sequence)
+    body = read(node.child(0))
+    if kind == NODE.band:
+        members = members_of(node)
+        if node.band_get_permutable():
+            members.sort(key=lambda m: not m.coincident)
+        return around([m for m in members if not is_single(m, node.get_domain())], body)
+    name = mark_name(node)
+    return body if name is None else Mark(name, body)
+
+
+def in_order(children: Sequence[Nest], *, ordered: bool = True) -> Nest:
+    """The parts one after the other; sequences in a sequence become a part of it."""
+    flat: list[Nest] = []
+    for child in children:
+        flat += child.children if isinstance(child, Order) and child.ordered and ordered else (child,)
+    return flat[0] if len(flat) == 1 else Order(tuple(flat), ordered)
+
+
+def around(members: Sequence[Member], body: Nest) -> Nest:
+    """Loops around a body, outermost first."""
+    for member in reversed(members):
+        body = Loop(member, body)
+    return body
+
+
+def parallel_loops(nest: Nest) -> tuple[list[Member], Nest]:
+    """The parallel loops that a nest starts with, and what is inside."""
+    members: list[Member] = []
+    while isinstance(nest, Loop) and nest.parallel:
+        members.append(nest.member)
+        nest = nest.body
+    return members, nest
+
+
+def on_domain(value: isl.UnionPwAff, domain: isl.UnionSet) -> isl.UnionPwAff:
+    """A member for the statements of a part alone."""
+    return value.intersect_domain(domain.universe())
+
+
+def is_single(member: Member, domain: isl.UnionSet) -> bool:
+    """Whether a member has one value, the same for all instances: neither a loop nor an order."""
+    value = on_domain(member.value, domain)
+    if not is_constant(value):
+        return False
+    constants: set[int] = set()
+
+    def visit(piece: isl.PwAff) -> None:
+        piece.foreach_piece(lambda _domain, aff: constants.add(int(aff.get_constant_val().to_python())))
+
+    value.foreach_pw_aff(visit)
+    return len(constants) <= 1
+
+
+def replaced(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:
+    """The node with `nest` in place of what is below it; at the same position."""
+    return _inserted(node.cut(), nest)
+
+
+def to_schedule(nest: Nest) -> isl.Schedule:
+    """The nest as an isl tree, parallel loops inside one another as one permutable band."""
+    return _inserted(isl.Schedule.from_domain(domain_of(nest)).get_root().child(0), nest).get_schedule()
+
+
+def _inserted(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:
+    match nest:
+        case Point():
+            return node
+        case Order():
+            return _inserted_order(node, nest)
+        case Mark(name, body):
+            return _inserted(node, body).insert_mark(isl.Id(name))
+        case Band(members, body):
+            return _inserted_band(node, members, body)
+        case Loop(member, body):
+            own, inside = parallel_loops(nest) if nest.parallel else ([member], body)
+            return _inserted_band(node, own, inside)
+
+
+def _inserted_band(node: isl.ScheduleNode, members: Sequence[Member], body: Nest) -> isl.ScheduleNode:
+    domain = domain_of(body)
+    own = [replace(m, value=on_domain(m.value, domain)) for m in members]
+    return insert_band(_inserted(node, body), own, permutable=all(m.coincident for m in members))
+
+
+def _inserted_order(node: isl.ScheduleNode, order: Order) -> isl.ScheduleNode:
+    filters = isl.UnionSetList.alloc(CONTEXT, len(order.children))
+    for child in order.children:
+        filters = filters.add(domain_of(child))
+    node = node.insert_sequence(filters) if order.ordered else node.insert_set(filters)
+    for i, child in enumerate(order.children):
+        node = _inserted(node.child(i).child(0), child).parent().parent()
+    return node

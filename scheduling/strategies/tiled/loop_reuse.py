@@ -1,0 +1,72 @@
+"""What tiles pay for: reads that serial loops make anew, of elements that a parallel loop does not tell apart.
+
+C[i][j] += A[i][k] * B[k][j]: all j read the same A[i][k], all i the same B[k][j].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import islpy as isl
+
+from polytile.ir.isl_util import is_constant, maps, sets
+from polytile.ir.scop import AccessKind, Scop
+from polytile.scheduling.cost.strides import DEPTH_WEIGHT
+from polytile.scheduling.strategies.band_rewriting import Member
+from polytile.scheduling.strategies.tiled.loop_nest import Loop, Nest, Order, Point, on_domain
+
+
+def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], inside: Nest) -> tuple[int, ...]:
+    """For each parallel loop the number of reads in serial loops inside that it does not occur in, weighted by how
+    often they run."""
+    weights = [0] * len(parallel)
+    around = [*outer, *parallel]
+    for domain, inner in _statements(inside, ()):
+        serial = [m for m in inner if not is_constant(on_domain(m.value, isl.UnionSet.from_set(domain)))]
+        loops = [*around, *serial]
+        for touched in _reads(scop, domain, loops):
+            if not any(_moves(touched, len(loops), len(around) + k) for k in range(len(serial))):
+                continue
+            for i in range(len(parallel)):
+                if not _moves(touched, len(loops), len(outer) + i):
+                    weights[i] += DEPTH_WEIGHT ** len(serial)
+    return tuple(weights)
+
+
+def _statements(nest: Nest, loops: tuple[Member, ...]) -> Iterator[tuple[isl.Set, tuple[Member, ...]]]:
+    """The domain of each statement, with the loops around it inside the nest."""
+    match nest:
+        case Point(domain):
+            yield from ((own, loops) for own in sets(domain))
+        case Order(children):
+            for child in children:
+                yield from _statements(child, loops)
+        case Loop(member, body):
+            yield from _statements(body, (*loops, member))
+        case _:
+            yield from _statements(nest.body, loops)
+
+
+def _reads(scop: Scop, domain: isl.Set, loops: Sequence[Member]) -> Iterator[isl.Map]:
+    """The elements of arrays that a statement reads, `{ [t] -> A[..] }` by the values of the loops."""
+    union = isl.UnionSet.from_set(domain)
+    times = isl.UnionMap.from_domain_and_range(union, isl.UnionSet("{ [] }"))
+    for member in loops:
+        value = isl.MultiUnionPwAff.from_union_pw_aff(on_domain(member.value, union))
+        times = times.flat_range_product(isl.UnionMap.from_multi_union_pw_aff(value))
+    for mapped in maps(times):
+        for access in scop.statement(domain.get_tuple_name()).relations(AccessKind.READ):
+            if access.relation.dim(isl.dim_type.out):
+                yield mapped.reverse().apply_range(access.relation)
+
+
+def _moves(touched: isl.Map, depth: int, loop: int) -> bool:
+    """Whether other elements are touched where one loop has another value; also where it has no other."""
+    names = [f"d{k}" for k in range(depth)]
+    others = [f"e{k}" if k == loop else name for k, name in enumerate(names)]
+    step = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(others)}] : d{loop} < e{loop} }}")
+    apart = step.apply_domain(touched).apply_range(touched).deltas()
+    zero = isl.Set.universe(apart.get_space())
+    for k in range(apart.dim(isl.dim_type.set)):
+        zero = zero.fix_val(isl.dim_type.set, k, isl.Val(0))
+    return bool(apart.is_empty() or not apart.is_subset(zero))

@@ -1,0 +1,99 @@
+"""The sizes of tiles: what a block and a thread take of the parallel loops, and a tile of the serial one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from polytile.machine import Machine
+from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
+
+
+@dataclass(frozen=True, slots=True)
+class TileSizes:
+    """Of each tiled parallel loop, outermost first: the iterations of a block, and its threads. `serial` is the tile of
+    the serial loop."""
+
+    tile: tuple[int, ...]
+    threads: tuple[int, ...]
+    serial: int
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The iterations of a thread."""
+        return tuple(-(-tile // threads) for tile, threads in zip(self.tile, self.threads, strict=True))
+
+    def __str__(self) -> str:
+        def shape(sizes: tuple[int, ...]) -> str:
+            return " x ".join(map(str, sizes))
+
+        return f"tiles of {shape(self.tile)}, {shape(self.threads)} threads, serial tiles of {self.serial}"
+
+
+@dataclass(frozen=True, slots=True)
+class TiledLoops:
+    """The tiled parallel loops of a kernel: their iterations where known, whether a thread gains by several `points`
+    along each, the blocks along its other loops, and the bytes of an element."""
+
+    iterations: tuple[int | None, ...]
+    points: tuple[bool, ...]
+    other_blocks: int
+    element: int
+
+
+def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
+    """Sizes in order of preference: the largest tiles of which there are enough for all multiprocessors, then smaller
+    ones, then larger ones. What was asked for is the only choice."""
+    serial = max(1, chooser.machine.tuning.tiles.serial_bytes // loops.element)
+    asked = _asked(chooser, kernel, len(loops.iterations), serial)
+    if asked is not None:
+        return (asked,)
+    found = list(dict.fromkeys(_defaults(loops, serial, chooser.machine)))
+    enough = [sizes for sizes in found if _blocks(loops, sizes, chooser.machine) >= chooser.machine.sms]
+    return (*enough, *(sizes for sizes in reversed(found) if sizes not in enough))
+
+
+def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[TileSizes]:
+    """All shapes, the largest first."""
+    tuning = machine.tuning.tiles
+    rank = len(loops.iterations)
+    threads = tuning.threads[rank - 1]
+    for points in tuning.points[rank - 1]:
+        kept = tuple(p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
+        kept = tuple(map(_no_more, kept, threads, loops.iterations))
+        if prod(kept) * loops.element <= tuning.thread_bytes:
+            yield TileSizes(tuple(p * t for p, t in zip(kept, threads, strict=True)), threads, serial)
+
+
+def _no_more(points: int, threads: int, iterations: int | None) -> int:
+    """No more points than a short loop has for all threads."""
+    while iterations is not None and points > 1 and points // 2 * threads >= iterations:
+        points //= 2
+    return points
+
+
+def _blocks(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> int:
+    assumed = machine.tuning.sharing.assumed_iterations
+    along = [assumed if n is None else n for n in loops.iterations]
+    return loops.other_blocks * prod(-(-n // tile) for n, tile in zip(along, sizes.tile, strict=True))
+
+
+def _asked(chooser: SizeChooser, kernel: int, rank: int, serial: int) -> TileSizes | None:
+    """Sizes from `--tile` (the tiled loops outermost first, then the serial one), `--block` and the choices' points."""
+    tile, points = spread(chooser.asked_tile(kernel), rank + 1), spread(chooser.choices.points, rank)
+    block = spread_inner(chooser.table.blocks.get(kernel, chooser.choices.block), rank)
+    if not (tile or points or block):
+        return None
+    serial = tile[rank] if len(tile) > rank else serial
+    default = chooser.machine.tuning.tiles
+    if not block:
+        block = default.threads[rank - 1]
+        if tile[rank - 1 :]:
+            per_thread = points or (1,) * rank
+            block = tuple(min(b, -(-t // p)) for b, t, p in zip(block, tile, per_thread, strict=False))
+    if not tile[rank - 1 :]:
+        points = points or default.points[rank - 1][-1]
+        tile = tuple(b * p for b, p in zip(block, points, strict=True))
+    chooser.choose(kernel, rank, rank)  # which refuses blocks that are too large
+    return TileSizes(tile[:rank], block, serial)
