@@ -98,6 +98,16 @@ class TileTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class PromotionTuning:
+    """Tiles in shared memory and registers: scheduling/promotion/choose_placements.py."""
+
+    tile_registers: int = 128  # of a thread, for what it adds up: as many again are left for the rest
+    sharing_threads: int = 2  # that use an element of a shared tile, on average, at least
+    coalescing_elements: int = 4  # of a row that a fill loads at once, where reads do not coalesce
+    unrolled_iterations: int = 512  # of loops in one another, inside the thread band
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
@@ -106,4 +116,5 @@ class Tuning:
     blocks: BlockTuning = BlockTuning()
     sharing: SharingTuning = SharingTuning()
     tiles: TileTuning = TileTuning()
+    promotion: PromotionTuning = PromotionTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

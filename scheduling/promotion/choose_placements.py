@@ -1,0 +1,114 @@
+"""Where the data of kernels belong: sums of a thread in registers, what threads share in shared memory.
+
+before: kernel / block [i/64, j/64] / sequence { S0; loop[k0] ... S1 }     all in device memory
+after:  C_acc: 4 x 4 of a thread, for the kernel; A_tile: 64 x 16, B_tile: 16 x 64 of a block, at k0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.loop_places import LabelledLoop, labelled_loops
+from polytile.ir.memory import Space
+from polytile.ir.name_supply import Names
+from polytile.ir.plan import KernelPlan, Placement
+from polytile.ir.scop import Scop
+from polytile.machine import STATIC_SHARED_BYTES
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.promotion.reference_tiles import ReferenceTile, references_in
+from polytile.scheduling.promotion.register_tiles import register_placement, register_tiles
+from polytile.scheduling.promotion.shared_tiles import shared_placement, shared_tiles
+from polytile.scheduling.promotion.tile_loops import loop_plans
+from polytile.tuning import PromotionTuning, Tuning
+
+MAX_OPERATIONS = 30_000_000  # of isl, for a kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """The plans of the kernels that have placements, and why each of these is there, for a reader."""
+
+    plans: tuple[KernelPlan, ...]
+    lines: tuple[str, ...]
+
+
+def promote(
+    scop: Scop,
+    dependences: Dependences,
+    tree: isl.Schedule,
+    tuning: Tuning,
+    shared_memory: int = STATIC_SHARED_BYTES,
+    kept: Collection[str] = (),
+) -> Promoted:
+    """The plans for a mapped tree with labelled loops; the arrays in `kept` have a home elsewhere."""
+    loops: dict[int, list[LabelledLoop]] = {}
+    for (kernel, _), loop in labelled_loops(tree).items():
+        loops.setdefault(kernel, []).append(loop)
+    names = Names.of(scop)
+    plans: list[KernelPlan] = []
+    lines: list[str] = []
+    for kernel, own in loops.items():
+        choice = _Choice(scop, dependences, tuning.promotion, tuple(own), frozenset(kept), names)
+        try:
+            with budget(MAX_OPERATIONS):
+                plan, words = choice.plan(shared_memory)
+        except OverBudgetError:
+            lines.append(f"kernel {kernel}: no placements, as they would take too long to find")
+            continue
+        plans += [plan] if plan.placements else []
+        lines += [f"kernel {kernel}: {word}" for word in words]
+    return Promoted(tuple(plans), tuple(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What is chosen for one kernel; its loops are outermost first."""
+
+    scop: Scop
+    dependences: Dependences
+    tuning: PromotionTuning
+    loops: tuple[LabelledLoop, ...]
+    kept: frozenset[str]
+    names: Names
+
+    @property
+    def whole(self) -> LabelledLoop:
+        return self.loops[0]
+
+    def plan(self, shared_memory: int) -> tuple[KernelPlan, list[str]]:
+        arrays = dict.fromkeys(r.access.array for r in references_in(self.scop, self.whole))
+        free = [array for array in arrays if array not in self.kept]
+        found = [*self._in_registers(free)]
+        taken = {use for placement, _ in found for use in placement.uses}
+        found += self._shared(free, taken, shared_memory)
+        placements = tuple(placement for placement, _ in found)
+        lines = [line for _, line in found]
+        left = [array for array in free if array not in {p.array for p in placements}]
+        lines += [f"{', '.join(left)} in device memory"] if left else []
+        loops = loop_plans(self.loops, self.tuning.unrolled_iterations)
+        return KernelPlan(self.whole.kernel.number, placements, loops), lines
+
+    def _in_registers(self, arrays: Sequence[str]) -> Iterator[tuple[Placement, str]]:
+        for tile in register_tiles(self.scop, self.loops, arrays, self.tuning.tile_registers):
+            name = self.names.fresh(f"{tile.array.name}_acc")
+            found = register_placement(name, tile, self.dependences)
+            yield found, _line(found, tile, "one thread has them alone")
+
+    def _shared(
+        self, arrays: Sequence[str], taken: Collection[tuple[str, int]], memory: int
+    ) -> Iterator[tuple[Placement, str]]:
+        for shared in shared_tiles(self.scop, self.loops, arrays, taken, memory, self.tuning):
+            name = self.names.fresh(f"{shared.tile.array.name}_tile")
+            found = shared_placement(name, shared, self.scop)
+            yield found, _line(found, shared.tile, shared.why(self.tuning))
+
+
+def _line(placement: Placement, tile: ReferenceTile, why: str) -> str:
+    memory = "registers" if placement.memory is Space.PRIVATE else "shared memory"
+    where = f"{memory} of a {placement.owner.value} at {placement.level}"
+    often = "any number of times" if tile.reuse is None else f"{float(tile.reuse):g} times"
+    return f"{placement.name}: {placement.array}{tile.box} in {where}, each used {often}: {why}"

@@ -1,0 +1,139 @@
+"""Boxes around the elements that a part of a kernel uses: corners that move with its place, and constant extents.
+
+before: { [bi, ti] -> A[i, k] : floor(i/64) = bi and i mod 16 = ti and 0 <= k < 8 }
+after:  corner [64 bi + ti, 0], strides (16, 1), extents (4, 8)
+
+Verdoolaege et al., Polyhedral parallel code generation for CUDA (TACO 2013), section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd, prod
+
+import islpy as isl
+
+from polytile.ir.isl_util import constant_value
+
+IN, OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One dimension of a box: the elements `corner + stride * [0, extent)`."""
+
+    corner: isl.PwAff = field(compare=False)  # a function of the place
+    stride: int
+    extent: int
+
+    def __str__(self) -> str:
+        step = f"{self.stride} * " if self.stride > 1 else ""
+        return f"{str(self.corner).split('[(')[-1].split(')]')[0]} + {step}[0, {self.extent})"
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The elements of a `{ [place] -> A[..] }` space that are within all sides."""
+
+    space: isl.Space = field(compare=False)
+    sides: tuple[Side, ...]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return tuple(side.extent for side in self.sides)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.extents)
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.sides))}]"
+
+
+def box_around(elements: isl.Map) -> Box | None:
+    """The box around what each place uses, `{ [place] -> A[..] }`; none where an extent is not constant."""
+    sides = []
+    for k in range(elements.dim(OUT)):
+        side = _side_around(column(elements, k))
+        if side is None:
+            return None
+        sides.append(side)
+    return Box(elements.get_space(), tuple(sides))
+
+
+def column(elements: isl.Map, k: int) -> isl.Map:
+    """One subscript of the elements, `{ [place] -> [i] }`."""
+    rank = elements.dim(OUT)
+    return elements.project_out(OUT, k + 1, rank - k - 1).project_out(OUT, 0, k).coalesce()
+
+
+def _side_around(values: isl.Map) -> Side | None:
+    """Each piece of the least value is tried as the corner of all places."""
+    if not values.wrap().dim_has_lower_bound(isl.dim_type.set, values.dim(IN)):
+        return None
+    for _, corner in values.dim_min(0).coalesce().get_pieces():
+        side = _side_from(values, isl.PwAff.from_aff(corner))
+        if side is not None:
+            return side
+    return None
+
+
+def _side_from(values: isl.Map, corner: isl.PwAff) -> Side | None:
+    distances = values.sum(isl.Map.from_pw_aff(corner.neg())).range()
+    least, most = distances.dim_min_val(0), distances.dim_max_val(0)
+    if not (least.is_int() and most.is_int() and int(least.to_python()) >= 0):
+        return None
+    stride = int(distances.get_stride(0).to_python()) if most.is_pos() else 1
+    if int(least.to_python()) % stride:
+        stride = gcd(stride, int(least.to_python()))
+    return Side(corner, stride, int(most.to_python()) // stride + 1)
+
+
+def united(a: Box, b: Box) -> Box | None:
+    """The box around two, where their corners are at a constant distance."""
+    sides = []
+    for one, other in zip(a.sides, b.sides, strict=True):
+        distance = constant_value(other.corner.sub(one.corner).coalesce())
+        if distance is None:
+            return None
+        first, rest = (one, other) if distance >= 0 else (other, one)
+        sides.append(_side_over(first, rest, abs(distance)))
+    return Box(a.space, tuple(sides))
+
+
+def _side_over(first: Side, rest: Side, distance: int) -> Side:
+    strides = [side.stride for side in (first, rest) if side.extent > 1]
+    stride = gcd(distance, *strides) or 1
+    last = max((first.extent - 1) * first.stride, distance + (rest.extent - 1) * rest.stride)
+    return Side(first.corner, stride, last // stride + 1)
+
+
+def box_elements(box: Box) -> isl.Map:
+    """`{ [place] -> A[..] }`, all elements of the box at each place."""
+    total = isl.Map.universe(box.space)
+    for k, side in enumerate(box.sides):
+        total = total.intersect(_along(side, box.space, k))
+    return total
+
+
+def _along(side: Side, space: isl.Space, k: int) -> isl.Map:
+    """The elements of the space whose subscript k is within a side."""
+    moves = isl.Map(f"{{ [c] -> [e] : exists (x : e = c + {side.stride} x and 0 <= x < {side.extent}) }}")
+    alone = isl.Map.from_pw_aff(side.corner).apply_range(moves)
+    rest = space.dim(OUT) - k - 1
+    wide = alone.insert_dims(OUT, 1, rest).insert_dims(OUT, 0, k)
+    return wide.set_tuple_name(OUT, space.get_tuple_name(OUT))
+
+
+def cell_in(box: Box) -> isl.Map:
+    """`{ [[place] -> A[..]] -> [..] }`: the cell of each element, (element - corner) / stride."""
+    both = box.space.wrap()
+    local = isl.LocalSpace.from_space(both)
+    to_place = isl.PwMultiAff.from_map(isl.Map.universe(box.space).domain_map())
+    total = isl.Map.universe(both.from_domain())
+    for k, side in enumerate(box.sides):
+        element = isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, box.space.dim(IN) + k))
+        corner = side.corner.pullback_pw_multi_aff(to_place)
+        cell = element.sub(corner).scale_down_val(isl.Val(side.stride)).floor()
+        total = total.flat_range_product(isl.Map.from_pw_aff(cell))
+    return total

@@ -1,0 +1,212 @@
+"""Tiles of references: which accesses of a kernel use the same box of elements at a loop, and how often.
+
+before: kernel / block [i/64, j/64] / loop[k0] band [k/16] / ...    S1[i, j, k] reads A[i, k]
+after:  at k0, a block: box [64 bi + [0, 64), 16 k0 + [0, 16)] of A, each element used 64 times, by 16 threads
+
+The boxes are those of full tiles, so that they hold for partial ones and for those that a triangle cuts, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import islpy as isl
+
+from polytile.ir.isl_util import maps
+from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, SERIAL_LOOP, THREAD_LOOP, LabelledLoop
+from polytile.ir.plan import Copy, Owner
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
+from polytile.scheduling.promotion.footprint_boxes import IN, OUT, Box, box_around, cell_in, united
+
+USES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An access of a statement, by its number there, and all instances of it in a kernel."""
+
+    statement: Statement
+    number: int
+    access: AccessRelation
+    instances: isl.Set = field(compare=False)
+
+    @property
+    def use(self) -> tuple[str, int]:
+        return self.statement.name, self.number
+
+    def placed(self, places: isl.UnionMap) -> isl.Map | None:
+        """`{ S[i] -> [place] }` for its instances; none where these have no place."""
+        found = [m for m in maps(places) if m.get_tuple_name(IN) == self.statement.name]
+        return found[0] if len(found) == 1 else None
+
+
+def references_in(scop: Scop, loop: LabelledLoop) -> tuple[Reference, ...]:
+    """The accesses below a loop to arrays that may be placed."""
+    found = []
+    inside = loop.iterations.domain().intersect_params(scop.context)
+    for statement in scop.statements:
+        here = inside.extract_set(statement.domain.get_space()).intersect(statement.domain)
+        if here.is_empty():
+            continue
+        for number, access in enumerate(statement.accesses):
+            array = scop.array(access.array)
+            if access.kind in USES and not array.fields and not scop.by_value(array):
+                found.append(Reference(statement, number, access, here))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What one reference uses at the places of an owner in a loop: `elements`, and `executions` of its statement, in
+    full tiles."""
+
+    reference: Reference
+    elements: isl.Map = field(compare=False)  # { [place] -> A[..] }
+    executions: isl.Map = field(compare=False)  # { [place] -> S[..] }
+
+    @property
+    def box(self) -> Box | None:
+        return box_around(self.elements)
+
+    @property
+    def count(self) -> Fraction | None:
+        """How often the reference runs at a place; none where that is not constant."""
+        found = box_around(self.executions)
+        return None if found is None else Fraction(found.cells)
+
+
+def footprint(reference: Reference, loop: LabelledLoop, owner: Owner) -> Footprint | None:
+    placed = reference.placed(loop.places(owner))
+    if placed is None:
+        return None
+    executions = _full_tiles(placed, reference.instances).reverse()
+    executions = with_names(executions, loop, owner)
+    return Footprint(reference, executions.apply_range(reference.access.relation), executions)
+
+
+def _full_tiles(placed: isl.Map, instances: isl.Set) -> isl.Map:
+    """Without the bounds of the domain, but for iterators within constants.
+
+    before: { S[i, r] -> [floor(i/64)] : 0 <= i < n and 0 <= r < 3 }
+    after:  { S[i, r] -> [floor(i/64)] : 0 <= r < 3 }
+    """
+    placed = placed.intersect_domain(instances)
+    found = placed.gist_domain(placed.domain())
+    for k in range(instances.dim(isl.dim_type.set)):
+        least, most = instances.dim_min_val(k), instances.dim_max_val(k)
+        if least.is_int() and most.is_int():
+            found = found.lower_bound_val(IN, k, least).upper_bound_val(IN, k, most)
+    return found
+
+
+def exact_elements(references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> isl.Map | None:
+    """`{ [place] -> A[..] }`: what references use at each place, without more."""
+    total = None
+    for reference in references:
+        placed = reference.placed(loop.places(owner))
+        if placed is None:
+            return None
+        own = placed.intersect_domain(reference.instances).reverse().apply_range(reference.access.relation)
+        total = own if total is None else total.union(own)
+    return None if total is None else with_names(total, loop, owner)
+
+
+def place_names(loop: LabelledLoop, owner: Owner) -> list[str]:
+    """Names for the coordinates of a place: b0, b1 for blocks, t0, t1 for threads."""
+    letters = {HOST_LOOP: "h", BLOCK_LOOP: "b", THREAD_LOOP: "t", SERIAL_LOOP: "l"}
+    names: list[str] = []
+    for role in loop.roles:
+        names.append(f"{letters[role]}{sum(name[0] == letters[role] for name in names)}")
+    return names + [f"t{k}" for k in range(loop.units(owner))]
+
+
+def with_names(relation: isl.Map, loop: LabelledLoop, owner: Owner) -> isl.Map:
+    """A relation from places, `{ [b0, b1, t0, t1] -> A[e0, e1] }`."""
+    for k, name in enumerate(place_names(loop, owner)):
+        relation = relation.set_dim_name(IN, k, name)
+    for k in range(relation.dim(OUT)):
+        relation = relation.set_dim_name(OUT, k, f"e{k}")
+    return relation
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceTile:
+    """References of one array that use one box of it at the places of an owner in a loop."""
+
+    array: Array
+    loop: LabelledLoop
+    owner: Owner
+    footprints: tuple[Footprint, ...]
+    box: Box
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return tuple(f.reference for f in self.footprints)
+
+    @property
+    def uses(self) -> tuple[tuple[str, int], ...]:
+        return tuple(r.use for r in self.references)
+
+    @property
+    def written(self) -> bool:
+        return any(r.access.writes for r in self.references)
+
+    @property
+    def bytes(self) -> int:
+        return self.box.cells * self.array.element.size
+
+    @property
+    def reuse(self) -> Fraction | None:
+        """How often each cell is used at a place; none for any number of times."""
+        counts = [f.count for f in self.footprints]
+        known = [count for count in counts if count is not None]
+        return sum(known, Fraction(0)) / self.box.cells if len(known) == len(counts) else None
+
+
+def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> tuple[ReferenceTile, ...]:
+    """The tiles of these references; those whose boxes are united are in no more cells together than alone."""
+    found: list[ReferenceTile] = []
+    for reference in references:
+        own = footprint(reference, loop, owner)
+        box = own.box if own is not None else None
+        if own is None or box is None:
+            continue
+        tile = ReferenceTile(scop.array(reference.access.array), loop, owner, (own,), box)
+        for k, other in enumerate(found):
+            both = _joined(other, tile)
+            if both is not None:
+                found[k] = both
+                break
+        else:
+            found.append(tile)
+    return tuple(found)
+
+
+def _joined(one: ReferenceTile, other: ReferenceTile) -> ReferenceTile | None:
+    if one.array.name != other.array.name:
+        return None
+    box = united(one.box, other.box)
+    if box is None or box.cells > one.box.cells + other.box.cells:
+        return None
+    return ReferenceTile(one.array, one.loop, one.owner, (*one.footprints, *other.footprints), box)
+
+
+def cell_text(tile: ReferenceTile) -> str:
+    """The cell of each element of a tile, for a placement."""
+    cell = cell_in(tile.box)
+    names = place_names(tile.loop, tile.owner)
+    names += [f"e{k}" for k in range(len(tile.box.sides))]
+    for k, name in enumerate(names):
+        cell = cell.set_dim_name(IN, k, name)
+    return str(isl.PwMultiAff.from_map(cell))
+
+
+def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:
+    """A copy of these elements where the tile is, along the rows of the array."""
+    there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
+    elements = with_names(elements.intersect_domain(there).coalesce().gist_domain(there), tile.loop, tile.owner)
+    if elements.is_empty():
+        return None
+    return Copy(str(elements), tile.loop.label, lanes=tuple(reversed(range(tile.array.access_rank))))

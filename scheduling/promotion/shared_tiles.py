@@ -1,0 +1,143 @@
+"""Shared tiles: elements that several threads of a block read, loaded once for all of them.
+
+before: for (k0) for (k) C[i][j] += A[i][k] * B[k][j];
+after:  for (k0) { A_tile[..] = A[..]; barrier; for (k) C[i][j] += A_tile[i % 64][k % 16] * B[k][j]; barrier; }
+
+A tile lives at the loop where its cells are used most often each time that they are filled, as far in as that goes:
+less memory leaves room for more blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, prod
+
+import islpy as isl
+
+from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
+from polytile.ir.memory import Space
+from polytile.ir.plan import Owner, Placement
+from polytile.ir.scop import Scop
+from polytile.scheduling.promotion.bank_conflicts import WarpReads, lane_steps, layout_for
+from polytile.scheduling.promotion.footprint_boxes import box_elements
+from polytile.scheduling.promotion.reference_tiles import (
+    USES,
+    Reference,
+    ReferenceTile,
+    cell_text,
+    copy_of,
+    exact_elements,
+    references_in,
+    tiles,
+)
+from polytile.tuning import PromotionTuning
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTile:
+    """A tile of a block, the number of threads that use an element of it, and how the lanes of warps read it."""
+
+    tile: ReferenceTile
+    threads: Fraction
+    reads: tuple[WarpReads, ...]
+
+    @property
+    def coalesced(self) -> bool:
+        return bool(self.reads) and all(read.coalesced for read in self.reads)
+
+    @property
+    def bytes(self) -> int:
+        box = self.tile.box
+        layout = layout_for(box, self.reads, self.tile.array.element.size)
+        return layout.size(box.extents) * self.tile.array.element.size
+
+    def why(self, tuning: PromotionTuning) -> str:
+        """Why it should be shared; nothing where it should not."""
+        row = self.tile.box.extents[-1] if self.tile.box.extents else 1
+        if self.tile.reuse is not None and self.tile.reuse <= 1:
+            return ""
+        if self.threads >= tuning.sharing_threads:
+            return f"{float(self.threads):g} threads use each"
+        return "" if self.coalesced or row < tuning.coalescing_elements else "threads do not read along rows"
+
+
+def shared_tiles(
+    scop: Scop,
+    loops: Sequence[LabelledLoop],
+    arrays: Collection[str],
+    taken: Collection[tuple[str, int]],
+    shared_memory: int,
+    tuning: PromotionTuning,
+) -> Iterator[SharedTile]:
+    """The best tiles of what a kernel only reads, each reference in one at most, in no more memory than there is."""
+    reads = [r for r in references_in(scop, loops[0]) if r.access.array in arrays and r.use not in taken]
+    found = [t for loop in loops if not loop.in_threads for t in _candidates(scop, loop, loops[0], reads)]
+    found = [tile for tile in found if tile.why(tuning)]
+    placed: set[tuple[str, int]] = set()
+    for tile in sorted(found, key=lambda t: (-_reuse(t.tile), t.bytes)):
+        if not placed.intersection(tile.tile.uses) and tile.bytes <= shared_memory:
+            placed |= set(tile.tile.uses)
+            shared_memory -= tile.bytes
+            yield tile
+
+
+def _reuse(tile: ReferenceTile) -> float:
+    return inf if tile.reuse is None else float(tile.reuse)
+
+
+def _candidates(scop: Scop, loop: LabelledLoop, whole: LabelledLoop, free: Sequence[Reference]) -> Iterator[SharedTile]:
+    uses = {r.use for r in free if not r.access.writes}
+    below = [r for r in references_in(scop, loop) if r.use in uses]
+    of_threads = {use: t for t in tiles(scop, below, loop, Owner.THREAD) for use in t.uses}
+    everything = references_in(scop, whole)
+    for tile in tiles(scop, below, loop, Owner.BLOCK):
+        if not _is_written(tile, everything, whole):
+            yield SharedTile(tile, _threads(tile, of_threads), _reads(tile))
+
+
+def _threads(tile: ReferenceTile, of_threads: dict[tuple[str, int], ReferenceTile]) -> Fraction:
+    """How many threads use an element, on average; all, where it is not known what one uses."""
+    threads = prod(tile.loop.kernel.sizes)
+    own = {id(of_threads[use]): of_threads[use] for use in tile.uses if use in of_threads}
+    cells = sum(t.box.cells for t in own.values())
+    return Fraction(cells * threads, tile.box.cells) if cells else Fraction(threads)
+
+
+def _reads(tile: ReferenceTile) -> tuple[WarpReads, ...]:
+    steps = [lane_steps(reference, tile.loop) for reference in tile.references]
+    return tuple(WarpReads(step, tile.loop.kernel.sizes) for step in steps if step is not None)
+
+
+def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: LabelledLoop) -> bool:
+    """Whether the kernel writes an element of the tile in the same launch."""
+    writers = [r for r in everything if r.access.writes and r.access.array == tile.array.name]
+    if not writers:
+        return False
+    hosts = sum(role == HOST_LOOP for role in whole.roles)
+    read, written = (exact_elements(refs, whole, Owner.BLOCK) for refs in (tile.references, writers))
+    if read is None or written is None:
+        return True
+    kept = [m.project_out(isl.dim_type.in_, hosts, m.dim(isl.dim_type.in_) - hosts) for m in (read, written)]
+    return not kept[0].is_disjoint(kept[1])
+
+
+def shared_placement(name: str, shared: SharedTile, scop: Scop) -> Placement:
+    """The placement of a tile, filled with those elements of its box that the SCoP uses at all."""
+    tile = shared.tile
+    elements = scop.accesses(*USES, arrays=frozenset((tile.array.name,))).intersect_params(scop.context).range()
+    box = box_elements(tile.box)
+    there = elements.extract_set(box.get_space().range())
+    return Placement(
+        name,
+        tile.array.name,
+        tile.uses,
+        tile.loop.label,
+        Space.SHARED,
+        Owner.BLOCK,
+        cell_text(tile),
+        tile.box.extents,
+        layout_for(tile.box, shared.reads, tile.array.element.size),
+        fill=copy_of(tile, box.intersect_range(there.coalesce())),
+    )

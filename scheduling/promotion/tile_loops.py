@@ -1,0 +1,50 @@
+"""What is done to the loops of tiles: full ones apart from partial ones, and short loops of threads unrolled.
+
+before: for (k0) for (k < 16) for (p < 4) C_acc[p] += ...
+after:  full tiles of k0 without conditions; 16 * 4 sums one after the other, each C_acc[p] a register
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polytile.ir.loop_places import LabelledLoop
+from polytile.ir.plan import WHOLE_KERNEL, LoopPlan
+from polytile.scheduling.promotion.footprint_boxes import IN, OUT, box_around
+
+
+def loop_plans(loops: Sequence[LabelledLoop], most: int) -> tuple[LoopPlan, ...]:
+    """The plans of labelled loops; at most `most` iterations in one another are unrolled, innermost first."""
+    found = {
+        loop.label: LoopPlan(loop.label, partition=True)
+        for loop in loops
+        if loop.label != WHOLE_KERNEL and not loop.in_threads
+    }
+    inside = sorted((loop for loop in loops if loop.in_threads), key=lambda each: -len(each.path))
+    unrolled: dict[str, int] = {}
+    for loop in inside:
+        copies = max((unrolled[i.label] for i in inside if i.label in unrolled and _is_in(i, loop)), default=1)
+        total = iterations(loop) * copies
+        below = (i.label in unrolled for i in inside if _is_in(i, loop))
+        if 0 < total <= most and all(below):
+            unrolled[loop.label] = total
+            found[loop.label] = LoopPlan(loop.label, unroll=0)
+    return tuple(found[loop.label] for loop in loops if loop.label in found)
+
+
+def _is_in(inner: LabelledLoop, outer: LabelledLoop) -> bool:
+    return inner is not outer and inner.path[: len(outer.path)] == outer.path
+
+
+def iterations(loop: LabelledLoop) -> int:
+    """How many iterations a loop has; 0 where that is not constant."""
+    box = box_around(_by_outer(isl.Set.from_union_set(loop.iterations.range()), loop.members))
+    return 0 if box is None else box.cells
+
+
+def _by_outer(times: isl.Set, members: int) -> isl.Map:
+    """`{ [outer] -> [own] }` for the members of a loop itself."""
+    outer = times.dim(isl.dim_type.set) - members
+    return isl.Map.from_range(times).move_dims(IN, 0, OUT, 0, outer)
