@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name, times_at
+from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
 
@@ -36,6 +36,13 @@ FEW_THREADS = {0: 64, 1: 8}  # by the number of loops that run in parallel
 def few_threads(tree: isl.Schedule) -> bool:
     """Whether a part of a mapped tree runs on one thread or on those of a single parallel loop."""
     return any((_thread_band(leaf) or (0, 0))[1] < 2 for leaf in _leaves(tree.get_root()))
+
+
+def narrow_statements(tree: isl.Schedule) -> int:
+    """The number of statements that run on one thread or on those of a single parallel loop."""
+    return sum(
+        len(sets(leaf.get_domain())) for leaf in _leaves(tree.get_root()) if (_thread_band(leaf) or (0, 0))[1] < 2
+    )
 
 
 def _thread_band(leaf: isl.ScheduleNode) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ C[i][j] += A[i][k] * B[k][j]: all j read the same A[i][k], all i the same B[k][j
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -16,10 +17,17 @@ from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.tiled.loop_nest import Loop, Nest, Order, Point, on_domain
 
 
-def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], inside: Nest) -> tuple[int, ...]:
-    """For each parallel loop the number of reads in serial loops inside that it does not occur in, weighted by how
-    often they run."""
-    weights = [0] * len(parallel)
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """A read in serial loops, the parallel loops that it does not occur in by number, and how often it runs."""
+
+    loops: frozenset[int]
+    weight: int
+
+
+def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], inside: Nest) -> tuple[Reuse, ...]:
+    """The reads that some of the parallel loops do not occur in."""
+    found: list[Reuse] = []
     around = [*outer, *parallel]
     for domain, inner in _statements(inside, ()):
         serial = [m for m in inner if not is_constant(on_domain(m.value, isl.UnionSet.from_set(domain)))]
@@ -27,10 +35,9 @@ def reuse(scop: Scop, outer: Sequence[Member], parallel: Sequence[Member], insid
         for touched in _reads(scop, domain, loops):
             if not any(_moves(touched, len(loops), len(around) + k) for k in range(len(serial))):
                 continue
-            for i in range(len(parallel)):
-                if not _moves(touched, len(loops), len(outer) + i):
-                    weights[i] += DEPTH_WEIGHT ** len(serial)
-    return tuple(weights)
+            same = (i for i in range(len(parallel)) if not _moves(touched, len(loops), len(outer) + i))
+            found.append(Reuse(frozenset(same), DEPTH_WEIGHT ** len(serial)))
+    return tuple(one for one in found if one.loops)
 
 
 def _statements(nest: Nest, loops: tuple[Member, ...]) -> Iterator[tuple[isl.Set, tuple[Member, ...]]]:

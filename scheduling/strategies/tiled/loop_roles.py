@@ -7,7 +7,7 @@ after:  tiled (f, x), as x coalesces and all filters f read the same; blocks (y)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
 
@@ -20,7 +20,7 @@ from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.tiled.loop_extents import most_iterations
 from polytile.scheduling.strategies.tiled.loop_nest import Nest, domain_of
-from polytile.scheduling.strategies.tiled.loop_reuse import reuse
+from polytile.scheduling.strategies.tiled.loop_reuse import Reuse, reuse
 from polytile.scheduling.strategies.tiled.parallel_loops import Known
 from polytile.scheduling.strategies.tiled.tile_shapes import TiledLoops
 from polytile.tuning import Tuning
@@ -52,23 +52,19 @@ def roles(
     tuning: Tuning,
 ) -> Roles | None:
     """The roles of the `parallel` loops that `band` consists of; None where tiles do not pay."""
-    weights = reuse(scop, outer, parallel, inside)
-    if not any(weights):
+    reads = reuse(scop, outer, parallel, inside)
+    if not reads:
         return None
     domain = domain_of(inside)
     extents = [most_iterations(member, outer, domain, known) for member in parallel]
     short = [n is not None and n <= tuning.tiles.few_points for n in extents]
-    strided = strided_accesses(scop, band, range(len(parallel)))
-    along_x = min(range(len(parallel)), key=lambda i: (short[i], strided[i], -i))
-    others = [i for i in range(len(parallel)) if i != along_x]
-    along_y = max(others, key=lambda i: (not short[i], weights[i], i), default=None)
-    tiled = [along_x]
-    if along_y is not None and weights[along_y] and not short[along_y]:
-        tiled.insert(0, along_y)
-    points = [i for i in others if short[i] and weights[i]]
-    rest = [i for i in others if i not in (*tiled, *points)]
-    far = sorted(rest, key=lambda i: -(inf if extents[i] is None else extents[i] or 0))
-    blocks = sorted(far[: MAX_DIMENSIONS - len(tiled)])
+    tiled = _tiled(reads, strided_accesses(scop, band, range(len(parallel))), short)
+    shared = {i for read in reads for i in read.loops}
+    others = [i for i in range(len(parallel)) if i not in tiled]
+    points = [i for i in others if short[i] and i in shared]
+    rest = [i for i in others if i not in points]
+    blocks = _longest(rest, extents, MAX_DIMENSIONS - len(tiled))
+    repeated = [i for i in rest if i not in blocks]
 
     def members(chosen: Sequence[int]) -> tuple[Member, ...]:
         return tuple(parallel[i] for i in chosen)
@@ -76,12 +72,32 @@ def roles(
     assumed = tuning.sharing.assumed_iterations
     shapes = TiledLoops(
         tuple(extents[i] for i in tiled),
-        tuple(bool(weights[i]) for i in tiled),
+        tuple(i in shared for i in tiled),
+        prod(extents[i] or 1 for i in points),
         prod(assumed if (n := extents[i]) is None else n for i in blocks),
         _element(scop, domain),
     )
-    repeated = [i for i in rest if i not in blocks]
     return Roles(members(repeated), members(blocks), members(tiled), members(points), shapes)
+
+
+def _tiled(reads: Sequence[Reuse], strided: Mapping[int, int], short: Sequence[bool]) -> list[int]:
+    """The loops for tiles, by number, outermost first: the last one coalesces most accesses; most reads that occur in
+    it, and then most of all, do not occur in the other one, if any."""
+    along_x = min(strided, key=lambda i: (short[i], strided[i], -i))
+    best = (0, 0)
+    tiled = [along_x]
+    for i in strided:
+        own = [read for read in reads if i in read.loops]
+        gain = (sum(read.weight for read in own if along_x not in read.loops), sum(read.weight for read in own))
+        if i != along_x and not short[i] and gain > (0, 0) and gain >= best:
+            best, tiled = gain, [i, along_x]
+    return tiled
+
+
+def _longest(loops: Sequence[int], extents: Sequence[int | None], count: int) -> list[int]:
+    """The loops with most iterations, in their order."""
+    far = sorted(loops, key=lambda i: -(inf if (n := extents[i]) is None else n))
+    return sorted(far[:count])
 
 
 def _element(scop: Scop, domain: isl.UnionSet) -> int:

@@ -6,7 +6,8 @@ sum changes its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -14,7 +15,9 @@ from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.strides import narrow_statements
 from polytile.scheduling.proof.legality import unordered
+from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
 from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.pluto import BandTree, band_trees, distinct
 from polytile.scheduling.strategies.superposed.loop_tree import to_schedule
@@ -24,16 +27,52 @@ from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels, Til
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """Mapped trees that keep the order, of each tree of loops those with the preferred sizes first; none where no
-    kernel gains by tiles."""
-    for bands in _band_trees(problem):
-        rank, more = 0, True
-        while more:
-            found = _tiled(problem, bands.tree, rank)
-            if found is None or not found.sizes:
-                break
-            yield _candidate(problem, bands, found)
-            rank, more = rank + 1, found.more
+    """Mapped trees that keep the order; none where no kernel gains by tiles, or where a tree without tiles has more
+    parallelism. First the trees of loops with the fewest statements on few threads, of each those with the preferred
+    sizes."""
+    found = list(_first_sizes(problem, _band_trees(problem)))
+    if not any(one.first.sizes and not one.narrow for one in found):
+        expanded = further_expansion(problem)
+        if expanded is not None:
+            again = of_expanded(problem, expanded)
+            found += _first_sizes(again, _band_trees(again))
+    least = min((one.narrow for one in found if not one.first.sizes), default=None)
+    for one in sorted(found, key=lambda one: one.narrow):
+        if one.first.sizes and (least is None or one.narrow <= least):
+            yield from _all_sizes(one)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tiled:
+    """A tree of loops with tiles of the preferred sizes, if any; `narrow` statements of it run on few threads."""
+
+    problem: Problem
+    bands: BandTree
+    first: TiledTree
+    narrow: int
+
+
+def _first_sizes(problem: Problem, trees: Iterable[BandTree]) -> Iterator[_Tiled]:
+    """The trees, up to one that has tiles and many threads for all statements."""
+    for bands in trees:
+        found = _tiled(problem, bands.tree, 0)
+        if found is not None:
+            narrow = narrow_statements(found.tree)
+            yield _Tiled(problem, bands, found, narrow)
+            if found.sizes and not narrow:
+                return
+
+
+def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
+    one, rank = found.first, 0
+    yield _candidate(found.problem, found.bands, one)
+    while one.more:
+        rank += 1
+        next_sizes = _tiled(found.problem, found.bands.tree, rank)
+        if next_sizes is None:
+            return
+        one = next_sizes
+        yield _candidate(found.problem, found.bands, one)
 
 
 def _band_trees(problem: Problem) -> Iterator[BandTree]:

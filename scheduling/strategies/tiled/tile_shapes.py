@@ -34,10 +34,12 @@ class TileSizes:
 @dataclass(frozen=True, slots=True)
 class TiledLoops:
     """The tiled parallel loops of a kernel: their iterations where known, whether a thread gains by several `points`
-    along each, the blocks along its other loops, and the bytes of an element."""
+    along each, the points along others that a thread runs all of, the blocks along its other loops, and the bytes of
+    an element."""
 
     iterations: tuple[int | None, ...]
     points: tuple[bool, ...]
+    other_points: int
     other_blocks: int
     element: int
 
@@ -59,10 +61,12 @@ def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[Tile
     tuning = machine.tuning.tiles
     rank = len(loops.iterations)
     threads = tuning.threads[rank - 1]
-    for points in tuning.points[rank - 1]:
+    shapes = tuning.points[rank - 1]
+    for points in shapes:
         kept = tuple(p if gains else 1 for p, gains in zip(points, loops.points, strict=True))
         kept = tuple(map(_no_more, kept, threads, loops.iterations))
-        if prod(kept) * loops.element <= tuning.thread_bytes:
+        bytes_kept = loops.other_points * prod(kept) * loops.element
+        if bytes_kept <= tuning.thread_bytes or points == shapes[-1]:
             yield TileSizes(tuple(p * t for p, t in zip(kept, threads, strict=True)), threads, serial)
 
 
