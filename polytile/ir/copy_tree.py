@@ -170,7 +170,9 @@ def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop) -
     given = elements.dim(isl.dim_type.in_)
     require(given == rank, f"{name} has elements by a place of {given} coordinates, and its loop has {rank}")
     there = loop.places(placement.owner).range().coalesce()
-    copied = isl.UnionMap.from_map(elements).intersect_domain(there)
+    copied = isl.UnionMap.from_map(elements)
+    if not copied.domain().is_subset(there):  # else each bound of a place would be there twice, in two forms
+        copied = copied.intersect_domain(there)
     p, e = [f"p{k}" for k in range(rank)], [f"e{k}" for k in range(parts)]
     flat = f"{{ [[{', '.join(p)}] -> {placement.array}[{', '.join(e)}]] -> {name}[{', '.join([*p, *e])}] }}"
     return copied.wrap().apply(isl.UnionMap(flat)).coalesce()
