@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import islpy as isl
 
+from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, SERIAL_LOOP, LabelledLoop
 from polytile.ir.memory import Space
 from polytile.ir.plan import Owner, Placement
-from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.scop import AccessKind, AccessRelation, Scop
 from polytile.machine import REGISTER_BYTES
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.last_writers import is_seen
 from polytile.scheduling.promotion.footprint_boxes import OUT
 from polytile.scheduling.promotion.reference_tiles import (
     Reference,
@@ -126,6 +128,7 @@ def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: 
     """The placement of a tile, filled with what is read before it is written, and drained of what is written."""
     below = [r for r in references_in(scop, tile.loop) if r.access.array == tile.array.name]
     drained = _drained(tile, below)
+    filled = _filled(tile, drained, dependences)
     return Placement(
         name,
         tile.array.name,
@@ -135,9 +138,28 @@ def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: 
         Owner.THREAD,
         cell_text(tile),
         tile.box.extents,
-        fill=copy_of(tile, _filled(tile, drained, dependences)),
-        drain=copy_of(tile, drained),
+        fill=copy_of(tile, filled),
+        drain=copy_of(tile, drained) if _is_needed(tile, scop, dependences) else None,
     )
+
+
+def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> bool:
+    """Whether what the tile writes is read anywhere but in its cells."""
+    if is_seen(scop, tile.array.name):
+        return True
+    flow = dependences.of(tile.array.name).flow.intersect_domain(_instances(tile.references))
+    places = tile.loop.places(tile.owner)
+    readers = {r.statement.name for r in tile.references if r.access.kind is AccessKind.READ}
+    others = [s.name for s in scop.statements for n, a in enumerate(s.accesses) if _reads_elsewhere(tile, s.name, n, a)]
+    inside = flow.intersect(places.apply_range(places.reverse()))
+    elsewhere = any(m.get_tuple_name(OUT) in others or m.get_tuple_name(OUT) not in readers for m in maps(flow))
+    return elsewhere or not flow.is_subset(inside)
+
+
+def _reads_elsewhere(tile: ReferenceTile, statement: str, number: int, access: AccessRelation) -> bool:
+    """Whether an access reads the array, but not from the tile."""
+    reads = access.array == tile.array.name and access.kind is AccessKind.READ
+    return reads and (statement, number) not in tile.uses
 
 
 def _drained(tile: ReferenceTile, below: Sequence[Reference]) -> isl.Map:
