@@ -21,6 +21,7 @@ from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
 from polytile.ir.verify.kernel import check_kernel
@@ -116,11 +117,12 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
-    lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes))
+    lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans))
     tuning = state.machine.tuning.loads
     sums = _sums_of_few(state.scop, tuning)
     given = None if state.given is None else {plan.kernel: plan for plan in state.given}
-    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums, given)
+    tiles = {plan.kernel: plan for plan in tile_plans(state.kernel_plans)}
+    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums, given, tiles)
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
     plain = replace(lowered.program, graphs=state.options.graphs)
     context, steps = Context(state.machine, lowered.names), list[After]()

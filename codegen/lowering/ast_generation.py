@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
-from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked, statements, substitute
+from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marked, statements, substitute
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
+from polytile.codegen.lowering.placed_accesses import Placed
 from polytile.codegen.lowering.verify_ast import require_faithful
 from polytile.ir.expr import CType, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
@@ -16,11 +17,11 @@ from polytile.ir.isl_util import CONTEXT, reduce_quotients
 from polytile.ir.schedule import KERNEL
 
 
-def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType) -> tuple[Stmt, ...]:
+def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType, placed: Placed) -> tuple[Stmt, ...]:
     """The statement tree (For, If, Instance, Marked `kernel:N`) of the host's tree, with the kernels inside."""
     kernels = {k.launch: k for k in annotation.kernels}
     host = generate(tree, annotation.scop.context, annotation.iterator, integer)
-    bodies = {k.launch: _kernel(annotation, k, integer) for k in annotation.kernels}
+    bodies = {k.launch: _kernel(annotation, k, integer, placed) for k in annotation.kernels}
 
     def fill(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(fill_one(stmt) for stmt in body)
@@ -47,11 +48,18 @@ def _launched(instance: Instance, kernel: KernelShape, body: Marked) -> Stmt:
     return stmt
 
 
-def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType) -> Marked:
+def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed: Placed) -> Marked:
     context = kernel.context.intersect_params(annotation.scop.context)
+    describe: Describe | None = None
+    if kernel.number in placed.kernels:
+        context = context.intersect_params(placed.context)
+
+        def describe(build: isl.AstBuild) -> Detail:
+            return placed.detail(annotation.scop, build, integer)
+
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else f"{inner}_"
-    body = generate(kernel.tree, context, iterator, integer, kernel.loops)
+    body = generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
 
 
@@ -67,20 +75,54 @@ def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[
     return tuple(ranges)
 
 
+Describe = Callable[[isl.AstBuild], Detail]
+
+
 def generate(
-    tree: isl.Schedule, context: isl.Set, iterator: str, integer: CType, bands: Sequence[LabelledBand] = ()
+    tree: isl.Schedule,
+    context: isl.Set,
+    iterator: str,
+    integer: CType,
+    bands: Sequence[LabelledBand] = (),
+    describe: Describe | None = None,
 ) -> tuple[Stmt, ...]:
     """The statement tree of a schedule tree; loops are named `iterator`0, `iterator`1, ... by their depth, and have the
-    labels of their bands. Raises UnfaithfulLoopsError where it does not run the tree's instances."""
+    labels of their bands. `describe` is asked for the details of each instance. Raises UnfaithfulLoopsError where it
+    does not run the tree's instances."""
     ids = isl.IdList.alloc(CONTEXT, 0)
     for i in range(max_depth(tree)):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
     labels = {b.mark: {f"{iterator}{b.depth + i}": label for i, label in enumerate(b.labels)} for b in bands}
     with ast_options():
         build = isl.AstBuild.from_context(context).set_iterators(ids)
-        found = statements(build.node_from_schedule(tree), integer, labels)
+        details: dict[str, Detail] = {}
+        errors: list[Exception] = []
+        if describe is not None:
+            build, _keep = build.set_at_each_domain(_annotate(describe, details, errors))
+        node = build.node_from_schedule(tree)
+        if errors:
+            raise errors[0]
+        found = statements(node, integer, labels, details)
     require_faithful(tree, context, iterator, found)
     return found
+
+
+def _annotate(
+    describe: Describe, details: dict[str, Detail], errors: list[Exception]
+) -> Callable[[isl.AstNode, isl.AstBuild], isl.AstNode]:
+    """What isl calls for each instance: its details are kept under the name of an annotation. No exception may pass
+    through isl: the first one is kept."""
+
+    def annotate(node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
+        name = f"detail{len(details)}"
+        try:
+            if not errors:
+                details[name] = describe(build)
+        except Exception as error:
+            errors.append(error)
+        return node.set_annotation(isl.Id(name))
+
+    return annotate
 
 
 def max_depth(tree: isl.Schedule) -> int:

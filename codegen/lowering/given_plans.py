@@ -24,6 +24,8 @@ def with_loops(
     """The plans of kernels, in the order of their numbers, with what their passes are asked for."""
     found = {plan.kernel: plan for plan in plans}
     for number, asked in zip(numbers, lowered, strict=True):
+        if asked.tiled:  # planned before there were loops
+            continue
         last = asked.last_reads if asked.loads_first else frozenset()
         loops = {label: LoopPlan(label, registers=elements) for label, elements in asked.promoted.items()}
         for label, loop in asked.loops.items():

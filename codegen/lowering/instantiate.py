@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from polytile.diagnostics import InternalError
+from polytile.ir.access_numbers import access_numbers
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     Access,
@@ -24,9 +26,28 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
+    rewrite,
 )
 from polytile.ir.scop import Statement
 from polytile.ir.substitute import with_values
+
+
+def with_cells(statement: Statement, cells: Mapping[int, Access]) -> Statement:
+    """The statement whose accesses of these numbers go to cells.
+
+    before: C[i][j] += A[i][k]        cells {1: A_tile[16 * c2 + ti][c1]}
+    after:  C[i][j] += A_tile[16 * c2 + ti][c1]
+    """
+    if not cells:
+        return statement
+
+    def change(node: Any) -> Any:
+        found = {cells.get(k) for k in access_numbers(statement, node)} if isinstance(node, Access) else {None}
+        if len(found) > 1:
+            raise InternalError(f"an access of {statement.name} to {node.array} has several cells")
+        return found.pop() or node
+
+    return replace(statement, body=tuple(rewrite(stmt, change) for stmt in statement.body))
 
 
 def bind(statement: Statement, values: Sequence[Expr], integer: CType) -> tuple[Stmt, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytile.ir.expr import INT, CType, Expr, For, If, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression
 from polytile.ir.substitute import with_values
 
@@ -18,10 +18,23 @@ FOR, IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
 
 @dataclass(frozen=True, slots=True)
 class Instance(Stmt):
-    """The instance of `statement` whose iterators have these values."""
+    """The instance of `statement` whose iterators have these values, where the `guard` holds. Its accesses of these
+    `numbers` go to `cells`; a copy moves an element between its two."""
 
     statement: str
     values: tuple[Expr, ...]
+    guard: Expr | None = None
+    cells: tuple[Access, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is known of an instance besides its values, in terms of the loops around it."""
+
+    guard: Expr | None
+    cells: tuple[Access, ...]
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +59,21 @@ class Marked(Stmt):
 Labels = Mapping[str, Mapping[str, str]]  # by the mark above a band: labels of its loops, by their iterators
 
 
-def statements(node: isl.AstNode, integer: CType = INT, labels: Labels | None = None) -> tuple[Stmt, ...]:
-    """An isl AST as a statement tree of For, If, Instance and Marked."""
-    return _Conversion(integer, labels or {}).statements(node, {})
+def statements(
+    node: isl.AstNode,
+    integer: CType = INT,
+    labels: Labels | None = None,
+    details: Mapping[str, Detail] | None = None,
+) -> tuple[Stmt, ...]:
+    """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations."""
+    return _Conversion(integer, labels or {}, details or {}).statements(node, {})
 
 
 @dataclass(frozen=True, slots=True)
 class _Conversion:
     integer: CType
     labels: Labels
+    details: Mapping[str, Detail]
 
     def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         """`known` labels the loops over these iterators."""
@@ -74,7 +93,10 @@ class _Conversion:
         call = node.user_get_expr()
         name = str(call.get_op_arg(0).get_id().get_name())
         values = (expression(call.get_op_arg(i), self.integer) for i in range(1, call.get_op_n_arg()))
-        return (Instance(name, tuple(values)),)
+        if not self.details:
+            return (Instance(name, tuple(values)),)
+        found = self.details[str(node.get_annotation().get_name())]
+        return (Instance(name, tuple(values), found.guard, found.cells, found.numbers),)
 
     def _loop(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         iterator = expression(node.for_get_iterator(), self.integer)

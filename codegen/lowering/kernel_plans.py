@@ -1,15 +1,16 @@
 """What is planned for plain kernels: what the schedule has decided, and what lowering finds in their loops.
 
-    k: for (k = 0; k < n; ++k) C[i][j] += A[i][k] * B[k][j];        an element of C that k keeps: promoted {k: 1}
+k: for (k = 0; k < n; ++k) C[i][j] += A[i][k] * B[k][j];        an element of C that k keeps: promoted {k: 1}
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polytile.codegen.lowering.given_plans import obeyed
 from polytile.codegen.lowering.lower import Lowered
+from polytile.codegen.lowering.outline_kernels import KernelShape
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.scalar_replacement import accumulation, is_alone
 from polytile.codegen.passes.tile_scalar_replacement import are_apart, updated_elements
@@ -26,13 +27,15 @@ class Decisions:
     """What was decided before there were loops, by the number of a kernel in the schedule: where arrays live inside it,
     which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
     accumulate partial results, or add them up, and how many iterations may load at once. `given` are plans that a
-    schedule file has, by the same number: None where loops and cache hints are to be found."""
+    schedule file has, by the same number: None where loops and cache hints are to be found. `tiles` are plans with
+    copies, which say what becomes of loops."""
 
     storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     last_reads: Mapping[int, frozenset[str]] = field(default_factory=dict)
     sums: Mapping[str, int] = field(default_factory=dict)
     given: Mapping[int, KernelPlan] | None = None
+    tiles: Mapping[int, KernelPlan] = field(default_factory=dict)
 
 
 def plan_kernels(
@@ -41,6 +44,9 @@ def plan_kernels(
     """The plan of each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
     plans: list[LoweredPlan] = []
     for kernel, shape in zip(lowered.program.kernels, lowered.shapes, strict=True):
+        if shape.number in decided.tiles:
+            plans.append(_tiled(kernel, shape, decided.tiles[shape.number]))
+            continue
         placements = decided.storage.get(shape.number, {})
         promoted = dict(_promoted(kernel, scop, placements)) if promote else {}
         loops = {p.label: p for p in _loads_first(kernel, decided.sums, promoted, tuning)}
@@ -61,6 +67,19 @@ def plan_kernels(
         )
         plans.append(plan)
     return tuple(plans)
+
+
+def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:
+    """The plan of a kernel with tiles. What is planned for a band is for all its members; isl may have made several
+    loops of one, `k0` and `k0#2`."""
+    bands = {label: band.labels[0] for band in shape.loops for label in band.labels}
+    loops = {}
+    for loop in _loops(kernel.body):
+        label = loop.label.partition("#")[0]
+        planned = plan.loop(bands.get(label, label))
+        if planned != LoopPlan(planned.label):
+            loops[loop.label] = replace(planned, label=loop.label)
+    return LoweredPlan(loops=loops, clean=True, tiled=True)
 
 
 def _promoted(kernel: Kernel, scop: Scop, placements: Mapping[str, Storage]) -> Iterator[tuple[str, int]]:

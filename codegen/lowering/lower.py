@@ -10,11 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
+from polytile.codegen.lowering.copies import Threads, copy_loops
 from polytile.codegen.lowering.device_buffers import buffers
-from polytile.codegen.lowering.instantiate import bind
+from polytile.codegen.lowering.instantiate import bind, with_cells
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.lowering.iterator_names import rename_loops
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
+from polytile.codegen.lowering.placed_accesses import Placed, placed
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
@@ -43,6 +45,7 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.name_supply import Names
+from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop
 
@@ -52,12 +55,13 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array).
+    not live in device memory (by kernel number, then array); `plans` have the placements with copies.
     """
 
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
+    plans: tuple[KernelPlan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,12 @@ class Lowered:
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered:
     """Generate the host program of a mapped schedule."""
     names = Names.of(scop)
-    annotation = Annotation(scop, names, names.prefix("c"))
-    tree = annotation.annotate(schedule.tree)
+    tiles = placed(scop, schedule, given.plans, names)
+    annotation = Annotation(scop, names, names.prefix("c"), copies=tiles.copies)
+    tree = annotation.annotate(tiles.tree)
     integer = index_type(scop)
-    generated = generate_host(annotation, tree, integer)
-    return _Lowering(scop, schedule, given, annotation, generated, names, integer).lowered()
+    generated = generate_host(annotation, tree, integer, tiles)
+    return _Lowering(scop, schedule, given, annotation, generated, names, integer, tiles).lowered()
 
 
 def index_type(scop: Scop) -> CType:
@@ -97,6 +102,7 @@ class _Lowering:
     generated: tuple[Stmt, ...]
     names: Names
     integer: CType
+    tiles: Placed
 
     def lowered(self) -> Lowered:
         kernels: Kernels = []
@@ -188,7 +194,8 @@ class _KernelBuilder:
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
         """Grid dimensions y and z are limited, so blocks stride over what does not fit."""
         special = self.owner.given.storage.get(self.shape.number, {})
-        if any(home.space is Space.SHARED for home in special.values()) or _has_barrier(body):
+        tiles = self.owner.tiles.storage.get(self.shape.number, ())
+        if any(home.space is Space.SHARED for home in (*special.values(), *tiles)) or _has_barrier(body):
             body = (*body, Barrier("the block's next tile may touch what this one used"))
         integer = self.owner.integer
         first = plus(grid.first, self._block_index(axis), integer)
@@ -206,10 +213,13 @@ class _KernelBuilder:
                 case Marked():
                     found.extend(self._body(stmt.body))
                 case Instance() if stmt.statement in self.owner.annotation.syncs:
-                    path = self.owner.annotation.syncs[stmt.statement]
-                    found.append(Barrier(self.owner.given.barriers.get(path, "asked for by the schedule")))
+                    found.append(Barrier(self._reason(stmt.statement)))
+                case Instance() if stmt.statement in self.owner.tiles.copies:
+                    copy = self.owner.tiles.copies[stmt.statement]
+                    found.extend(copy_loops(copy, stmt, self._threads(), self.owner.integer))
                 case Instance():
-                    found.append(self._execution(stmt))
+                    run = self._execution(stmt)
+                    found.append(run if stmt.guard is None else If(stmt.guard, (run,)))
                 case _:
                     raise InternalError(f"unexpected in a kernel: {stmt}")
         return tuple(found)
@@ -217,8 +227,19 @@ class _KernelBuilder:
     def _execution(self, instance: Instance) -> Execution:
         """The body of a statement, with its iterators bound to their values."""
         statement = self.owner.scop.statement(instance.statement)
-        body = bind(statement, instance.values, self.owner.integer)
+        cells = dict(zip(instance.numbers, instance.cells, strict=True))
+        body = bind(with_cells(statement, cells), instance.values, self.owner.integer)
         return Execution(statement.name, statement.iterators, instance.values, body)
+
+    def _reason(self, barrier: str) -> str:
+        annotation = self.owner.annotation
+        if barrier in annotation.reasons:
+            return annotation.reasons[barrier]
+        return self.owner.given.barriers.get(annotation.syncs[barrier], "asked for by the schedule")
+
+    def _threads(self) -> Threads:
+        threads = sorted(self.shape.threads, key=lambda thread: thread[1])
+        return Threads(tuple(name for name, _ in threads), self.shape.block[: len(threads)])
 
     def _arrays(self, body: tuple[Stmt, ...]) -> list[str]:
         found = {n.array for s in body for n in walk(s) if isinstance(n, Access)}
@@ -234,7 +255,7 @@ class _KernelBuilder:
             space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
             plain = Storage(name, space, array.element, array.extents, name, read_only=name not in written)
             homes.append(spread_out(special[name]) if name in special else plain)
-        return tuple(homes)
+        return (*homes, *self.owner.tiles.storage.get(self.shape.number, ()))
 
     def _parameters(self, homes: Sequence[Storage]) -> tuple[KernelParameter, ...]:
         """All that the kernel could need: what it uses is found from its body."""
@@ -251,7 +272,8 @@ class _KernelBuilder:
         return tuple(found)
 
     def _summary(self) -> tuple[str, ...]:
-        statements = [self.owner.scop.statement(n) for n in self.shape.statements]
+        names = (n for n in self.shape.statements if n not in self.owner.tiles.copies)
+        statements = [self.owner.scop.statement(n) for n in names]
         lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
         blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
         x, y, z = self.shape.block

@@ -10,13 +10,15 @@ sequence. Its domain does not mention threads, so every thread of the block reac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
 import islpy as isl
 
+from polytile.codegen.lowering.placed_accesses import PlacedCopy
+from polytile.ir.copy_tree import DRAIN, FILL
 from polytile.ir.isl_util import (
     OverBudgetError,
     band_members,
@@ -78,13 +80,16 @@ class KernelShape:
 
 @dataclass
 class Annotation:
-    """The annotation of a mapped tree. `syncs` maps the name of each barrier instance to its mark's path."""
+    """The annotation of a mapped tree. `syncs` maps the name of each barrier instance to its mark's path, and `reasons`
+    says what those around `copies` are for."""
 
     scop: Scop
     names: Names
     iterator: str  # prefix of the host's loops
     kernels: list[KernelShape] = field(default_factory=list)
     syncs: dict[str, Path] = field(default_factory=dict)
+    copies: Mapping[str, PlacedCopy] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def annotate(self, tree: isl.Schedule) -> isl.Schedule:
         """Find all kernels; returns the host's tree, over launch instances."""
@@ -154,9 +159,7 @@ class Annotation:
             coordinates.append(BlockCoordinate(name, axis, first, last))
         return tuple(coordinates)
 
-    def _thread_coordinates(
-        self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]
-    ) -> tuple[tuple[str, str], ...]:
+    def _thread_coordinates(self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
         found: list[tuple[str, str]] = []
         for i in range(len(sizes)):
             hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in marks}
@@ -196,7 +199,7 @@ class _Inside:
         if name == SYNC:
             return self._sync(node, threaded, label)
         if node.get_type() == isl.schedule_node_type.leaf:
-            return node if threaded or not self.sizes else node.insert_filter(self._first_thread(node))
+            return node if threaded or self._all_run(node) else node.insert_filter(self._first_thread(node))
         return self._labelled(self._inside(node, threaded), label)
 
     def _inside(self, node: isl.ScheduleNode, threaded: bool) -> isl.ScheduleNode:
@@ -216,6 +219,14 @@ class _Inside:
         self.loops.append(band)
         return node.insert_mark(isl.Id(band.mark))
 
+    def _all_run(self, leaf: isl.ScheduleNode) -> bool:
+        """Whether all threads come to a leaf that no thread band is around: there is one, or they share copies."""
+        names = self._names(leaf)
+        return not self.sizes or (bool(names) and all(name in self.owner.copies for name in names))
+
+    def _names(self, node: isl.ScheduleNode) -> list[str]:
+        return [s.get_tuple_name() for s in sets(node.get_domain())]
+
     def _first_thread(self, leaf: isl.ScheduleNode) -> isl.UnionSet:
         names = ", ".join(t for t, _ in self.threads)
         zero = isl.Set(f"[{names}] -> {{ : {' and '.join(f'{t} = 0' for t, _ in self.threads)} }}")
@@ -223,17 +234,48 @@ class _Inside:
 
     def _sync(self, mark: isl.ScheduleNode, threaded: bool, label: str) -> isl.ScheduleNode:
         path = path_of(mark)
+        reasons = self._reasons(mark.child(0))
         node = self._inside(mark.child(0), threaded)
         if node.get_type() == isl.schedule_node_type.band:
-            node = self._labelled(self._barrier_behind(node.child(0), path).parent(), label)
+            node = self._labelled(self._barrier_behind(node.child(0), path, reasons[0]).parent(), label)
         else:
             for i in range(node.n_children() - 1):
-                node = self._barrier_behind(node.child(i).child(0), path).parent().parent()
+                node = self._barrier_behind(node.child(i).child(0), path, reasons[i]).parent().parent()
         return node.parent().delete()
 
-    def _barrier_behind(self, node: isl.ScheduleNode, path: Path) -> isl.ScheduleNode:
+    def _reasons(self, node: isl.ScheduleNode) -> list[str]:
+        """What the barriers of a band, or behind the children of a sequence, are for, if there are copies."""
+        if node.get_type() == isl.schedule_node_type.band:
+            cells = self._cells(node, lambda name: True)
+            return [f"all are done with {cells} before the next iteration" if cells else ""]
+        found: list[str] = []
+        for i in range(node.n_children()):
+            part = node.child(i).child(0)
+            filled, rest = self._cells(part, self._is_fill), set(self._names(part))
+            drained = self._cells(node.child(i + 1).child(0), self._is_drain) if i + 1 < node.n_children() else ""
+            if filled and rest <= set(self.owner.copies):
+                found.append(f"{filled} must be filled before threads read each other's part")
+            else:
+                found.append(f"{drained} must be complete before it is stored" if drained else "")
+        return found
+
+    def _cells(self, node: isl.ScheduleNode, wanted: Callable[[str], bool]) -> str:
+        """The placements whose copies run below a node, in words."""
+        copies = self.owner.copies
+        names = [n for n in self._names(node) if n in copies and copies[n].run.dealt_out and wanted(n)]
+        return " and ".join(dict.fromkeys(copies[name].placement.name for name in names))
+
+    def _is_fill(self, name: str) -> bool:
+        return self.owner.copies[name].run.kind == FILL
+
+    def _is_drain(self, name: str) -> bool:
+        return self.owner.copies[name].run.kind == DRAIN
+
+    def _barrier_behind(self, node: isl.ScheduleNode, path: Path, reason: str) -> isl.ScheduleNode:
         name = self.owner.names.fresh(f"sync{len(self.owner.syncs)}")
         self.owner.syncs[name] = path
+        if reason:
+            self.owner.reasons[name] = reason
         when = _prefix_range(node)
         instance = isl.Set(f"{{ {name}[] }}").align_params(when.get_space())
         extension = isl.UnionMap.from_map(isl.Map.from_domain_and_range(when, instance))
@@ -354,10 +396,11 @@ def _iterator(scop: Scop, member: isl.UnionPwAff, fallback: str) -> str:
     found: set[str] = set()
 
     def piece(values: isl.PwAff) -> None:
-        statement = scop.statement(values.get_domain_space().get_tuple_name(isl.dim_type.set))
-        found.update(
-            name for i, name in enumerate(statement.iterators) if values.involves_dims(isl.dim_type.in_, i, 1)
-        )
+        name = values.get_domain_space().get_tuple_name(isl.dim_type.set)
+        statement = next((s for s in scop.statements if s.name == name), None)
+        if statement is None:  # a copy
+            return
+        found.update(name for i, name in enumerate(statement.iterators) if values.involves_dims(isl.dim_type.in_, i, 1))
 
     member.foreach_pw_aff(piece)
     return found.pop() if len(found) == 1 else fallback

@@ -21,6 +21,7 @@ from polytile.codegen.passes import (
     prune_signature,
     shared_forwarding,
     tile_scalar_replacement,
+    unroll_hints,
     unroll_loads_first,
     waiting,
 )
@@ -53,12 +54,15 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
     improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
     Pass("launch-bounds", lambda plan: plan.loads_first, launch_bounds.launch_bounds),
+    Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
     *waiting.PASSES,
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 
 # The passes that plans of compiled programs do not ask for, until a strategy makes plans that do.
-WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(one.name for one in waiting.PASSES)
+WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
+    one.name for one in waiting.PASSES if one.name != "partition-tiles"
+)
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("block-order", always, block_order.block_order),

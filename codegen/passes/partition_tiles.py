@@ -10,19 +10,116 @@ after:  if (32 * b + 32 <= n && 4 * c + 4 <= m) {
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from polytile.codegen.passes.simplify import simplify
 from polytile.ir.affine_facts import Facts, implied
-from polytile.ir.def_use import written_names
-from polytile.ir.expr import BOOL, Binary, CType, Declare, Expr, For, If, Name, Scope, Stmt, Ternary, bodies, walk
+from polytile.ir.def_use import names_of, written_names
+from polytile.ir.expr import (
+    BOOL,
+    Access,
+    Binary,
+    CType,
+    Declare,
+    Expr,
+    For,
+    If,
+    Name,
+    Scope,
+    Stmt,
+    Ternary,
+    bodies,
+    walk,
+    with_bodies,
+)
 from polytile.ir.gpu_ops import AsyncCopy, AwaitLaunches, Leave, Load, Store
-from polytile.ir.kernel import Comment, Kernel
+from polytile.ir.kernel import Barrier, Comment, Kernel
+from polytile.ir.memory import Space
 from polytile.ir.polynomial import Linear, expression
 from polytile.ir.substitute import Body
 from polytile.ir.verify.uniform import differing_names
+
+
+def separate_parts(kernel: Kernel, labels: Collection[str]) -> Kernel:
+    """The kernel whose parts between barriers run without guards where a block has a full tile. Loops around barriers,
+    and those with these labels, are looked into.
+
+    before: for (k0) { fill(k0) if i < n; barrier; for (k < 16) if (16 * k0 + k < m) S(k); barrier; }
+    after:  for (k0) {
+                if (32 * b + 32 <= n) fill(k0); else fill(k0) if i < n;
+                barrier;
+                if (16 * k0 + 16 <= m) for (k < 16) S(k); else for (k < 16) if (16 * k0 + k < m) S(k);
+                barrier;
+            }
+    """
+    facts = Facts.of(kernel.known_ranges, kernel.changing)
+    types = {n.name: n.type for n in kernel.nodes if isinstance(n, Name)}
+    registers = frozenset(s.array for s in kernel.storage if s.space is Space.PRIVATE)
+    parts = _Parts(_Separator(None, differing_names(kernel), types), frozenset(labels), registers)
+    return simplify(replace(kernel, body=parts.block(kernel.body, facts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Full tiles apart, part after part."""
+
+    tests: _Separator
+    labels: frozenset[str]
+    registers: frozenset[str]
+
+    def block(self, body: Body, facts: Facts) -> Body:
+        out: list[Stmt] = []
+        part: list[Stmt] = []
+        start = facts
+        for stmt in (*body, None):
+            if stmt is None or self._ends(stmt):
+                out += self._both(tuple(part), start)
+                if stmt is None:
+                    break
+                out.append(self._inside(stmt, facts))
+                part, start = [], facts.after(stmt)
+            else:
+                part.append(stmt)
+            facts = facts.after(stmt)
+        return tuple(out)
+
+    def _ends(self, stmt: Stmt) -> bool:
+        """Whether a statement is no part of a tile: names, barriers, and loops around these."""
+        return _leading(stmt) or any(
+            isinstance(n, Barrier) or (isinstance(n, For) and n.label in self.labels) for n in walk(stmt)
+        )
+
+    def _inside(self, stmt: Stmt, facts: Facts) -> Stmt:
+        match stmt:
+            case For(step=Name(), body=body):  # blocks stride over what is left of the grid
+                within = facts.with_range(stmt.iterator, None, None).where(stmt.condition)
+                return replace(stmt, body=self.block(body, within))
+            case For(body=body):
+                return replace(stmt, body=self.block(body, facts.within(stmt)))
+            case If(condition=condition, then=then, otherwise=otherwise):
+                then = self.block(then, facts.where(condition))
+                return replace(stmt, then=then, otherwise=self.block(otherwise, facts.where(condition, False)))
+            case Scope(body=body):
+                return replace(stmt, body=self.block(body, facts))
+        return stmt
+
+    def _both(self, part: Body, facts: Facts) -> Body:
+        test = self.tests.test(part, facts) if part else None
+        return part if test is None else (If(test, part, tuple(self._rolled(stmt) for stmt in part)),)
+
+    def _rolled(self, stmt: Stmt) -> Stmt:
+        """A partial tile, in which only those loops are unrolled that registers need."""
+        stmt = with_bodies(stmt, lambda body: tuple(self._rolled(inner) for inner in body))
+        if isinstance(stmt, For) and stmt.unroll is not None and not self._selects(stmt):
+            return replace(stmt, unroll=1)
+        return stmt
+
+    def _selects(self, loop: For) -> bool:
+        """Whether the iterator is in a subscript of an array of registers."""
+        found = (n for n in walk(*loop.body) if isinstance(n, Access) and n.array in self.registers)
+        return any(loop.iterator in names_of(access.subscripts) for access in found)
 
 
 def separate(kernel: Kernel, iterator: str | None = None) -> Kernel:
@@ -67,6 +164,11 @@ class _Separator:
 
     def _both(self, tile: Body, facts: Facts) -> Body:
         """The tile behind its test, and as it is."""
+        test = self.test(tile, facts)
+        return tile if test is None else (If(test, tile, tile),)
+
+    def test(self, tile: Body, facts: Facts) -> Expr | None:
+        """Whether no guard of a tile is needed, for all threads of a block; None where that is not to be asked."""
         varying = self.differing.union(written_names(*tile))
         forms: list[Linear] = []
         for form, known in _guards(tile, facts):
@@ -74,9 +176,8 @@ class _Separator:
             if least is not None and set(least) - {""} and least not in forms and not facts.not_negative(least):
                 forms.append(least)
         if not forms:
-            return tile
-        test = reduce(lambda a, b: Binary("&&", a, b, BOOL), (self._bound(form) for form in forms))
-        return (If(test, tile, tile),)
+            return None
+        return reduce(lambda a, b: Binary("&&", a, b, BOOL), (self._bound(form) for form in forms))
 
     def _bound(self, form: Linear) -> Expr:
         """`form >= 0`, without minus signs."""

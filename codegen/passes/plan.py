@@ -20,9 +20,9 @@ class LoweredPlan:
 
     `placements` says in which cells arrays live inside the kernel, `forwarded` which arrays have a copy in shared
     memory besides. `promoted` counts the elements that a loop updates in registers, `loops` what else becomes of loops.
-    `last_reads` are arrays that nothing reads afterwards. With `clean`, bodies become as a person would write them;
-    with `carry`, values stay in registers from iteration to iteration, and with `prefetch` such loops load ahead, as
-    the kernel has few threads.
+    `last_reads` are arrays that nothing reads afterwards. A `tiled` kernel has copies of tiles. With `clean`, bodies
+    become as a person would write them; with `carry`, values stay in registers from iteration to iteration, and with
+    `prefetch` such loops load ahead, as the kernel has few threads.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -34,6 +34,7 @@ class LoweredPlan:
     loops: Mapping[str, LoopPlan] = field(default_factory=dict)
     last_reads: frozenset[str] = frozenset()
     clean: bool = False
+    tiled: bool = False
     carry: bool = False
     prefetch: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)
@@ -49,6 +50,11 @@ class LoweredPlan:
     def partitioned(self) -> tuple[str, ...]:
         """The loops whose full tiles are apart from the partial ones."""
         return tuple(label for label, loop in self.loops.items() if loop.partition)
+
+    @property
+    def unrolled(self) -> bool:
+        """Whether loops are marked to be unrolled."""
+        return any(loop.unroll != 1 for loop in self.loops.values())
 
     @property
     def loads_first(self) -> bool:

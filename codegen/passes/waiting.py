@@ -6,7 +6,7 @@ from polytile.codegen.passes.alignment import Alignment
 from polytile.codegen.passes.common_subexpressions import hoist
 from polytile.codegen.passes.index_width import widen
 from polytile.codegen.passes.insert_barriers import insert_barriers, remove_barriers
-from polytile.codegen.passes.partition_tiles import separate
+from polytile.codegen.passes.partition_tiles import separate, separate_parts
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
 from polytile.codegen.passes.simplify import simplify
 from polytile.codegen.passes.software_pipeline import pipeline
@@ -30,6 +30,8 @@ def simplify_conditions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
 
 def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
     """Full tiles run without guards, partial ones with them."""
+    if plan.tiled:
+        return separate_parts(kernel, plan.partitioned)
     if not plan.partitioned:
         return separate(kernel)
     for label in plan.partitioned:
@@ -84,7 +86,7 @@ def iterator_of(kernel: Kernel, label: str) -> str:
 
 def _partitions(plan: LoweredPlan) -> bool:
     """Of a kernel without such loops, all is apart that follows its first declarations."""
-    return "partition-tiles" in plan.requested or bool(plan.partitioned)
+    return "partition-tiles" in plan.requested or plan.tiled or bool(plan.partitioned)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -58,7 +58,7 @@ class Facts:
         """In the body of a loop."""
         if isinstance(loop.step, Name) or not loop.type.signed:
             return self.without(loop.iterator)
-        first = (loop.lower, None) if loop.step > 0 else (None, loop.lower)
+        first = (loop.lower, _last(loop)) if loop.step > 0 else (None, loop.lower)
         return self.with_range(loop.iterator, *first).where(loop.condition)
 
     def with_range(self, name: str, least: Expr | None, most: Expr | None) -> Facts:
@@ -144,6 +144,17 @@ class Facts:
     def _bounds(self, form: Linear, name: str) -> Iterator[Linear]:
         """The facts that bound `name` on the side that makes the form small."""
         return (f for f in self.known if f.get(name, 0) * form[name] > 0)
+
+
+def _last(loop: For) -> Expr | None:
+    """The last value of an iterator that steps up from one constant to another; None for other loops."""
+    match loop.condition:
+        case Binary(op="<" | "<=" as op, left=Name(name=name), right=end) if name == loop.iterator:
+            first, stop = known(loop.lower), known(end)
+            if first is not None and stop is not None and isinstance(loop.step, int):
+                most = stop if op == "<=" else stop - 1
+                return lift(most - (most - first) % loop.step) if most >= first else None
+    return None
 
 
 def _parts(bound: Expr | None, function: str) -> Iterator[Expr]:

@@ -9,6 +9,7 @@ that run early need none there, as those between iterations keep them; but the l
 first, which run nothing but fills, and end with a barrier where the loop has one. An asynchronous fill that runs early
 has a second execution, its landing, at the end of the iteration before the one that it is for: between the two the
 copy may happen at any time. Generated code must have these executions and barriers, as the proof is about this tree.
+For it the elements of a copy are one execution, `name[place..]`, in each iteration that there is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ FILL, LANDING, DRAIN = "fill", "landing", "drain"
 @dataclass(frozen=True, slots=True)
 class CopyRun:
     """The executions of a copy, `name[place.., element..]`, at a loop; `kind` is FILL, LANDING or DRAIN. They run
-    `early` by so much in the values of the loop."""
+    `early` by so much in the values of the loop. Those of a `whole` copy are `name[place..]`."""
 
     name: str
     kind: str
@@ -38,6 +39,12 @@ class CopyRun:
     loop: LabelledLoop
     early: int
     domain: isl.UnionSet = field(compare=False)
+    whole: bool = False
+
+    @property
+    def place(self) -> list[str]:
+        """Names for the coordinates of the place."""
+        return self._place
 
     @property
     def _place(self) -> list[str]:
@@ -45,6 +52,8 @@ class CopyRun:
 
     @property
     def _element(self) -> list[str]:
+        if self.whole:
+            return []
         return [f"e{k}" for k in range(relation(self.copy.elements).dim(isl.dim_type.out))]
 
     def _map(self, values: Iterable[str], name: str = "") -> isl.UnionMap:
@@ -123,8 +132,9 @@ class CopyTree:
         return _loop(self.loops, plan, label)
 
 
-def with_copies(tree: isl.Schedule, plans: Sequence[KernelPlan]) -> CopyTree:
-    """The tree with the copies of all placements; raises InternalError where one cannot be where its plan has it."""
+def with_copies(tree: isl.Schedule, plans: Sequence[KernelPlan], *, whole: bool = False) -> CopyTree:
+    """The tree with the copies of all placements, by element or `whole`; raises InternalError where one cannot be where
+    its plan has it."""
     loops = labelled_loops(tree)
     runs = [
         run
@@ -132,10 +142,15 @@ def with_copies(tree: isl.Schedule, plans: Sequence[KernelPlan]) -> CopyTree:
         for placement in plan.placements
         for kind, copy in ((FILL, placement.fill), (DRAIN, placement.drain))
         if copy is not None
-        for run in _runs(plan, placement, kind, copy, loops)
+        for run in _runs(plan, placement, kind, copy, loops, whole)
         if not run.domain.is_empty()
     ]
     return CopyTree(_Growth(tuple(runs)).tree(tree), tuple(runs), loops)
+
+
+def with_more_instances(tree: isl.Schedule, more: isl.UnionSet) -> isl.Schedule:
+    """The tree with more instances of statements that are below one leaf each."""
+    return _Growth((), more).tree(tree)
 
 
 def _loop(loops: dict[tuple[int, str], LabelledLoop], plan: KernelPlan, label: str) -> LabelledLoop:
@@ -146,7 +161,12 @@ def _loop(loops: dict[tuple[int, str], LabelledLoop], plan: KernelPlan, label: s
 
 
 def _runs(
-    plan: KernelPlan, placement: Placement, kind: str, copy: Copy, loops: dict[tuple[int, str], LabelledLoop]
+    plan: KernelPlan,
+    placement: Placement,
+    kind: str,
+    copy: Copy,
+    loops: dict[tuple[int, str], LabelledLoop],
+    whole: bool,
 ) -> list[CopyRun]:
     loop, level = _loop(loops, plan, copy.at), _loop(loops, plan, placement.level)
     name = f"{placement.name}_{kind}" if plan.kernel == 0 else f"k{plan.kernel}_{placement.name}_{kind}"
@@ -155,24 +175,26 @@ def _runs(
     require(shared, f"{name} is below a thread band, where not all threads of a block pass")
     require(copy.ahead == 0 or loop.members == 1, f"{name} is early in a loop of {loop.members} members")
     step = loop.stride() if copy.ahead else 0
-    found = CopyRun(name, kind, placement, copy, loop, copy.ahead * step, _executed(name, placement, copy, loop))
+    domain = _executed(name, placement, copy, loop, whole)
+    found = CopyRun(name, kind, placement, copy, loop, copy.ahead * step, domain, whole)
     if kind == FILL and copy.mode == "async" and copy.ahead:
         landing = f"{name}_{LANDING}"
-        domain = _executed(landing, placement, copy, loop)
-        return [found, CopyRun(landing, LANDING, placement, copy, loop, step, domain)]
+        domain = _executed(landing, placement, copy, loop, whole)
+        return [found, CopyRun(landing, LANDING, placement, copy, loop, step, domain, whole)]
     return [found]
 
 
-def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop) -> isl.UnionSet:
-    """The elements to copy in iterations that there are, `{ A_tile_fill[bi, bj, k0, i, k] }`."""
+def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, whole: bool) -> isl.UnionSet:
+    """The elements to copy in iterations that there are, `{ A_tile_fill[bi, bj, k0, i, k] }`, or (`whole`) these."""
     elements = relation(copy.elements)
     rank, parts = len(loop.roles) + loop.units(placement.owner), elements.dim(isl.dim_type.out)
     given = elements.dim(isl.dim_type.in_)
     require(given == rank, f"{name} has elements by a place of {given} coordinates, and its loop has {rank}")
     there = loop.places(placement.owner).range().coalesce()
-    copied = isl.UnionMap.from_map(elements)
-    if not copied.domain().is_subset(there):  # else each bound of a place would be there twice, in two forms
-        copied = copied.intersect_domain(there)
+    if whole:
+        loop_place = [f"p{k}" for k in range(rank)]
+        return there.apply(isl.UnionMap(f"{{ [{', '.join(loop_place)}] -> {name}[{', '.join(loop_place)}] }}"))
+    copied = isl.UnionMap.from_map(elements).intersect_domain(there)
     p, e = [f"p{k}" for k in range(rank)], [f"e{k}" for k in range(parts)]
     flat = f"{{ [[{', '.join(p)}] -> {placement.array}[{', '.join(e)}]] -> {name}[{', '.join([*p, *e])}] }}"
     return copied.wrap().apply(isl.UnionMap(flat)).coalesce()
@@ -183,9 +205,10 @@ class _Growth:
     """A tree that is built anew, top down, with copies."""
 
     runs: tuple[CopyRun, ...]
+    more: isl.UnionSet = field(default_factory=lambda: isl.UnionSet("{ }"))  # instances of statements of the tree
 
     def tree(self, old: isl.Schedule) -> isl.Schedule:
-        domain = old.get_domain()
+        domain = old.get_domain().union(self.more)
         for run in self.runs:
             domain = domain.union(run.domain)
         new = isl.Schedule.from_domain(domain).get_root().child(0)
@@ -207,7 +230,7 @@ class _Growth:
         elif kind == isl.schedule_node_type.mark:
             new = new.insert_mark(old.mark_get_id())
         elif kind == isl.schedule_node_type.band and old.band_n_member():
-            new = new.insert_partial_schedule(self._band(old))
+            new = _with_properties(new.insert_partial_schedule(self._band(old)), old)
         else:
             return self._around(new, old)
         return self._around(new.child(0), old).parent()
@@ -224,7 +247,7 @@ class _Growth:
         return new
 
     def _filter(self, old: isl.ScheduleNode) -> isl.UnionSet:
-        found = old.filter_get_filter()
+        found = old.filter_get_filter().union(self.more.intersect(old.child(0).get_domain().universe()))
         for run in self._below(path_of(old)):
             found = found.union(run.domain)
         return found
@@ -233,6 +256,8 @@ class _Growth:
         found, members = old.band_get_partial_schedule(), int(old.band_n_member())
         first = int(old.get_schedule_depth())
         found = found.reset_tuple_id(isl.dim_type.out) if found.has_tuple_id(isl.dim_type.out) else found
+        if not self.more.is_empty():
+            found = found.gist(old.get_domain())  # a formula for instances beyond these, too
         for run in self._below(path_of(old)):
             found = found.union_add(run.times(first, members))
         return found
@@ -244,6 +269,15 @@ class _Growth:
             new = _wrapped(new, stage)
         new = self._grown(new, old.child(0))
         return new.ancestor(new.get_tree_depth() - depth) if new.get_tree_depth() > depth else new
+
+
+def _with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
+    """The band with what the old one says of its members."""
+    band = band.band_set_permutable(old.band_get_permutable())
+    for k in range(int(old.band_n_member())):
+        band = band.band_member_set_coincident(k, int(old.band_member_get_coincident(k)))
+        band = band.band_member_set_ast_loop_type(k, isl.ast_loop_type(old.band_member_get_ast_loop_type(k)))
+    return band
 
 
 def _stages(runs: list[CopyRun]) -> list[list[CopyRun]]:
@@ -279,9 +313,7 @@ def _wrapped(new: isl.ScheduleNode, stage: list[CopyRun]) -> isl.ScheduleNode:
     return _sequence(new, [], landings, False)
 
 
-def _sequence(
-    new: isl.ScheduleNode, before: list[CopyRun], after: list[CopyRun], sync: bool
-) -> isl.ScheduleNode:
+def _sequence(new: isl.ScheduleNode, before: list[CopyRun], after: list[CopyRun], sync: bool) -> isl.ScheduleNode:
     """The leaf between copies; with barriers, if `sync`."""
     if not before and not after:
         return new

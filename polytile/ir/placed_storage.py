@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
@@ -62,6 +62,18 @@ def _cell(array: str, rank: int, place: int, parts: Iterable[_Part]) -> str:
     return f"{{ [[{coordinates}] -> {array}[{subscripts}]] -> [{', '.join(p.text for p in parts)}] }}"
 
 
+def is_tile(placement: Placement) -> bool:
+    """Whether a placement has copies, belongs to a loop, or to some accesses alone: then it is no storage of an array
+    that lives in the kernel alone, nor a copy that is written through."""
+    return bool(placement.copies or placement.uses or placement.level != WHOLE_KERNEL)
+
+
+def tile_plans(plans: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
+    """The plans that have tiles, with these alone."""
+    found = (replace(plan, placements=tuple(p for p in plan.placements if is_tile(p))) for plan in plans)
+    return tuple(plan for plan in found if plan.placements)
+
+
 def storage_of(placement: Placement, array: Array) -> Storage | None:
     """The storage of a placement that kernels are generated for; None for one of another kind."""
     plain = (placement.uses, placement.level, placement.layout, placement.copies) == ((), WHOLE_KERNEL, ROW_MAJOR, ())
@@ -98,7 +110,7 @@ def forwarded(plans: Iterable[KernelPlan], scop: Scop) -> dict[int, dict[str, St
 def _storages(plans: Iterable[KernelPlan], scop: Scop, through: bool) -> dict[int, dict[str, Storage]]:
     found: dict[int, dict[str, Storage]] = {}
     for plan in plans:
-        for placement in (p for p in plan.placements if p.through == through):
+        for placement in (p for p in plan.placements if p.through == through and not is_tile(p)):
             storage = storage_of(placement, scop.array(placement.array))
             if storage is None:
                 raise InternalError(f"no kernel can have the placement {placement}")

@@ -3,31 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
+from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import KernelPlan
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
+from polytile.scheduling.promotion.choose_placements import promote
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
-from polytile.scheduling.promotion.placements import kernel_plans, require_placements
+from polytile.scheduling.promotion.placements import (
+    kernel_plans,
+    merged,
+    require_placements,
+    with_barriers_for,
+)
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
+from polytile.tuning import Tuning
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
 
 
-def realised(candidate: Candidate, shared_memory: int) -> tuple[Candidate, Executions, Plans]:
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """What runs, where its data live, and why, in lines of --explain."""
+
+    run: Executions
+    plans: Plans
+    lines: tuple[str, ...] = ()
+
+
+def realised(candidate: Candidate, shared_memory: int, tuning: Tuning) -> tuple[Candidate, Executions, Plans]:
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    plans = _plans(run, shared_memory, known, candidate.given)
-    return replace(candidate, run=run, known_homes=known, plans=plans), run, plans
+    found = _placed(run, shared_memory, tuning, known, candidate.given)
+    schedule = candidate.schedule if found.run is run else found.run.schedule
+    reasons = (*candidate.reasons, *found.lines)
+    ready = replace(
+        candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons
+    )
+    return ready, found.run, found.plans
 
 
 def combine_lanes(state: Compilation) -> Compilation:
@@ -42,7 +64,11 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    return replace(state, plans=_plans(state.run, state.shared_memory, state.known_homes, state.given))
+    tuning = state.machine.tuning
+    found = _placed(state.run, state.shared_memory, tuning, state.known_homes, state.given)
+    schedule = state.schedule if found.run is state.run else found.run.schedule
+    considered = (*state.considered, *found.lines)
+    return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
 
 
 def _combined(run: Executions) -> tuple[Executions, Known]:
@@ -50,14 +76,22 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
     return (found.run, found.private) if found else (run, {})
 
 
-def _plans(run: Executions, shared_memory: int, known: Known, given: Given) -> Plans:
+def _placed(run: Executions, shared_memory: int, tuning: Tuning, known: Known, given: Given) -> _Placed:
     """Plans that were given, or what is found to be good."""
+    copied = transfers(run.scop, run.dependences)
     if given is not None:
         require_placements(run, given, shared_memory)
-        return Plans(given, transfers(run.scop, run.dependences))
+        return _Placed(run, Plans(given, copied))
     homes = contract(run, shared_memory, known=known)
     handed = handovers(run, homes, shared_memory)
-    return Plans(kernel_plans(run, homes, handed), transfers(run.scop, run.dependences))
+    plans = kernel_plans(run, homes, handed)
+    if not run.schedule.strategy.startswith("tiled"):
+        return _Placed(run, Plans(plans, copied))
+    kept = {name for found in (homes, handed) for own in found.values() for name in own}
+    tiles = promote(run.scop, run.dependences, run.schedule.tree, tuning, shared_memory, kept)
+    tree = with_barriers_for(run.schedule.tree, tiles.plans)
+    run = replace(run, schedule=replace(run.schedule, tree=tree))
+    return _Placed(run, Plans(merged(plans, tiles.plans), copied), tiles.lines)
 
 
 def prove_legality(state: Compilation) -> Compilation:
@@ -74,6 +108,7 @@ def prove_legality(state: Compilation) -> Compilation:
         state.homes,
         state.transfers,
         state.handovers,
+        tile_plans(state.kernel_plans),
     )
     try:
         proof = prove_all(claim, operations)

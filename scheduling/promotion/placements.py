@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import islpy as isl
 
 from polytile.diagnostics import UserError
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import maps, mark_name
+from polytile.ir.loop_places import labelled_loops
 from polytile.ir.memory import Space, Storage, shared_size
-from polytile.ir.placed_storage import Homes, forwarding_placement, home_placement, place_rank, storage_of
-from polytile.ir.plan import KernelPlan, Owner, Placement, relation
+from polytile.ir.placed_storage import (
+    Homes,
+    forwarding_placement,
+    home_placement,
+    is_tile,
+    place_rank,
+    storage_of,
+)
+from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement, relation
+from polytile.ir.schedule import SYNC, node_at
+from polytile.ir.scop import Scop
+from polytile.machine import SHARED_ALIGNMENT
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, places
 
@@ -42,6 +54,32 @@ def _owner(storage: Storage) -> Owner:
     return Owner.BLOCK if storage.space is Space.SHARED else Owner.THREAD
 
 
+def merged(plans: Iterable[KernelPlan], more: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
+    """Plans of kernels with the placements and loops of others behind theirs."""
+    found = {plan.kernel: plan for plan in plans}
+    for plan in more:
+        own = found.get(plan.kernel, KernelPlan(plan.kernel))
+        placements, loops = (*own.placements, *plan.placements), (*own.loops, *plan.loops)
+        found[plan.kernel] = replace(own, placements=placements, loops=loops)
+    return tuple(found[number] for number in sorted(found))
+
+
+def with_barriers_for(tree: isl.Schedule, plans: Iterable[KernelPlan]) -> isl.Schedule:
+    """The tree with a barrier at the end of each iteration in which tiles of a block are copied.
+
+    before: loop[k0] / band [k0]
+    after:  loop[k0] / sync / band [k0]
+    """
+    shared = [(plan.kernel, p) for plan in plans for p in plan.placements if p.owner is Owner.BLOCK]
+    wanted = {(kernel, copy.at) for kernel, p in shared for copy in p.copies} - {(k, WHOLE_KERNEL) for k, _ in shared}
+    loops = labelled_loops(tree)
+    for path in sorted((loops[label].path for label in wanted), reverse=True):
+        band = node_at(tree, path)
+        if mark_name(band.parent()) != SYNC:
+            tree = band.insert_mark(isl.Id(SYNC)).get_schedule()
+    return tree
+
+
 def place_coordinates(place: KernelPlace, owner: Owner) -> int:
     """How many coordinates tell the owners of cells in a kernel apart: host loops, blocks, threads."""
     launches = max((int(m.dim(isl.dim_type.out)) for m in maps(place.block)), default=0)
@@ -55,14 +93,38 @@ def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memo
         if plan.kernel not in kernels:
             hint = f"its kernels are {', '.join(map(str, kernels)) or '(none)'}"
             raise _refused(run, f"there is no kernel {plan.kernel} to have a plan", hint)
-        found = [_required(run, kernels[plan.kernel], placement) for placement in plan.placements]
+        tiles = [placement for placement in plan.placements if is_tile(placement)]
+        for tile in tiles:
+            _require_tile(run, tile)
+        found = [_required(run, kernels[plan.kernel], p) for p in plan.placements if not is_tile(p)]
         names = [storage.array for storage in found]
-        if len(set(names)) < len(names):
+        if len(set(names)) < len(names) or set(names) & {tile.array for tile in tiles}:
             raise _refused(run, f"kernel {plan.kernel} has two placements of one array", "give each array one at most")
         size = sum(shared_size(storage) for storage in found if storage.space is Space.SHARED)
+        size += sum(tile_bytes(run.scop, tile) for tile in tiles)
         if size > shared_memory:
             message = f"the placements of kernel {plan.kernel} take {size} bytes of shared memory"
             raise _refused(run, message, f"a block has {shared_memory}: see --max-shared-memory")
+
+
+def tile_bytes(scop: Scop, tile: Placement) -> int:
+    """The bytes of shared memory that a tile takes."""
+    if tile.memory is not Space.SHARED:
+        return 0
+    size = tile.layout.size(tile.extents) * scop.array(tile.array).element.size
+    return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+
+
+def _require_tile(run: Executions, tile: Placement) -> None:
+    """Raises UserError for tiles that code is not generated for yet."""
+    if tile.owner is Owner.WARP or tile.layout.fragment or tile.layout.swizzle != (0, 0):
+        hint = "threads have registers and blocks shared memory, with padding at most"
+        raise _refused(run, f"no kernel can be made with the placement {tile}", hint)
+    if any(copy.ahead or copy.mode != "plain" for copy in tile.copies) or tile.through:
+        raise _refused(run, f"copies of {tile.name} cannot be asynchronous or early", "make them plain, 0 ahead")
+    array = next((a for a in run.scop.arrays if a.name == tile.array), None)
+    if array is None or array.fields:
+        raise _refused(run, f"there is no array {tile.array} that can be placed", "arrays of structs cannot be")
 
 
 def _required(run: Executions, place: KernelPlace, placement: Placement) -> Storage:

@@ -11,11 +11,13 @@ from polytile.diagnostics import InternalError
 from polytile.ir.host import Transfer
 from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
+from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.legality import Proof, prove
+from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
 from polytile.scheduling.proof.transfers import wrong_transfers
@@ -27,7 +29,8 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
-    `scop` do, and `homes` and `handovers` (by kernel number and array) and `transfers` realise it."""
+    `scop` do, and `homes` and `handovers` (by kernel number and array), `tiles` (placements with copies) and
+    `transfers` realise it."""
 
     source: Scop
     scop: Scop
@@ -36,6 +39,7 @@ class Claim:
     homes: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     transfers: tuple[Transfer, ...] = ()
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
+    tiles: tuple[KernelPlan, ...] = ()
 
 
 class WrongStorageError(InternalError):
@@ -99,7 +103,9 @@ def _check_executions(claim: Claim) -> None:
 
 
 def _check_storage(claim: Claim) -> None:
-    failures = (*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers))
+    failures = [*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers)]
+    if claim.tiles:
+        failures += wrong_placements(claim.run.scop, claim.run.schedule.tree, claim.tiles)
     for failure in failures:
         message = _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs).message
         raise WrongStorageError(message)
@@ -125,6 +131,9 @@ def _facts(claim: Claim) -> Iterator[str]:
     for kernel, copies in sorted(claim.handovers.items()):
         for name in copies:
             yield f"{name} forwarded through shared memory of kernel {kernel}: each read sees the write that it saw"
+    for plan in claim.tiles:
+        for placement in plan.placements:
+            yield f"{placement.name} of kernel {plan.kernel}: each read of {placement.array} sees the write that it saw"
     external = [t for t in claim.transfers if t.array.origin is Origin.EXTERNAL]
     into = [t.array.name for t in external if t.copy_in]
     back = [t.array.name for t in external if t.copy_out]

@@ -353,7 +353,7 @@ PLANTED: dict[str, tuple[Kernel, Change, Callable[[object], object]]] = {
 
 
 def test_an_error_is_planted_in_each_pass() -> None:
-    assert tuple(PLANTED) == WAITING_FOR_A_STRATEGY
+    assert {*WAITING_FOR_A_STRATEGY} <= {*PLANTED}
 
 
 @pytest.mark.slow

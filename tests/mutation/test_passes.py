@@ -133,6 +133,19 @@ def longer_steps(node: Any) -> Any:
     return replace(node, step=2 * node.step) if isinstance(node, For) and node.unroll == 1 else node
 
 
+def fewer_points(node: Any) -> Any:
+    """The last iteration of what is unrolled is left out."""
+    last = isinstance(node, For) and node.unroll == 0 and isinstance(node.condition, Binary)
+    if not last or not isinstance(node.condition.right, Literal) or node.step != 1:
+        return node
+    end = Literal(str(int(node.condition.right.text) - 1))
+    return replace(node, condition=replace(node.condition, right=end))
+
+
+def without_partial_tiles(node: Any) -> Any:
+    return replace(node, otherwise=()) if isinstance(node, If) else node
+
+
 def one_way(node: Any) -> Any:
     """What does not leave the cache is not stored at all."""
     leaves = isinstance(node, If) and isinstance(node.condition, Name) and node.condition.name.startswith("leaving")
@@ -152,6 +165,7 @@ class Planted:
     program: str | Path
     change: Break
     verified: bool = False
+    schedule: str = "superposed"
 
 
 PLANTED = (
@@ -166,6 +180,8 @@ PLANTED = (
     Planted("flatten-scopes", AGAIN, dropped(stores_to("y_part_all"))),
     Planted("forward-shared", AGAIN, dropped(stores_to("t_here"))),
     Planted("launch-bounds", AGAIN, lambda kernel: replace(kernel, min_blocks=1000), verified=True),
+    Planted("unroll-hints", PRODUCT, each(fewer_points), schedule="tiled"),
+    Planted("partition-tiles", PRODUCT, each(without_partial_tiles), schedule="tiled"),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
@@ -209,7 +225,7 @@ def test_verification_finds_it(monkeypatch: pytest.MonkeyPatch, planted: Planted
     changed = plant(monkeypatch, planted)
     name = {} if isinstance(planted.program, Path) else {"name": "test.c"}
     try:
-        (scop,) = polytile.compile(planted.program, schedule="superposed", verify_passes=True, **name).scops
+        (scop,) = polytile.compile(planted.program, schedule=planted.schedule, verify_passes=True, **name).scops
         said = " ".join(remark.message for remark in scop.remarks)  # on why another schedule or no such pass is taken
     except InternalError as error:
         said = error.message
@@ -223,7 +239,7 @@ def test_the_emulator_finds_it(
 ) -> None:
     changed = plant(monkeypatch, planted)
     assert isinstance(planted.program, str)
-    (scop,) = polytile.compile(planted.program, name="test.c", schedule="superposed", raise_bugs=True).scops
+    (scop,) = polytile.compile(planted.program, name="test.c", schedule=planted.schedule, raise_bugs=True).scops
     assert any(changed)
     assert any(is_found(scop, {"n": n, "m": m}) for n, m in ((150, 68), (9, 4000)))
 

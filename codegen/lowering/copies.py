@@ -1,0 +1,153 @@
+"""Copies between memory and cells, dealt out to the threads that have the cells.
+
+before: A_tile_fill[bi, bj, k0]: A[64 bi + a, 16 k0 + b] to A_tile[a, b] for a < 64, b < 16
+after:  for (a = 0; a < 64; a += 16) if (64 * bi + a + ti < ni && 16 * k0 + tj < nk)
+            A_tile[a + ti][tj] = A[64 * bi + a + ti][16 * k0 + tj];
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from polytile.codegen.lowering.isl_ast import Instance
+from polytile.codegen.lowering.placed_accesses import PlacedCopy
+from polytile.ir.arith import add, compare, div, lift, mod, mul
+from polytile.ir.copy_tree import FILL
+from polytile.ir.expr import Assign, CType, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.gpu_ops import Load
+from polytile.ir.plan import Owner
+from polytile.ir.substitute import with_values
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The coordinates of a block's threads and their sizes, thread.x first."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return prod(self.sizes)
+
+    def linear(self, integer: CType) -> Expr:
+        """The number of a thread in its block."""
+        total: Expr = lift(0)
+        factor = 1
+        for name, size in zip(self.names, self.sizes, strict=True):
+            total = add(total, mul(Name(name, integer), factor))
+            factor *= size
+        return total
+
+
+def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType) -> tuple[Stmt, ...]:
+    """The statements of a copy whose `instance` has its cell, its element and its guard. Cells without an element are
+    filled with zeros: executions that pad a tile (guards.py) read them."""
+    cell, element = instance.cells
+    body: tuple[Stmt, ...]
+    if copy.run.kind == FILL:
+        body = (Load((cell,), element, guard=instance.guard),)
+    else:
+        move = Assign(element, "", cell)
+        body = (move,) if instance.guard is None else (If(instance.guard, (move,)),)
+    dealt = Threads((), ()) if copy.placement.owner is Owner.THREAD else threads
+    return _Dealing(copy, dealt, integer).loops(body)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dealing:
+    copy: PlacedCopy
+    threads: Threads
+    integer: CType
+
+    def loops(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        extents = dict(zip(self.copy.cells, self.copy.placement.extents, strict=True))
+        order = [self.copy.cells[k] for k in fastest_first(self.copy)]
+        declared: list[Stmt] = []
+        shares = self._shares([extents[name] for name in order], declared)
+        if shares is None:
+            return self._flat(order, extents, body)
+        values: dict[str, Expr] = {}
+        found: list[tuple[str, int, int]] = []
+        for name, (width, own) in zip(order, shares, strict=True):
+            turns = width < extents[name]
+            values[name] = add(Name(name, self.integer), own) if turns else own
+            if turns:
+                found.append((name, extents[name], width))
+        body = tuple(with_values(stmt, values) for stmt in body)
+        for name, extent, step in found:
+            body = (self._loop(name, extent, step, body),)
+        return (*declared, *body)
+
+    def _loop(self, name: str, extent: int, step: int, body: tuple[Stmt, ...]) -> For:
+        condition = compare("<", Name(name, self.integer), extent)
+        return For(name, lift(0), condition, step, body, self.integer, unroll=0)
+
+    def _shares(self, extents: Sequence[int], declared: list[Stmt]) -> list[tuple[int, Expr]] | None:
+        """How many threads are along each dimension, and which of them a thread is; None where they do not fit."""
+        own_digits = zip(self.threads.names, self.threads.sizes, strict=True)
+        digits: list[tuple[Expr, int]] = [(Name(n, self.integer), s) for n, s in own_digits if s > 1]
+        names = iter(self.copy.digits)
+        shares: list[tuple[int, Expr]] = []
+        for extent in extents:
+            width, own = 1, lift(0)
+            while digits and width < extent:
+                expr, size = digits[0]
+                if extent % (width * size) == 0:
+                    own, width, digits = add(own, mul(expr, width)), width * size, digits[1:]
+                    continue
+                left = extent // width
+                if extent % width or size % left:
+                    return None
+                low, high = (Name(next(names), self.integer) for _ in range(2))
+                declared += [Declare(low.name, self.integer, mod(expr, left))]
+                declared += [Declare(high.name, self.integer, div(expr, left))]
+                own, width = add(own, mul(low, width)), extent
+                digits = [(high, size // left), *digits[1:]]
+            shares.append((width, own))
+        return None if digits else shares
+
+    def _flat(self, order: Sequence[str], extents: Mapping[str, int], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """All cells, one after another, in turns of all threads."""
+        total, count = prod(extents.values()), self.threads.count
+        turn = Name(order[0], self.integer)
+        number = Name(self.copy.digits[0], self.integer)
+        declared: list[Stmt] = [Declare(number.name, self.integer, add(turn, self.threads.linear(self.integer)))]
+        values: dict[str, Expr] = {}
+        rest: Expr = number
+        for position, name in enumerate(order):
+            if position == len(order) - 1:
+                values[name] = rest
+                break
+            low, high = (Name(n, self.integer) for n in self.copy.digits[2 * position + 1 :][:2])
+            declared.append(Declare(low.name, self.integer, mod(rest, extents[name])))
+            declared.append(Declare(high.name, self.integer, div(rest, extents[name])))
+            values[name], rest = low, high
+        body = tuple(with_values(stmt, values) for stmt in body)
+        if total % count:
+            body = (If(compare("<", number, total), (*declared[1:], *body)),)
+            declared = declared[:1]
+        return (self._loop(turn.name, total, count, (*declared, *body)),)
+
+
+def fastest_first(copy: PlacedCopy) -> list[int]:
+    """The dimensions of cells, those first along which neighbouring threads move."""
+    rank = int(copy.element.dim(isl.dim_type.out))
+    lanes = copy.run.copy.lanes or tuple(reversed(range(rank)))
+    order = [*lanes, *(d for d in reversed(range(rank)) if d not in lanes)]
+    subscripts = [copy.element.get_at(d) for d in range(rank)]
+
+    def position(k: int) -> tuple[int, int]:
+        moved = [d for d in range(rank) if _involves(subscripts[d], copy.cells[k])]
+        return min((order.index(d) for d in moved), default=rank), -k
+
+    return sorted(range(len(copy.cells)), key=position)
+
+
+def _involves(subscript: isl.PwAff, parameter: str) -> bool:
+    at = subscript.find_dim_by_name(isl.dim_type.param, parameter)
+    return bool(at >= 0 and subscript.involves_dims(isl.dim_type.param, at, 1))

@@ -1,0 +1,60 @@
+"""Domains that are padded to full tiles, so that loops in a tile have constant bounds and executions have guards.
+
+before: for (c2 = 0; c2 <= min(3, (ni - 64 * bi - ti - 1) / 16); c2 += 1) S(64 * bi + 16 * c2 + ti)
+after:  for (c2 = 0; c2 <= 3; c2 += 1) if (64 * bi + 16 * c2 + ti < ni) S(64 * bi + 16 * c2 + ti)
+
+A tile is what a thread block runs in one iteration of its loops above the thread band. Guards that a whole tile keeps
+are then tested once (codegen/passes/partition_tiles.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import islpy as isl
+
+from polytile.ir.copy_tree import with_more_instances
+from polytile.ir.isl_util import maps, mark_name, sets
+from polytile.ir.schedule import KERNEL, nodes_below, thread_sizes
+
+
+def with_full_tiles(tree: isl.Schedule, kernels: Collection[int]) -> isl.Schedule:
+    """The tree whose kernels of these numbers have full tiles. Statements whose loops inside the thread band have no
+    constant bounds keep their domains."""
+    marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
+    more = isl.UnionSet("{ }")
+    for number in kernels:
+        for padded in _padded(marks[number]):
+            more = more.union(isl.UnionSet.from_set(padded))
+    return with_more_instances(tree, more)
+
+
+def _padded(kernel: isl.ScheduleNode) -> Iterator[isl.Set]:
+    """The padded domains of statements below one leaf each."""
+    leaves: dict[str, list[isl.Set | None]] = {}
+    for mark in nodes_below(kernel):
+        if thread_sizes(mark):
+            for leaf in (n for n in nodes_below(mark) if n.get_type() == isl.schedule_node_type.leaf):
+                for domain in sets(leaf.get_domain()):
+                    leaves.setdefault(domain.get_tuple_name(), []).append(_full(leaf, mark, domain))
+    for found in leaves.values():
+        if len(found) == 1 and found[0] is not None:
+            yield found[0]
+
+
+def _full(leaf: isl.ScheduleNode, mark: isl.ScheduleNode, domain: isl.Set) -> isl.Set | None:
+    """The instances whose tile has an instance of the domain; None where a loop in the tile has no constant bounds."""
+    above = int(mark.get_schedule_depth())
+    prefix = leaf.get_prefix_schedule_multi_union_pw_aff()
+    own = isl.UnionSet.from_set(domain)
+    (full,) = maps(isl.UnionMap.from_multi_union_pw_aff(prefix).intersect_domain(own).gist_domain(own))
+    run = full.intersect_domain(domain).range()
+    inside = int(run.dim(isl.dim_type.set)) - above
+    there = run.project_out(isl.dim_type.set, above, inside).insert_dims(isl.dim_type.set, above, inside)
+    there = there.reset_tuple_id()
+    for k in range(above, above + inside):
+        low, high = run.dim_min_val(k), run.dim_max_val(k)
+        if not (low.is_int() and high.is_int()):
+            return None
+        there = there.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
+    return full.intersect_range(there).domain()

@@ -1,0 +1,54 @@
+"""Which access relations of a statement an access in its body has.
+
+body C[i][j] += A[i][k] * A[j][k], accesses 0: A[i, k], 1: A[j, k], 2: C[i, j] read, 3: C[i, j] written
+C[i][j] has the numbers 2 and 3, A[j][k] has 1
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Access, Expr
+from polytile.ir.polynomial import Linear, linear
+from polytile.ir.scop import Statement
+
+
+def access_numbers(statement: Statement, access: Access) -> tuple[int, ...]:
+    """The positions in `statement.accesses` of an access of its body; raises InternalError where subscripts that are
+    not linear leave a choice."""
+    own = [k for k, a in enumerate(statement.accesses) if a.array == access.array]
+    relations = [statement.accesses[k].relation for k in own]
+    if not own or all(r.is_equal(relations[0]) for r in relations[1:]):
+        return tuple(own)
+    wanted = _relation(statement, access).intersect_domain(statement.domain)
+    return tuple(k for k in own if statement.accesses[k].relation.intersect_domain(statement.domain).is_equal(wanted))
+
+
+def _relation(statement: Statement, access: Access) -> isl.Map:
+    """`{ S[i, j] -> A[..] }` by the subscripts."""
+    space = statement.domain.get_space()
+    zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
+    total = isl.Map.from_domain(statement.domain)
+    for subscript in access.subscripts:
+        total = total.flat_range_product(isl.Map.from_aff(_affine(statement, zero, subscript)))
+    return total.set_tuple_name(isl.dim_type.out, access.array)
+
+
+def _affine(statement: Statement, zero: isl.Aff, subscript: Expr) -> isl.Aff:
+    form = linear(subscript)
+    if form is None:
+        raise InternalError(f"which access of {statement.name} has a subscript that is not linear: {subscript}")
+    return _with_terms(statement, zero, form)
+
+
+def _with_terms(statement: Statement, value: isl.Aff, form: Linear) -> isl.Aff:
+    for name, factor in form.items():
+        if not name:
+            value = value.add_constant_val(isl.Val(factor))
+        elif name in statement.iterators:
+            value = value.add_coefficient_val(isl.dim_type.in_, statement.iterators.index(name), isl.Val(factor))
+        else:
+            parameter = isl.Aff.param_on_domain_space_id(value.get_domain_space(), isl.Id(name))
+            value = value.add(parameter.scale_val(isl.Val(factor)))
+    return value
