@@ -47,8 +47,9 @@ def fingerprint(text: str) -> str:
 
 def statements(scop: Scop) -> dict[str, Any]:
     """A Scop's statements and order as isl text; `parts` are the source's statements that each runs."""
+    main = {s.name for s in scop.main}
     return {
-        "statements": {s.name: _statement(s, s.name in scop.epilogue) for s in scop.statements},
+        "statements": {s.name: _statement(s, s.name not in main) for s in scop.statements},
         "order": _tree(scop.schedule),
     }
 

@@ -19,7 +19,7 @@ import islpy as isl
 
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
-from polytile.check.relations import IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
+from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tree import LOOP, NODE, THREADS, mark, nodes, thread_of
 
@@ -131,6 +131,7 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
     made = results(source, program, context)
     source = settled(source, made)
     yield from wrong_results(source, program, visible, made, context)
+    yield from _wrong_copies(program, context)
     given = {array: seen(program, array, root, array in visible) for array, root in program["arrays"].items()}
     into = union(list(given.values()), isl.UnionMap).intersect_range(copies)
     for array in source["arrays"]:
@@ -151,14 +152,24 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
             yield f"the scheduled program does not pass on the source's values of {array}"
 
 
+def _wrong_copies(program: Check, context: isl.Set) -> Iterator[str]:
+    """A statement of none of the source's takes one element to one other that holds values of the same array."""
+    for name, statement in program["statements"].items():
+        domain, found = isl.Set(statement["domain"]).intersect_params(context), statement["accesses"]
+        single = (isl.Map(a["relation"]).intersect_domain(domain).is_single_valued() for a in found)
+        kinds, roots = sorted(a["kind"] for a in found), {program["arrays"][a["array"]] for a in found}
+        if not statement["parts"] and not (kinds == ["read", "write"] and len(roots) == 1 and all(single)):
+            yield f"{name} is no copy of elements"
+
+
 def _check_transfers(scop: Check, context: isl.Set) -> Iterator[str]:
     """Copies between host and device: what is read or left from before must come in, what is seen must go out."""
     for array, transfer in scop["transfers"].items():
         flow = seen(scop["program"], array, array, array in scop["visible"]).intersect_params(context)
         senders = {m.get_tuple_name(IN) for m in maps(flow)}
-        if "before" in senders and transfer["live_in"] and not transfer["copy_in"]:
+        if f"{BEFORE}{array}" in senders and transfer["live_in"] and not transfer["copy_in"]:
             yield f"{array} is not copied in, though values from before are read or left in it"
-        if array in scop["visible"] and senders - {"before"} and not transfer["copy_out"]:
+        if array in scop["visible"] and senders - {f"{BEFORE}{array}"} and not transfer["copy_out"]:
             yield f"{array} is not copied out, though it is written and seen afterwards"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.check.relations import Check, accesses, maps, seen, union
+from polytile.check.relations import BEFORE, Check, accesses, maps, seen, union
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _arrive(
     for name in (n for n in folds if n in readers):  # which takes many values
         taken = taken.subtract_range(isl.UnionSet(program["statements"][name]["domain"]))
     return bool(
-        "before" not in {m.get_tuple_name(isl.dim_type.in_) for m in maps(flow)}
+        f"{BEFORE}{array}" not in {m.get_tuple_name(isl.dim_type.in_) for m in maps(flow)}
         and values.is_subset(onward.domain())
         and onward.is_single_valued()
         and taken.reverse().is_single_valued()

@@ -8,6 +8,7 @@ from typing import Any
 import islpy as isl
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
+BEFORE = "before "  # and an array: who wrote what that held; no statement has such a name
 Check = dict[str, Any]  # a part of a certificate, as JSON gives it
 
 
@@ -44,12 +45,12 @@ def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) ->
 
 
 def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
-    """Who wrote what each instance reads; `before` wrote what the array held, `after` reads what can be seen."""
+    """Who wrote what each instance reads; BEFORE and the array wrote what it held, `after` reads what can be seen."""
     reads, writes, may, kills = (accesses(side, array, k) for k in ("read", "write", "may-write", "kill"))
     order = isl.Schedule(side["order"])
     for elements in maps(reads.union(writes).union(may).range().identity()):
         if array == root:
-            before = isl.UnionMap.from_map(elements.set_tuple_name(IN, "before"))
+            before = isl.UnionMap.from_map(elements.set_tuple_name(IN, f"{BEFORE}{root}"))
             writes, order = writes.union(before), isl.Schedule.from_domain(before.domain()).sequence(order)
         if visible:
             after = isl.UnionMap.from_map(elements.set_tuple_name(IN, "after"))

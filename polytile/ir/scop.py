@@ -264,6 +264,7 @@ class Scop:
     definitions: str = ""
     source: str | None = None
     epilogue: tuple[str, ...] = ()  # statements that run behind all others, each in a tree of its own
+    prologue: tuple[str, ...] = ()  # the same in front of all others
     wide: bool = False
     privatised: tuple[Privatised, ...] = ()
     arguments: tuple[str, ...] | None = None
@@ -284,6 +285,12 @@ class Scop:
 
     def statement(self, name: str) -> Statement:
         return next(s for s in self.statements if s.name == name)
+
+    @property
+    def main(self) -> tuple[Statement, ...]:
+        """The statements but those of the prologue and of the epilogue."""
+        apart = (*self.prologue, *self.epilogue)
+        return tuple(s for s in self.statements if s.name not in apart)
 
     def written(self, array: str) -> bool:
         """Whether some statement writes `array`."""

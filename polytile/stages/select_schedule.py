@@ -3,7 +3,7 @@ fastest by estimate; behind it simpler ones, for where it cannot be proven or ha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
 
@@ -15,6 +15,7 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.strategies import loaded, strategy
+from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.stages.place_data import realised
 
@@ -30,14 +31,39 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
     if options.load_schedule is not None:
         yield from loaded.propose(problem)
     elif options.schedule == "auto":
-        yield from _by_estimate(problem)
+        yield from _with_copies_or_without(problem, _by_estimate)
     else:
-        yield from _asked_for(problem, options.schedule)
+        yield from _with_copies_or_without(problem, lambda one: _asked_for(one, options.schedule))
 
 
 def find_schedule(state: Compilation) -> Compilation:
     """The first candidate is taken."""
     return state.taking(next(candidates(state)))
+
+
+def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[Candidate]]) -> Iterator[Candidate]:
+    """The candidates of a problem, behind the first one with copies of inputs where that is clearly better."""
+    plain, copied = of(problem), with_snapshots(problem)
+    if copied is None:
+        yield from plain
+        return
+    first, other = next(plain), next(of(copied))
+    without, within = _timed(problem, first), _timed(copied, other)
+    if _is_better(within, without):
+        yield _beside(within, "without copies of inputs", without)
+        yield first
+    else:
+        yield _beside(first, "with copies of inputs", within)
+    yield from plain
+
+
+def _timed(problem: Problem, candidate: Candidate) -> Candidate:
+    return candidate if candidate.estimate else _estimated(problem, candidate)
+
+
+def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
+    line = str(other.estimate).splitlines()[0] if other.estimate else "no loop is parallel"
+    return replace(chosen, reasons=(*chosen.reasons, f"{what}: {line}"))
 
 
 def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:

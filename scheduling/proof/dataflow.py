@@ -4,7 +4,7 @@ Fusion of locals, live-range splitting and expansion turn the source's Scop into
 by what they compute, whatever made the second:
 
 - each instance reads, through each array of the source or what now holds its values, what the same instances wrote;
-- what was read from before the SCoP still is;
+- the elements that it read as they were before the SCoP, it reads as they were then;
 - each element that can be seen afterwards was written last by the same instance.
 
 A statement that only copies counts as a wire: a value that comes through it comes from where it got it. A result of a
@@ -14,20 +14,24 @@ reductions.py.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps
-from polytile.ir.scop import Scop
+from polytile.ir.isl_util import maps, sets
+from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences, same_accesses
 from polytile.scheduling.analysis.last_writers import is_seen, last_writers
 from polytile.scheduling.proof.reductions import Regrouping, regroupings, settled_source
 
+UNKNOWN = "unknown"  # the space of an element that is not known
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What reaches other readers than in the source: `pairs` from instances to readers, in the program's statements."""
+    """What reaches other readers than in the source: `pairs` from instances to readers, in the program's statements, or
+    from readers to elements as they were before."""
 
     array: str
     pairs: isl.UnionMap = field(compare=False)
@@ -49,17 +53,16 @@ def changed_values(
     carry = _carrier(source, program, results)
     copies = _copies(source, program)
     ours = _union([r.program for r in results], carry)
-    found: list[Change] = []
+    found = list(_wrong_copies(program, copies))
     for array in (a for a in source.arrays if a.name not in kept):
         theirs = _union([r.source for r in results if r.root == array.name], carry)
         holders = [a.name for a in program.arrays if a.root == array.name]
         wanted = _between_statements(_condensed(before.of(array.name).flow, theirs), carry, program)
         given = _condensed(_union([_direct(after, copies, name) for name in holders], wanted), ours)
         found += _compare(source, array.name, wanted, given, "reads values")
-        unset = before.of(array.name).uninitialised.domain()
-        still = _united([after.of(name).uninitialised.domain().subtract(copies) for name in holders], unset)
-        unset, still = unset.apply(_renaming(unset, theirs)).apply(carry), still.apply(_renaming(still, ours))
-        found += _compare(source, array.name, _as_map(unset), _as_map(still), "reads earlier values")
+        unset = _renamed(before.of(array.name).uninitialised, theirs).apply_domain(carry)
+        still = _renamed(_first_values(source, program, after, copies, array.name), ours)
+        found += _compare(source, array.name, _elements(unset, still), _elements(still, still), "reads earlier values")
         if is_seen(source, array.name):
             last = _condensed(last_writers(source, array.name), theirs).apply_domain(carry)
             seen = _condensed(_through(after, copies, last_writers(program, array.name)), ours)
@@ -72,6 +75,11 @@ def _compare(scop: Scop, array: str, wanted: isl.UnionMap, given: isl.UnionMap, 
     if wanted.is_equal(given):
         return []
     return [Change(array, wanted.subtract(given).union(given.subtract(wanted)), what)]
+
+
+def _renamed(reads: isl.UnionMap, results: isl.UnionMap) -> isl.UnionMap:
+    """Reads by the results that instances make up."""
+    return reads.apply_domain(_renaming(reads.domain(), results))
 
 
 def _renaming(instances: isl.UnionSet, results: isl.UnionMap) -> isl.UnionMap:
@@ -113,6 +121,23 @@ def _copies(source: Scop, program: Scop) -> isl.UnionSet:
         if statement.name not in known and not statement.parts:
             total = total.union(isl.UnionSet.from_set(statement.domain))
     return total
+
+
+def _wrong_copies(program: Scop, copies: isl.UnionSet) -> Iterator[Change]:
+    """Statements that count as copies but do not take one element to one other that holds values of the same array."""
+    names = {s.get_tuple_name() for s in sets(copies)}
+    for statement in (s for s in program.statements if s.name in names):
+        if not _copies_elements(program, statement):
+            own = isl.UnionSet.identity(isl.UnionSet.from_set(statement.domain))
+            yield Change(statement.accesses[0].array if statement.accesses else "", own, "copies values")
+
+
+def _copies_elements(program: Scop, statement: Statement) -> bool:
+    kinds = {a.kind for a in statement.accesses}
+    roots = {program.array(a.array).root for a in statement.accesses}
+    if len(statement.accesses) != 2 or kinds != {AccessKind.READ, AccessKind.WRITE} or len(roots) != 1:
+        return False
+    return all(a.relation.intersect_domain(statement.domain).is_single_valued() for a in statement.accesses)
 
 
 def _between_statements(flow: isl.UnionMap, carry: isl.UnionMap, program: Scop) -> isl.UnionMap:
@@ -159,12 +184,37 @@ def _union(relations: list[isl.UnionMap], like: isl.UnionMap) -> isl.UnionMap:
     return total
 
 
-def _united(parts: list[isl.UnionSet], like: isl.UnionSet) -> isl.UnionSet:
-    total = isl.UnionSet.empty(like.get_space())
-    for part in parts:
-        total = total.union(part)
-    return total
+def _first_values(
+    source: Scop, program: Scop, after: Dependences, copies: isl.UnionSet, array: str
+) -> isl.UnionMap:
+    """What each instance reads that an array held before the SCoP, directly or through copies; UNKNOWN elements where
+    another array holds its values, of which it is not known exactly what is read before it is written.
+
+    before: copy[i] -> A[i]; copy[i] -> S1[i] through A_in
+    after:  S1[i] -> A[i]
+    """
+    holders = [a for a in program.arrays if a.root == array]
+    flow = _union([after.of(a.name).flow for a in holders], after.flow)
+    total = isl.UnionMap.empty(after.flow.get_space())
+    for holder in holders:
+        found = after.of(holder.name)
+        same = holder.name == array and holder.access_rank == source.array(array).access_rank
+        sure = same or found.exact or not flow.intersect_domain(copies).is_empty()
+        total = total.union(found.uninitialised if sure else _of_unknown(found.uninitialised.domain()))
+    while True:
+        copied = total.intersect_domain(copies)
+        total = total.subtract_domain(copies)
+        if copied.is_empty():
+            return total
+        onward = flow.intersect_domain(copied.domain()).reverse()
+        total = total.union(onward.apply_range(copied))
 
 
-def _as_map(instances: isl.UnionSet) -> isl.UnionMap:
-    return isl.UnionSet.identity(instances)
+def _of_unknown(instances: isl.UnionSet) -> isl.UnionMap:
+    return isl.UnionMap.from_domain_and_range(instances, isl.UnionSet(f"{{ {UNKNOWN}[] }}"))
+
+
+def _elements(reads: isl.UnionMap, other: isl.UnionMap) -> isl.UnionMap:
+    """The reads, without the elements of instances that read UNKNOWN ones in `other`."""
+    unknown = other.intersect_range(isl.UnionSet(f"{{ {UNKNOWN}[] }}")).domain()
+    return reads.subtract_domain(unknown).union(_of_unknown(reads.domain().intersect(unknown)))

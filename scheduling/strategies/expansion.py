@@ -1,13 +1,15 @@
-"""More expansion of storage than where reuse alone serialises loops, for strategies to which it is worth it."""
+"""More storage than where reuse alone serialises loops, for where it is worth it: expansion, copies of inputs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
 
 Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
@@ -26,3 +28,25 @@ def of_expanded(problem: Problem, expanded: Expanded) -> Problem:
     scop, notes = expanded
     found = analyse(scop, problem.options.array_operations, problem.unexpanded)
     return replace(problem, scop=scop, dependences=found, notes=notes, unexpanded=None)
+
+
+def with_snapshots(problem: Problem) -> Problem | None:
+    """The problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order, with its own
+    arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
+    long."""
+    operations = problem.options.array_operations
+    try:
+        with budget(operations):
+            found = snapshot_inputs(problem.scop, problem.dependences, operations)
+            waits = found is None and awaits_expansion(problem.scop, problem.dependences)
+        expanded = further_expansion(problem) if waits else None
+        if expanded is not None:
+            problem = of_expanded(problem, expanded)
+            with budget(operations):
+                found = snapshot_inputs(problem.scop, problem.dependences, operations)
+    except OverBudgetError:
+        return None
+    if found is None:
+        return None
+    notes = (*problem.notes, *found.notes)
+    return replace(problem, scop=found.scop, dependences=found.dependences, notes=notes, unexpanded=None)

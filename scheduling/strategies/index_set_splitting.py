@@ -25,7 +25,7 @@ MAX_PIECES_IN_ALL = 32
 
 
 def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedule]) -> isl.Schedule | None:
-    """A tree of bands for everything but the epilogue of the Scop, over split index sets, that keeps the dependent
+    """A tree of bands for the main statements of the Scop, over split index sets, that keeps the dependent
     `pairs`; None where it would not be less serial than the trees that are `present`.
 
     Splits for the dependences inside one iteration of the outermost loop, the outermost two, ... are tried; among
@@ -46,7 +46,7 @@ def split_schedule(scop: Scop, pairs: isl.UnionMap, present: Sequence[isl.Schedu
 
 
 def _splits(scop: Scop, pairs: isl.UnionMap, nest: SourceNest) -> Iterator[list[Piece]]:
-    """Ways to split the domains of all statements but the epilogue."""
+    """Ways to split the domains of the main statements."""
     for outer in range(max(map(len, nest.around.values()))):
         ends = _ends(pairs, nest, outer)
         for inequalities in (False, True):
@@ -56,9 +56,9 @@ def _splits(scop: Scop, pairs: isl.UnionMap, nest: SourceNest) -> Iterator[list[
 
 
 def _serial_loops(scop: Scop, tree: isl.Schedule) -> list[int]:
-    """The most serial loops around each statement but those of the epilogue, the largest number first. The time of a
+    """The most serial loops around each of the main statements, the largest number first. The time of a
     program grows with this power of the problem size, however many processors there are."""
-    most = {statement.name: 0 for statement in scop.statements if statement.name not in scop.epilogue}
+    most = {statement.name: 0 for statement in scop.main}
 
     def visit(node: isl.ScheduleNode, serial: int) -> None:
         if node.get_type() == isl.schedule_node_type.band:
@@ -101,7 +101,7 @@ def _split_domains(scop: Scop, ends: dict[str, list[isl.Set]], outer: int, *, in
     """The domains cut at the equalities of the ends, and at inequalities if asked for; None when nothing is cut or
     there are too many pieces."""
     pieces: list[Piece] = []
-    whole = [s for s in scop.statements if s.name not in scop.epilogue and not s.domain.is_empty()]
+    whole = [s for s in scop.main if not s.domain.is_empty()]
     for statement in whole:
         parts = [statement.domain.intersect_params(scop.context)]
         for sides in _hyperplanes(scop, statement, ends.get(statement.name, []), outer, inequalities=inequalities):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import prove, require_mapped
 from polytile.scheduling.strategies.classic import inexact, mapped
-from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
+from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots
 from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.transform.reductions.text import split_as_in
 
@@ -25,12 +26,21 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
     Raises UserError where the text is no schedule of the Scop.
     """
+    problem = _with_its_copies(problem)
     plain = _loaded(problem)
     expanded = further_expansion(problem)
     if expanded is None or _is_legal(problem, plain):
         yield plain
     else:
         yield _loaded(of_expanded(problem, expanded))
+
+
+def _with_its_copies(problem: Problem) -> Problem:
+    """The problem whose inputs are copied first where the text runs the statements that do this."""
+    copied = with_snapshots(problem)
+    text = problem.options.load_schedule or ""
+    runs = copied is not None and any(re.search(rf"\b{name}\[", text) for name in copied.scop.prologue)
+    return copied if copied is not None and runs else problem
 
 
 def _loaded(problem: Problem) -> Candidate:

@@ -57,7 +57,7 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
         try:
             distribute = fusion == "distributed"
             tree = _bounded_schedule(scop, dependences, max_operations, distribute=distribute)
-            found.append(BandTree(fusion, _with_epilogue(scop, dependences, tree)))
+            found.append(BandTree(fusion, _with_copies(scop, dependences, tree)))
         except OverBudgetError:
             limits = f"{max_operations} operations or {SECONDS} s"
             note = f"isl's scheduler gave up after {limits}; the original loop order is used"
@@ -69,7 +69,7 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
     except OverBudgetError:
         return found
     if split is not None:
-        tree = mark_coincident(_with_epilogue(scop, dependences, split), dependences.all)
+        tree = mark_coincident(_with_copies(scop, dependences, split), dependences.all)
         found.append(BandTree("split index sets", tree))
     return found
 
@@ -99,11 +99,10 @@ def _bounded_schedule(
 
 
 def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) -> isl.Schedule:
-    """isl's schedule of everything but the epilogue."""
+    """isl's schedule of everything but the prologue and the epilogue."""
     main = isl.UnionSet.empty(scop.domain.get_space())
-    for statement in scop.statements:
-        if statement.name not in scop.epilogue:
-            main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
+    for statement in scop.main:
+        main = main.union(isl.UnionSet.from_set(statement.domain.intersect_params(scop.context)))
     needed = dependences.all.intersect_domain(main).intersect_range(main)
     constraints = (
         isl.ScheduleConstraints.on_domain(main)
@@ -116,10 +115,17 @@ def _band_schedule(scop: Scop, dependences: Dependences, *, distribute: bool) ->
         return constraints.compute_schedule()
 
 
-def _with_epilogue(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
-    for name in scop.epilogue:
+def _with_copies(scop: Scop, dependences: Dependences, tree: isl.Schedule) -> isl.Schedule:
+    """The tree behind the prologue and in front of the epilogue, each statement of which has its own loops."""
+
+    def alone(name: str) -> isl.Schedule:
         own = isl.UnionSet.from_set(scop.statement(name).domain)
-        tree = tree.sequence(mark_coincident(scop.schedule.intersect_domain(own), dependences.all))
+        return mark_coincident(scop.schedule.intersect_domain(own), dependences.all)
+
+    for name in reversed(scop.prologue):
+        tree = alone(name).sequence(tree)
+    for name in scop.epilogue:
+        tree = tree.sequence(alone(name))
     return tree
 
 

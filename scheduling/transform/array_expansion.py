@@ -171,7 +171,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
         array,
         name=expansion.name,
         holds=array.root,
-        extents=(*expansion.extents, *_known_extents(scop, array)),
+        extents=(*expansion.extents, *known_extents(scop, array)),
         origin=Origin.TEMPORARY,
         live_in=False,
         live_out=False,
@@ -184,7 +184,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
     copies = _copy_statements(scop, expansion)
     schedule = scop.schedule
     for copy in copies:
-        schedule = schedule.sequence(_schedule_of(copy))
+        schedule = schedule.sequence(copy_schedule(copy))
     return replace(
         scop,
         arrays=(*arrays, expanded),
@@ -194,7 +194,7 @@ def apply_expansion(scop: Scop, expansion: Expansion) -> Scop:
     )
 
 
-def _known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
+def known_extents(scop: Scop, array: Array) -> tuple[Expr | None, ...]:
     """The array's extents; an outermost one that C leaves open is one more than the largest index accessed."""
     if not array.extents or array.extents[0] is not None:
         return array.extents
@@ -254,13 +254,17 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
     last = _last_writers(scop, expansion)
     pieces: list[tuple[isl.Set, isl.MultiAff]] = []
     last.as_pw_multi_aff().coalesce().foreach_piece(lambda domain, aff: pieces.append((domain, aff)))
-    # Behind all numbers that are in use: a smaller one may be of a statement that has become part of another, and
-    # instances are compared with those of the source by their statements' names.
-    first = max((int(s.name[1:]) for s in scop.statements if re.fullmatch(r"S\d+", s.name)), default=-1) + 1
+    first = unused_number(scop)
     return [
         _copy_statement(scop, array, expansion, f"S{first + k}", domain, value)
         for k, (domain, value) in enumerate(pieces)
     ]
+
+
+def unused_number(scop: Scop) -> int:
+    """Behind all numbers of statements that are in use: a smaller one may be of a statement that has become part of
+    another, and instances are compared with those of the source by their statements' names."""
+    return max((int(s.name[1:]) for s in scop.statements if re.fullmatch(r"S\d+", s.name)), default=-1) + 1
 
 
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:
@@ -348,7 +352,7 @@ def _named_expression(value: isl.PwAff, iterators: tuple[str, ...], scop: Scop) 
     return expression(build.expr_from_pw_aff(bound))
 
 
-def _schedule_of(statement: Statement) -> isl.Schedule:
+def copy_schedule(statement: Statement) -> isl.Schedule:
     """The copy's own loops, all parallel."""
     tree = isl.Schedule.from_domain(isl.UnionSet.from_set(statement.domain))
     rank = len(statement.iterators)

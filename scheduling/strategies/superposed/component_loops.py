@@ -63,12 +63,13 @@ class Distribution:
             self._preferred[statement.name] = [(i, signs.get(i, 1)) for i in order]
 
     def run(self, edges: Sequence[Edge]) -> Tree:
-        """A tree for everything, the epilogue last, each statement of it alone.
+        """A tree for everything, the prologue first and the epilogue last, each statement of these alone.
 
         Raises NoLoopTreeError where neither the search nor the order of the source gives one.
         """
-        main = [s.name for s in self.scop.statements if s.name not in self.scop.epilogue]
-        groups = [*components(main, among(edges, main)), *([name] for name in self.scop.epilogue)]
+        main = [s.name for s in self.scop.main]
+        first, last = ([[name] for name in apart] for apart in (self.scop.prologue, self.scop.epilogue))
+        groups = [*first, *components(main, among(edges, main)), *last]
         return in_sequence([self._outermost(names, among(edges, names)) for names in groups])
 
     def _outermost(self, names: Sequence[str], edges: Sequence[Edge]) -> Tree:

@@ -57,11 +57,14 @@ class Search:
         return {s.name: self.ranking.along_x_in(self.distributed, s.name) for s in self.scop.statements}
 
     def fused(self, judge: Judge) -> Tree:
-        """The loops after fusion of all but the epilogue, with their kinds."""
-        main = [s.name for s in self.scop.statements if s.name not in self.scop.epilogue]
+        """The loops after fusion of all but the prologue and the epilogue, with their kinds."""
+        main = [s.name for s in self.scop.main]
         tree = Fusion(judge).run(restrict(self.distributed, main), among(self.edges, main))
-        last = [restrict(self.distributed, [name]) for name in self.scop.epilogue]
-        return labelled(self.scop, in_sequence([tree, *last]), self.edges)
+        first, last = (
+            [restrict(self.distributed, [name]) for name in apart]
+            for apart in (self.scop.prologue, self.scop.epilogue)
+        )
+        return labelled(self.scop, in_sequence([*first, tree, *last]), self.edges)
 
 
 def search(scop: Scop, dependences: Dependences, *, relax: bool) -> Search:

@@ -12,6 +12,8 @@ from polytile.ir.scop import AccessRelation, Scop, Statement
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.proof.dataflow import Change, changed_values
 from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.element_reads import element_reads
+from polytile.scheduling.transform.input_snapshot import apply_snapshot, snapshot_inputs
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
@@ -135,3 +137,70 @@ def test_a_write_that_moved_is_found_behind_the_scop(scop: Callable[..., Scop]) 
     found = changes(source, shifted(source, "S1", "B", 1))
     assert {c.array for c in found} == {"B"}
     assert "leaves values" in {c.what for c in found}
+
+
+# Copies of inputs ---------------------------------------------------------------------------------------------------
+PRODUCT = (
+    "int m, int n, double A[m][m], double B[m][n]",
+    """for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = i + 1; k < m; k++)
+        B[i][j] += A[k][i] * B[k][j];""",
+)
+
+
+@pytest.fixture
+def product(scop: Callable[..., Scop]) -> tuple[Scop, Scop]:
+    """A program and the same with a copy S1 of its input."""
+    source = scop(*PRODUCT)
+    found = snapshot_inputs(source, analyse(source))
+    assert found is not None
+    return source, found.scop
+
+
+def test_a_copy_of_an_input_keeps_values(product: tuple[Scop, Scop]) -> None:
+    assert changes(*product) == ()
+
+
+@pytest.mark.parametrize(("statement", "array"), [("S1", "B"), ("S1", "B_in"), ("S0", "B_in")])
+def test_another_row_of_an_input(product: tuple[Scop, Scop], statement: str, array: str) -> None:
+    """The same instances still find something that nothing wrote: only the elements differ."""
+    source, program = product
+    found = changes(source, shifted(program, statement, array, 1))
+    assert ("B", "reads earlier values") in {(c.array, c.what) for c in found}
+
+
+def test_a_copy_of_an_input_that_is_too_short(product: tuple[Scop, Scop]) -> None:
+    source, program = product
+    row = isl.Set("[m, n] -> { S1[k, j] : k < m - 1 }")
+    short = replaced(program, "S1", lambda s: replace(s, domain=s.domain.intersect(row)))
+    short = replace(short, schedule=short.schedule.intersect_domain(short.domain))
+    assert ("B", "reads earlier values") in {(c.array, c.what) for c in changes(source, short)}
+
+
+def test_a_copy_of_an_input_that_comes_too_late(product: tuple[Scop, Scop]) -> None:
+    source, program = product
+    (copy,) = program.prologue
+    own = isl.UnionSet.from_set(program.statement(copy).domain)
+    rest = program.schedule.intersect_domain(program.domain.subtract(own))
+    late = replace(program, schedule=rest.sequence(program.schedule.intersect_domain(own)))
+    assert {c.array for c in changes(source, late)} == {"B"}
+
+
+def test_a_copy_of_another_array(product: tuple[Scop, Scop]) -> None:
+    """It takes first values, too, at the same subscripts, but those of A."""
+
+    def other(access: AccessRelation) -> AccessRelation:
+        if access.array != "B":
+            return access
+        return replace(access, array="A", relation=access.relation.set_tuple_name(isl.dim_type.out, "A"))
+
+    source, program = product
+    wrong = replaced(program, "S1", lambda s: replace(s, accesses=tuple(map(other, s.accesses))))
+    assert ("A", "copies values") in {(c.array, c.what) for c in changes(source, wrong)}
+
+
+def test_a_value_that_was_overwritten_is_no_input(scop: Callable[..., Scop]) -> None:
+    """Downwards, each row takes what the rows above have become."""
+    source = scop(PRODUCT[0], PRODUCT[1].replace("k = i + 1; k < m", "k = 0; k < i"))
+    others = [read for read in element_reads(source.statement("S0"), "B") or () if not read.updates]
+    program = apply_snapshot(source, "B", {"S0": others})
+    assert {c.what for c in changes(source, program)} == {"reads values", "reads earlier values"}

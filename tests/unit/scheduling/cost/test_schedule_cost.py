@@ -15,6 +15,7 @@ from polytile.ir.scop import Scop
 from polytile.machine import machine_of
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.cost.schedule_cost import timed
+from polytile.stages import select_schedule
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench" / "polybench"
 H200 = machine_of("sm_90")
@@ -44,7 +45,9 @@ MEASURED: dict[str, tuple[float, Mapping[str, int]]] = {
 
 @pytest.mark.slow(but="gemm")
 @pytest.mark.parametrize("name", MEASURED)
-def test_within_twice_what_was_measured(name: str) -> None:
+def test_within_twice_what_was_measured(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs were read where they are when that was measured."""
+    monkeypatch.setattr(select_schedule, "with_snapshots", lambda problem: None)
     measured, sizes = MEASURED[name]
     found = of_suite(name, **sizes).microseconds / 1000
     assert measured / 2 < found < measured * 2
