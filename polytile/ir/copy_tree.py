@@ -194,7 +194,9 @@ def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, w
     if whole:
         loop_place = [f"p{k}" for k in range(rank)]
         return there.apply(isl.UnionMap(f"{{ [{', '.join(loop_place)}] -> {name}[{', '.join(loop_place)}] }}"))
-    copied = isl.UnionMap.from_map(elements).intersect_domain(there)
+    copied = isl.UnionMap.from_map(elements)
+    if not copied.domain().is_subset(there):  # else each bound of a place would be there twice, in two forms
+        copied = copied.intersect_domain(there)
     p, e = [f"p{k}" for k in range(rank)], [f"e{k}" for k in range(parts)]
     flat = f"{{ [[{', '.join(p)}] -> {placement.array}[{', '.join(e)}]] -> {name}[{', '.join([*p, *e])}] }}"
     return copied.wrap().apply(isl.UnionMap(flat)).coalesce()

@@ -16,13 +16,9 @@ from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
 from polytile.scheduling.promotion.choose_placements import promote
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
-from polytile.scheduling.promotion.placements import (
-    kernel_plans,
-    merged,
-    require_placements,
-    with_barriers_for,
-)
+from polytile.scheduling.promotion.placements import kernel_plans, merged, require_placements
 from polytile.scheduling.promotion.shared_forwarding import handovers
+from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
 from polytile.tuning import Tuning
 
@@ -89,7 +85,7 @@ def _placed(run: Executions, shared_memory: int, tuning: Tuning, known: Known, g
         return _Placed(run, Plans(plans, copied))
     kept = {name for found in (homes, handed) for own in found.values() for name in own}
     tiles = promote(run.scop, run.dependences, run.schedule.tree, tuning, shared_memory, kept)
-    tree = with_barriers_for(run.schedule.tree, tiles.plans)
+    tree = with_tile_barriers(run.schedule.tree, tiles.plans)
     run = replace(run, schedule=replace(run.schedule, tree=tree))
     return _Placed(run, Plans(merged(plans, tiles.plans), copied), tiles.lines)
 

@@ -52,6 +52,8 @@ def promote(
     plans: list[KernelPlan] = []
     lines: list[str] = []
     for kernel, own in loops.items():
+        if len(own) == 1:  # nothing is said of its tiles
+            continue
         choice = _Choice(scop, dependences, tuning.promotion, tuple(own), frozenset(kept), names)
         try:
             with budget(MAX_OPERATIONS):
@@ -93,9 +95,9 @@ class _Choice:
         return KernelPlan(self.whole.kernel.number, placements, loops), lines
 
     def _in_registers(self, arrays: Sequence[str]) -> Iterator[tuple[Placement, str]]:
-        for tile in register_tiles(self.scop, self.loops, arrays, self.tuning.tile_registers):
+        for tile in register_tiles(self.scop, self.loops, arrays, self.dependences, self.tuning.tile_registers):
             name = self.names.fresh(f"{tile.array.name}_acc")
-            found = register_placement(name, tile, self.dependences)
+            found = register_placement(name, tile, self.scop, self.dependences)
             yield found, _line(found, tile, "one thread has them alone")
 
     def _shared(

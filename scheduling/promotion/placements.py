@@ -8,8 +8,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import UserError
-from polytile.ir.isl_util import maps, mark_name
-from polytile.ir.loop_places import labelled_loops
+from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.placed_storage import (
     Homes,
@@ -19,8 +18,7 @@ from polytile.ir.placed_storage import (
     place_rank,
     storage_of,
 )
-from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement, relation
-from polytile.ir.schedule import SYNC, node_at
+from polytile.ir.plan import KernelPlan, Owner, Placement, relation
 from polytile.ir.scop import Scop
 from polytile.machine import SHARED_ALIGNMENT
 from polytile.scheduling.analysis.executions import Executions
@@ -62,22 +60,6 @@ def merged(plans: Iterable[KernelPlan], more: Iterable[KernelPlan]) -> tuple[Ker
         placements, loops = (*own.placements, *plan.placements), (*own.loops, *plan.loops)
         found[plan.kernel] = replace(own, placements=placements, loops=loops)
     return tuple(found[number] for number in sorted(found))
-
-
-def with_barriers_for(tree: isl.Schedule, plans: Iterable[KernelPlan]) -> isl.Schedule:
-    """The tree with a barrier at the end of each iteration in which tiles of a block are copied.
-
-    before: loop[k0] / band [k0]
-    after:  loop[k0] / sync / band [k0]
-    """
-    shared = [(plan.kernel, p) for plan in plans for p in plan.placements if p.owner is Owner.BLOCK]
-    wanted = {(kernel, copy.at) for kernel, p in shared for copy in p.copies} - {(k, WHOLE_KERNEL) for k, _ in shared}
-    loops = labelled_loops(tree)
-    for path in sorted((loops[label].path for label in wanted), reverse=True):
-        band = node_at(tree, path)
-        if mark_name(band.parent()) != SYNC:
-            tree = band.insert_mark(isl.Id(SYNC)).get_schedule()
-    return tree
 
 
 def place_coordinates(place: KernelPlace, owner: Owner) -> int:

@@ -205,8 +205,7 @@ def cell_text(tile: ReferenceTile) -> str:
 
 def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:
     """A copy of these elements where the tile is, along the rows of the array."""
-    there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
-    elements = with_names(elements.intersect_domain(there).coalesce().gist_domain(there), tile.loop, tile.owner)
     if elements.is_empty():
         return None
-    return Copy(str(elements), tile.loop.label, lanes=tuple(reversed(range(tile.array.access_rank))))
+    text = str(with_names(elements.coalesce(), tile.loop, tile.owner))
+    return Copy(text, tile.loop.label, lanes=tuple(reversed(range(tile.array.access_rank))))

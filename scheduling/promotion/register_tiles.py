@@ -8,17 +8,19 @@ A tile lives as far out as its elements are the thread's alone: best in the whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import islpy as isl
 
+from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, SERIAL_LOOP, LabelledLoop
 from polytile.ir.memory import Space
-from polytile.ir.plan import WHOLE_KERNEL, Owner, Placement
-from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.plan import Owner, Placement
+from polytile.ir.scop import AccessKind, AccessRelation, Scop
 from polytile.machine import REGISTER_BYTES
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.promotion.footprint_boxes import IN, OUT
+from polytile.scheduling.analysis.last_writers import is_seen
+from polytile.scheduling.promotion.footprint_boxes import OUT
 from polytile.scheduling.promotion.reference_tiles import (
     Reference,
     ReferenceTile,
@@ -31,34 +33,36 @@ from polytile.scheduling.promotion.reference_tiles import (
 
 
 def register_tiles(
-    scop: Scop, loops: Sequence[LabelledLoop], arrays: Iterable[str], registers: int
+    scop: Scop, loops: Sequence[LabelledLoop], arrays: Iterable[str], dependences: Dependences, registers: int
 ) -> Iterator[ReferenceTile]:
     """Tiles of arrays that a kernel writes, outermost loops first, in no more registers than there are."""
-    whole = next(loop for loop in loops if loop.label == WHOLE_KERNEL)
-    everything = references_in(scop, whole)
+    below = {loop.label: references_in(scop, loop) for loop in loops}
     for array in arrays:
-        for tile in _tiles_of(scop, loops, [r for r in everything if r.access.array == array]):
+        for tile in _tiles_of(scop, loops, array, below, dependences):
             taken = tile.bytes // REGISTER_BYTES
             if taken <= registers:
                 registers -= taken
                 yield tile
 
 
-def _tiles_of(scop: Scop, loops: Sequence[LabelledLoop], references: Sequence[Reference]) -> Iterator[ReferenceTile]:
+def _tiles_of(
+    scop: Scop,
+    loops: Sequence[LabelledLoop],
+    array: str,
+    below: Mapping[str, Sequence[Reference]],
+    dependences: Dependences,
+) -> Iterator[ReferenceTile]:
     """The outermost tiles of one array, each reference in one at most."""
     placed: set[tuple[str, int]] = set()
-    if not any(r.access.writes for r in references):
-        return
     for loop in sorted(loops, key=lambda each: len(each.path)):
-        below = [r for r in references_in(scop, loop) if r.access.array == references[0].access.array]
-        for tile in tiles(scop, below, loop, Owner.THREAD):
-            if not placed & set(tile.uses) and _is_good(tile, below):
+        own = [r for r in below[loop.label] if r.access.array == array]
+        if not any(r.access.writes for r in own):
+            continue
+        for tile in tiles(scop, own, loop, Owner.THREAD):
+            good = tile.written and _is_reused(tile) and not placed.intersection(tile.uses)
+            if good and _is_alone(tile) and _is_left_alone(tile, own, dependences):
                 placed |= set(tile.uses)
                 yield tile
-
-
-def _is_good(tile: ReferenceTile, below: Sequence[Reference]) -> bool:
-    return tile.written and _is_reused(tile) and _is_alone(tile) and not _is_shared(tile, below)
 
 
 def _is_reused(tile: ReferenceTile) -> bool:
@@ -86,26 +90,45 @@ def _by_iteration(users: isl.Map, tile: ReferenceTile) -> isl.Map:
     return users.range_product(iteration).reverse()
 
 
-def _is_shared(tile: ReferenceTile, below: Sequence[Reference]) -> bool:
-    """Whether other references touch elements of the tile."""
-    others = [r for r in below if r.use not in tile.uses]
-    if not others:
+def _is_left_alone(tile: ReferenceTile, below: Sequence[Reference], dependences: Dependences) -> bool:
+    """Whether other references touch elements of the tile at most to write them, and only after all of its own."""
+    others = _others(tile, below)
+    if not all(r.access.kind is AccessKind.WRITE for r in others):
         return False
-    own = exact_elements(tile.references, tile.loop, tile.owner)
-    rest = exact_elements(others, tile.loop, tile.owner)
+    through = dependences.of(tile.array.name)
+    later = through.flow.union(through.output).intersect_domain(_instances(others))
+    return bool(later.intersect_range(_instances(tile.references)).is_empty())
+
+
+def _others(tile: ReferenceTile, below: Sequence[Reference]) -> list[Reference]:
+    return [r for r in below if r.use not in tile.uses and _meet(tile, r)]
+
+
+def _meet(tile: ReferenceTile, other: Reference) -> bool:
+    own, rest = (exact_elements(refs, tile.loop, tile.owner) for refs in (tile.references, [other]))
     if own is None or rest is None:
         return True
-    return not _elements_by_host(own, tile).is_disjoint(_elements_by_host(rest, tile))
+    return not _by_host(own.reverse(), tile).is_disjoint(_by_host(rest.reverse(), tile))
 
 
-def _elements_by_host(users: isl.Map, tile: ReferenceTile) -> isl.Map:
+def _instances(references: Sequence[Reference]) -> isl.UnionSet:
+    total = isl.UnionSet("{ }")
+    for reference in references:
+        total = total.union(isl.UnionSet.from_set(reference.instances))
+    return total
+
+
+def _by_host(to_place: isl.Map, tile: ReferenceTile) -> isl.Map:
+    """`{ .. -> [host] }`, from places."""
     hosts = sum(role == HOST_LOOP for role in tile.loop.roles)
-    return users.project_out(IN, hosts, users.dim(IN) - hosts)
+    return to_place.project_out(OUT, hosts, to_place.dim(OUT) - hosts)
 
 
-def register_placement(name: str, tile: ReferenceTile, dependences: Dependences) -> Placement:
+def register_placement(name: str, tile: ReferenceTile, scop: Scop, dependences: Dependences) -> Placement:
     """The placement of a tile, filled with what is read before it is written, and drained of what is written."""
-    drained = _drained(tile)
+    below = [r for r in references_in(scop, tile.loop) if r.access.array == tile.array.name]
+    drained = _drained(tile, below)
+    filled = _filled(tile, drained, dependences)
     return Placement(
         name,
         tile.array.name,
@@ -115,15 +138,39 @@ def register_placement(name: str, tile: ReferenceTile, dependences: Dependences)
         Owner.THREAD,
         cell_text(tile),
         tile.box.extents,
-        fill=copy_of(tile, _filled(tile, drained, dependences)),
-        drain=copy_of(tile, drained),
+        fill=copy_of(tile, filled),
+        drain=copy_of(tile, drained) if _is_needed(tile, scop, dependences) else None,
     )
 
 
-def _drained(tile: ReferenceTile) -> isl.Map:
+def _is_needed(tile: ReferenceTile, scop: Scop, dependences: Dependences) -> bool:
+    """Whether what the tile writes is read anywhere but in its cells."""
+    if is_seen(scop, tile.array.name):
+        return True
+    flow = dependences.of(tile.array.name).flow.intersect_domain(_instances(tile.references))
+    places = tile.loop.places(tile.owner)
+    readers = {r.statement.name for r in tile.references if r.access.kind is AccessKind.READ}
+    others = [s.name for s in scop.statements for n, a in enumerate(s.accesses) if _reads_elsewhere(tile, s.name, n, a)]
+    inside = flow.intersect(places.apply_range(places.reverse()))
+    elsewhere = any(m.get_tuple_name(OUT) in others or m.get_tuple_name(OUT) not in readers for m in maps(flow))
+    return elsewhere or not flow.is_subset(inside)
+
+
+def _reads_elsewhere(tile: ReferenceTile, statement: str, number: int, access: AccessRelation) -> bool:
+    """Whether an access reads the array, but not from the tile."""
+    reads = access.array == tile.array.name and access.kind is AccessKind.READ
+    return reads and (statement, number) not in tile.uses
+
+
+def _drained(tile: ReferenceTile, below: Sequence[Reference]) -> isl.Map:
+    """What the tile writes, without what others write afterwards."""
     written = exact_elements([r for r in tile.references if r.access.writes], tile.loop, tile.owner)
     assert written is not None
-    return written
+    rest = exact_elements(_others(tile, below), tile.loop, tile.owner)
+    if rest is None:
+        return written
+    places = isl.Map.identity(written.domain().get_space().map_from_set())
+    return written.subtract(_by_host(places, tile).apply_range(_by_host(rest.reverse(), tile).reverse()))
 
 
 def _filled(tile: ReferenceTile, drained: isl.Map, dependences: Dependences) -> isl.Map:

@@ -37,11 +37,16 @@ from polytile.tuning import PromotionTuning
 
 @dataclass(frozen=True, slots=True)
 class SharedTile:
-    """A tile of a block, the number of threads that use an element of it, and how the lanes of warps read it."""
+    """A tile of a block, how many elements of it a thread uses, and how the lanes of warps read it."""
 
     tile: ReferenceTile
-    threads: Fraction
+    of_thread: int
     reads: tuple[WarpReads, ...]
+
+    @property
+    def threads(self) -> Fraction:
+        """How many threads use an element, on average."""
+        return Fraction(self.of_thread * prod(self.tile.loop.kernel.sizes), self.tile.box.cells)
 
     @property
     def coalesced(self) -> bool:
@@ -74,13 +79,20 @@ def shared_tiles(
     """The best tiles of what a kernel only reads, each reference in one at most, in no more memory than there is."""
     reads = [r for r in references_in(scop, loops[0]) if r.access.array in arrays and r.use not in taken]
     found = [t for loop in loops if not loop.in_threads for t in _candidates(scop, loop, loops[0], reads)]
-    found = [tile for tile in found if tile.why(tuning)]
+    chosen = list(_fitting([tile for tile in found if tile.why(tuning)], shared_memory))
+    for loop in loops:
+        own = [shared for shared in chosen if shared.tile.loop is loop]
+        if sum(shared.of_thread for shared in own) >= tuning.reads_per_barrier:
+            yield from own
+
+
+def _fitting(found: Sequence[SharedTile], shared_memory: int) -> Iterator[SharedTile]:
     placed: set[tuple[str, int]] = set()
-    for tile in sorted(found, key=lambda t: (-_reuse(t.tile), t.bytes)):
-        if not placed.intersection(tile.tile.uses) and tile.bytes <= shared_memory:
-            placed |= set(tile.tile.uses)
-            shared_memory -= tile.bytes
-            yield tile
+    for shared in sorted(found, key=lambda each: (-_reuse(each.tile), each.bytes)):
+        if not placed.intersection(shared.tile.uses) and shared.bytes <= shared_memory:
+            placed |= set(shared.tile.uses)
+            shared_memory -= shared.bytes
+            yield shared
 
 
 def _reuse(tile: ReferenceTile) -> float:
@@ -94,15 +106,13 @@ def _candidates(scop: Scop, loop: LabelledLoop, whole: LabelledLoop, free: Seque
     everything = references_in(scop, whole)
     for tile in tiles(scop, below, loop, Owner.BLOCK):
         if not _is_written(tile, everything, whole):
-            yield SharedTile(tile, _threads(tile, of_threads), _reads(tile))
+            yield SharedTile(tile, _of_thread(tile, of_threads), _reads(tile))
 
 
-def _threads(tile: ReferenceTile, of_threads: dict[tuple[str, int], ReferenceTile]) -> Fraction:
-    """How many threads use an element, on average; all, where it is not known what one uses."""
-    threads = prod(tile.loop.kernel.sizes)
+def _of_thread(tile: ReferenceTile, of_threads: dict[tuple[str, int], ReferenceTile]) -> int:
+    """How many elements a thread uses; all, where that is not known."""
     own = {id(of_threads[use]): of_threads[use] for use in tile.uses if use in of_threads}
-    cells = sum(t.box.cells for t in own.values())
-    return Fraction(cells * threads, tile.box.cells) if cells else Fraction(threads)
+    return min(sum(t.box.cells for t in own.values()), tile.box.cells) or tile.box.cells
 
 
 def _reads(tile: ReferenceTile) -> tuple[WarpReads, ...]:
@@ -127,8 +137,9 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop) -> Placement:
     """The placement of a tile, filled with those elements of its box that the SCoP uses at all."""
     tile = shared.tile
     elements = scop.accesses(*USES, arrays=frozenset((tile.array.name,))).intersect_params(scop.context).range()
+    there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
     box = box_elements(tile.box)
-    there = elements.extract_set(box.get_space().range())
+    box = box.intersect_range(elements.extract_set(box.get_space().range()).coalesce())
     return Placement(
         name,
         tile.array.name,
@@ -139,5 +150,5 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop) -> Placement:
         cell_text(tile),
         tile.box.extents,
         layout_for(tile.box, shared.reads, tile.array.element.size),
-        fill=copy_of(tile, box.intersect_range(there.coalesce())),
+        fill=copy_of(tile, box.intersect_domain(there).gist_domain(there)),
     )

@@ -20,7 +20,7 @@ from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.tiled.loop_labels import Labels
 from polytile.scheduling.strategies.tiled.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of
 from polytile.scheduling.strategies.tiled.loop_roles import Roles
-from polytile.scheduling.strategies.tiled.parallel_loops import Known, Members, has_long_loop, is_long
+from polytile.scheduling.strategies.tiled.parallel_loops import Known, Members, has_long_loop, is_long, iterations
 from polytile.scheduling.strategies.tiled.serial_loops import Distribution
 from polytile.scheduling.strategies.tiled.tile_shapes import TileSizes
 
@@ -62,11 +62,14 @@ class KernelTree:
         if has_long_loop(parts.body, self.known, self.few, inner):
             return self._labelled(loop.member, self._block(parts.body, inner))
         if is_long(parts, self.known, self.few, outer):
-            return self._tiled_loop(parts)
+            return self._tiled_loop(parts, outer)
         return self._threads(self._points(parts))
 
-    def _tiled_loop(self, loop: Loop) -> Nest:
-        name, size = self.labels.iterator(loop.member, domain_of(loop)), self.sizes.serial
+    def _tiled_loop(self, loop: Loop, outer: Members) -> Nest:
+        name = self.labels.iterator(loop.member, domain_of(loop))
+        size = self.sizes.serial_tile(iterations(loop.body, self.known, (*outer, loop.member)))
+        if size == 1:
+            return self._labelled(loop.member, self._threads(self._points(loop.body)))
         tile, within = (_serial(part(loop.member, size)) for part in (_quotient, _remainder))
         points = self._points(loop.body)
         inner = self._threads(self.labels.marked(name, Loop(within, points)))

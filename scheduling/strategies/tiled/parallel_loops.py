@@ -75,6 +75,18 @@ def has_long_loop(nest: Nest, known: Known, few: int, outer: Members) -> bool:
             return False
 
 
+def iterations(nest: Nest, known: Known, outer: Members) -> int:
+    """How often the innermost statements of a nest without long loops run at most."""
+    match nest:
+        case Loop(member, body):
+            own = most_iterations(member, outer, domain_of(nest), known) or 1
+            return own * iterations(body, known, (*outer, member))
+        case Order(children):
+            return max(iterations(child, known, outer) for child in children)
+        case _:
+            return 1
+
+
 def is_long(loop: Loop, known: Known, few: int, outer: Members) -> bool:
     most = most_iterations(loop.member, outer, domain_of(loop), known)
     return most is None or most > few

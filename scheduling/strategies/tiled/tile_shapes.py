@@ -13,11 +13,16 @@ from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, sprea
 @dataclass(frozen=True, slots=True)
 class TileSizes:
     """Of each tiled parallel loop, outermost first: the iterations of a block, and its threads. `serial` is the tile of
-    the serial loop."""
+    the serial loop; unless that is `exact`, short loops inside count as a part of it."""
 
     tile: tuple[int, ...]
     threads: tuple[int, ...]
     serial: int
+    exact: bool = False
+
+    def serial_tile(self, inside: int) -> int:
+        """The tile of a serial loop with so many iterations of short loops inside."""
+        return self.serial if self.exact else 1 << (max(1, self.serial // max(1, inside)).bit_length() - 1)
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -48,12 +53,11 @@ def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[Til
     """Sizes in order of preference: the largest tiles of which there are enough for all multiprocessors, then smaller
     ones, then larger ones. What was asked for is the only choice."""
     serial = max(1, chooser.machine.tuning.tiles.serial_bytes // loops.element)
-    asked = _asked(chooser, kernel, len(loops.iterations), serial)
-    if asked is not None:
-        return (asked,)
     found = list(dict.fromkeys(_defaults(loops, serial, chooser.machine)))
     enough = [sizes for sizes in found if _blocks(loops, sizes, chooser.machine) >= chooser.machine.sms]
-    return (*enough, *(sizes for sizes in reversed(found) if sizes not in enough))
+    sorted_ = (*enough, *(sizes for sizes in reversed(found) if sizes not in enough))
+    asked = _asked(chooser, kernel, sorted_[0])
+    return (asked,) if asked else sorted_
 
 
 def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[TileSizes]:
@@ -83,21 +87,20 @@ def _blocks(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> int:
     return loops.other_blocks * prod(-(-n // tile) for n, tile in zip(along, sizes.tile, strict=True))
 
 
-def _asked(chooser: SizeChooser, kernel: int, rank: int, serial: int) -> TileSizes | None:
-    """Sizes from `--tile` (the tiled loops outermost first, then the serial one), `--block` and the choices' points."""
+def _asked(chooser: SizeChooser, kernel: int, default: TileSizes) -> TileSizes | None:
+    """Sizes from `--tile` (the tiled loops outermost first, then the serial one), `--block` and the choices' points;
+    None where there are none."""
+    rank = len(default.tile)
     tile, points = spread(chooser.asked_tile(kernel), rank + 1), spread(chooser.choices.points, rank)
     block = spread_inner(chooser.table.blocks.get(kernel, chooser.choices.block), rank)
     if not (tile or points or block):
         return None
-    serial = tile[rank] if len(tile) > rank else serial
-    default = chooser.machine.tuning.tiles
-    if not block:
-        block = default.threads[rank - 1]
-        if tile[rank - 1 :]:
-            per_thread = points or (1,) * rank
-            block = tuple(min(b, -(-t // p)) for b, t, p in zip(block, tile, per_thread, strict=False))
-    if not tile[rank - 1 :]:
-        points = points or default.points[rank - 1][-1]
-        tile = tuple(b * p for b, p in zip(block, points, strict=True))
     chooser.choose(kernel, rank, rank)  # which refuses blocks that are too large
-    return TileSizes(tile[:rank], block, serial)
+    if not tile:
+        threads, points = block or default.threads, points or default.points
+        return TileSizes(tuple(t * p for t, p in zip(threads, points, strict=True)), threads, default.serial)
+    exact = len(tile) > rank
+    serial = tile[rank] if exact else default.serial
+    per_thread = points or (1,) * rank
+    fitting = (min(t, -(-own // p)) for t, own, p in zip(default.threads, tile, per_thread, strict=False))
+    return TileSizes(tile[:rank], block or tuple(fitting), serial, exact)

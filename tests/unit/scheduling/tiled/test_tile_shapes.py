@@ -1,0 +1,89 @@
+"""Sizes of tiles: what is preferred, and what is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from polytile.diagnostics import UsageError
+from polytile.ir.plan import Choices
+from polytile.machine import machine_of
+from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+from polytile.scheduling.strategies.tiled.tile_shapes import TiledLoops, TileSizes, preferred
+
+PRODUCT = TiledLoops((4096, 4096), (True, True), 1, 1, 8)
+
+
+def sizes(loops: TiledLoops, given: str | None = None, **asked: Any) -> tuple[TileSizes, ...]:
+    return preferred(loops, 0, SizeChooser(Choices(**asked), parse_sizes(given), machine_of("sm_90")))
+
+
+def tiles(loops: TiledLoops, **asked: Any) -> list[tuple[int, ...]]:
+    return [one.tile for one in sizes(loops, **asked)]
+
+
+def test_the_largest_tiles_with_blocks_for_all_multiprocessors_come_first() -> None:
+    assert tiles(PRODUCT) == [(128, 64), (64, 64), (64, 32), (32, 32)]
+    assert tiles(replace(PRODUCT, element=4))[0] == (128, 128)
+    assert tiles(replace(PRODUCT, iterations=(1024, 1024))) == [(64, 64), (64, 32), (32, 32), (128, 64)]
+    assert tiles(replace(PRODUCT, iterations=(None, None)))[0] == (64, 64)
+    assert tiles(replace(PRODUCT, iterations=(64, 64))) == [(32, 32), (64, 32), (64, 64)]
+    assert tiles(replace(PRODUCT, iterations=(64, 64), other_blocks=1024))[0] == (64, 64)
+
+
+def test_points_where_a_thread_gains_by_them() -> None:
+    assert tiles(replace(PRODUCT, points=(True, False)))[0] == (128, 16)
+    assert sizes(replace(PRODUCT, other_points=3))[0].points == (4, 2)
+    assert sizes(replace(PRODUCT, iterations=(4096, 20), other_blocks=8))[0].points == (8, 2)
+
+
+def test_one_loop() -> None:
+    alone = TiledLoops((1 << 20,), (True,), 1, 1, 8)
+    assert tiles(alone) == [(512,), (256,), (128,)]
+    assert sizes(alone, tile=(64, 8)) == (TileSizes((64,), (64,), 8, exact=True),)
+
+
+def test_a_serial_tile_has_a_line_of_elements() -> None:
+    assert (sizes(PRODUCT)[0].serial, sizes(replace(PRODUCT, element=4))[0].serial) == (16, 32)
+    assert [sizes(PRODUCT)[0].serial_tile(inside) for inside in (0, 1, 3, 9, 49)] == [16, 16, 4, 1, 1]
+    assert sizes(PRODUCT, tile=(64, 64, 12))[0].serial_tile(9) == 12
+
+
+ASKED: dict[str, tuple[dict[str, Any], TileSizes]] = {
+    "tile": ({"tile": (64, 32)}, TileSizes((64, 32), (16, 16), 16)),
+    "serial tile": ({"tile": (64, 32, 8)}, TileSizes((64, 32), (16, 16), 8, exact=True)),
+    "one number": ({"tile": (8,)}, TileSizes((8, 8), (8, 8), 8, exact=True)),
+    "block": ({"block": (8, 32)}, TileSizes((64, 128), (8, 32), 16)),
+    "block of one dimension": ({"block": (32,)}, TileSizes((8, 128), (1, 32), 16)),
+    "points": ({"points": (2, 8)}, TileSizes((32, 128), (16, 16), 16)),
+    "tile and points": ({"tile": (64, 32), "points": (8, 4)}, TileSizes((64, 32), (8, 8), 16)),
+    "tile and block": ({"tile": (64, 32), "block": (4, 32)}, TileSizes((64, 32), (4, 32), 16)),
+    "tile that the block does not divide": ({"tile": (20, 33)}, TileSizes((20, 33), (16, 16), 16)),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_asked_for_is_the_only_choice(name: str) -> None:
+    asked, expected = ASKED[name]
+    assert sizes(PRODUCT, **asked) == (expected,)
+
+
+def test_sizes_of_one_kernel() -> None:
+    found = sizes(PRODUCT, "{ kernel[0] -> tile[32, 64, 4]; kernel[0] -> block[4, 64]; kernel[1] -> block[1, 1] }")
+    assert found == (TileSizes((32, 64), (4, 64), 4, exact=True),)
+
+
+def test_a_block_that_is_too_large() -> None:
+    with pytest.raises(UsageError, match="larger than the GPU allows"):
+        sizes(PRODUCT, "{ kernel[0] -> block[64, 64] }")
+
+
+@pytest.mark.parametrize(("n", "block"), [(4096, "i/128,j/64"), (1024, "i/64,j/64"), (100, "i/32,j/32")])
+def test_known_sizes_of_a_program(n: int, block: str, compiled: Callable[..., Any], shape: Callable[..., str]) -> None:
+    loops = " ".join(f"for (int {i} = 0; {i} < n; {i}++)" for i in "ijk")
+    body = f"{loops} A[i][j] += B[i][k] * B[k][j];"
+    state = compiled("int n, double A[n][n], double B[n][n]", body, schedule="tiled", parameters={"n": n}).compilation
+    assert f"block[{block}]" in shape(state.schedule.tree)
