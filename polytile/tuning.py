@@ -106,6 +106,7 @@ class PromotionTuning:
     reads_per_barrier: int = 32  # of elements of shared tiles, by each thread, at least
     coalescing_elements: int = 4  # of a row that a fill loads at once, where reads do not coalesce
     unrolled_iterations: int = 512  # of loops in one another, inside the thread band
+    spare_registers: int = 32  # of a thread, for addresses and loops
 
 
 @dataclass(frozen=True, slots=True)

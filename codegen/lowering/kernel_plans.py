@@ -79,7 +79,7 @@ def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:
         planned = plan.loop(bands.get(label, label))
         if planned != LoopPlan(planned.label):
             loops[loop.label] = replace(planned, label=loop.label)
-    return LoweredPlan(loops=loops, clean=True, tiled=True)
+    return LoweredPlan(loops=loops, clean=True, tiled=True, min_blocks=plan.launch.min_blocks)
 
 
 def _promoted(kernel: Kernel, scop: Scop, placements: Mapping[str, Storage]) -> Iterator[tuple[str, int]]:

@@ -53,7 +53,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     improving("cache-hints", lambda plan: plan.loads_first and bool(plan.last_reads), cache_hints.cache_hints),
     Pass("flatten-scopes", lambda plan: plan.loads_first, cleanup.flatten_scopes),
     improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
-    Pass("launch-bounds", lambda plan: plan.loads_first, launch_bounds.launch_bounds),
+    Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, launch_bounds.launch_bounds),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
     *waiting.PASSES,
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),

@@ -21,8 +21,10 @@ from polytile.ir.kernel import Kernel
 from polytile.tuning import RegisterTuning
 
 
-def launch_bounds(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
+def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """A thread may have the registers that its loads under way need: so many blocks run on a multiprocessor."""
+    if plan.min_blocks:
+        return replace(kernel, min_blocks=plan.min_blocks)
     if not kernel.wanted_registers:
         return kernel
     machine = context.machine

@@ -20,9 +20,10 @@ class LoweredPlan:
 
     `placements` says in which cells arrays live inside the kernel, `forwarded` which arrays have a copy in shared
     memory besides. `promoted` counts the elements that a loop updates in registers, `loops` what else becomes of loops.
-    `last_reads` are arrays that nothing reads afterwards. A `tiled` kernel has copies of tiles. With `clean`, bodies
-    become as a person would write them; with `carry`, values stay in registers from iteration to iteration, and with
-    `prefetch` such loops load ahead, as the kernel has few threads.
+    `last_reads` are arrays that nothing reads afterwards. A `tiled` kernel has copies of tiles; `min_blocks` of it are
+    to be on a multiprocessor at once. With `clean`, bodies become as a person would write them; with `carry`, values
+    stay in registers from iteration to iteration, and with `prefetch` such loops load ahead, as the kernel has few
+    threads.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -35,6 +36,7 @@ class LoweredPlan:
     last_reads: frozenset[str] = frozenset()
     clean: bool = False
     tiled: bool = False
+    min_blocks: int = 0
     carry: bool = False
     prefetch: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)

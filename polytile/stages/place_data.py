@@ -10,6 +10,7 @@ from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import KernelPlan
+from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
@@ -20,7 +21,6 @@ from polytile.scheduling.promotion.placements import kernel_plans, merged, requi
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
-from polytile.tuning import Tuning
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
@@ -35,11 +35,11 @@ class _Placed:
     lines: tuple[str, ...] = ()
 
 
-def realised(candidate: Candidate, shared_memory: int, tuning: Tuning) -> tuple[Candidate, Executions, Plans]:
+def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tuple[Candidate, Executions, Plans]:
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    found = _placed(run, shared_memory, tuning, known, candidate.given)
+    found = _placed(run, shared_memory, machine, known, candidate.given)
     schedule = candidate.schedule if found.run is run else found.run.schedule
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(
@@ -60,8 +60,7 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    tuning = state.machine.tuning
-    found = _placed(state.run, state.shared_memory, tuning, state.known_homes, state.given)
+    found = _placed(state.run, state.shared_memory, state.machine, state.known_homes, state.given)
     schedule = state.schedule if found.run is state.run else found.run.schedule
     considered = (*state.considered, *found.lines)
     return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
@@ -72,7 +71,7 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
     return (found.run, found.private) if found else (run, {})
 
 
-def _placed(run: Executions, shared_memory: int, tuning: Tuning, known: Known, given: Given) -> _Placed:
+def _placed(run: Executions, shared_memory: int, machine: Machine, known: Known, given: Given) -> _Placed:
     """Plans that were given, or what is found to be good."""
     copied = transfers(run.scop, run.dependences)
     if given is not None:
@@ -84,7 +83,7 @@ def _placed(run: Executions, shared_memory: int, tuning: Tuning, known: Known, g
     if not run.schedule.strategy.startswith("tiled"):
         return _Placed(run, Plans(plans, copied))
     kept = {name for found in (homes, handed) for own in found.values() for name in own}
-    tiles = promote(run.scop, run.dependences, run.schedule.tree, tuning, shared_memory, kept)
+    tiles = promote(run.scop, run.dependences, run.schedule.tree, machine, shared_memory, kept)
     tree = with_tile_barriers(run.schedule.tree, tiles.plans)
     run = replace(run, schedule=replace(run.schedule, tree=tree))
     return _Placed(run, Plans(merged(plans, tiles.plans), copied), tiles.lines)

@@ -117,7 +117,7 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
     """With what would run, and the time of that; the host has none."""
     if candidate.schedule is None:
         return candidate
-    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine.tuning)
+    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     known = problem.options.parameters
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
     time = timed(run.scop, run.schedule, inside, problem.machine, known, copies)

@@ -17,13 +17,14 @@ from polytile.ir.memory import Space
 from polytile.ir.name_supply import Names
 from polytile.ir.plan import KernelPlan, Placement
 from polytile.ir.scop import Scop
-from polytile.machine import STATIC_SHARED_BYTES
+from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.promotion.reference_tiles import ReferenceTile, references_in
 from polytile.scheduling.promotion.register_tiles import register_placement, register_tiles
+from polytile.scheduling.promotion.resident_blocks import launch_plan
 from polytile.scheduling.promotion.shared_tiles import shared_placement, shared_tiles
 from polytile.scheduling.promotion.tile_loops import loop_plans
-from polytile.tuning import PromotionTuning, Tuning
+from polytile.tuning import PromotionTuning
 
 MAX_OPERATIONS = 30_000_000  # of isl, for a kernel
 
@@ -40,7 +41,7 @@ def promote(
     scop: Scop,
     dependences: Dependences,
     tree: isl.Schedule,
-    tuning: Tuning,
+    machine: Machine,
     shared_memory: int = STATIC_SHARED_BYTES,
     kept: Collection[str] = (),
 ) -> Promoted:
@@ -54,7 +55,7 @@ def promote(
     for kernel, own in loops.items():
         if len(own) == 1:  # nothing is said of its tiles
             continue
-        choice = _Choice(scop, dependences, tuning.promotion, tuple(own), frozenset(kept), names)
+        choice = _Choice(scop, dependences, machine, tuple(own), frozenset(kept), names)
         try:
             with budget(MAX_OPERATIONS):
                 plan, words = choice.plan(shared_memory)
@@ -72,10 +73,14 @@ class _Choice:
 
     scop: Scop
     dependences: Dependences
-    tuning: PromotionTuning
+    machine: Machine
     loops: tuple[LabelledLoop, ...]
     kept: frozenset[str]
     names: Names
+
+    @property
+    def tuning(self) -> PromotionTuning:
+        return self.machine.tuning.promotion
 
     @property
     def whole(self) -> LabelledLoop:
@@ -92,7 +97,8 @@ class _Choice:
         left = [array for array in free if array not in {p.array for p in placements}]
         lines += [f"{', '.join(left)} in device memory"] if left else []
         loops = loop_plans(self.loops, self.tuning.unrolled_iterations)
-        return KernelPlan(self.whole.kernel.number, placements, loops), lines
+        launch = launch_plan(self.scop, self.loops, placements, self.machine)
+        return KernelPlan(self.whole.kernel.number, placements, loops, launch), lines
 
     def _in_registers(self, arrays: Sequence[str]) -> Iterator[tuple[Placement, str]]:
         for tile in register_tiles(self.scop, self.loops, arrays, self.dependences, self.tuning.tile_registers):

@@ -53,12 +53,12 @@ def _owner(storage: Storage) -> Owner:
 
 
 def merged(plans: Iterable[KernelPlan], more: Iterable[KernelPlan]) -> tuple[KernelPlan, ...]:
-    """Plans of kernels with the placements and loops of others behind theirs."""
+    """Plans of kernels with the placements and loops of others behind theirs, and their launches."""
     found = {plan.kernel: plan for plan in plans}
     for plan in more:
         own = found.get(plan.kernel, KernelPlan(plan.kernel))
         placements, loops = (*own.placements, *plan.placements), (*own.loops, *plan.loops)
-        found[plan.kernel] = replace(own, placements=placements, loops=loops)
+        found[plan.kernel] = replace(own, placements=placements, loops=loops, launch=plan.launch)
     return tuple(found[number] for number in sorted(found))
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from polytile.ir.plan import KernelPlan, Placement
 from polytile.ir.scop import Scop
+from polytile.machine import machine_of
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.promotion.choose_placements import Promoted, promote
 from polytile.scheduling.proof.placements import wrong_placements
-from polytile.tuning import Tuning
 
 OTHER, UNSET = "another value arrives", "what is read was never written there"
 OUTSIDE = "a cell of {} is outside of its extents"
@@ -29,7 +29,7 @@ class Program:
     tree: isl.Schedule
 
     def promoted(self, **options: Any) -> Promoted:
-        return promote(self.scop, analyse(self.scop), self.tree, Tuning(), **options)
+        return promote(self.scop, analyse(self.scop), self.tree, machine_of("sm_90"), **options)
 
     def plan(self, **options: Any) -> KernelPlan:
         (plan,) = self.promoted(**options).plans

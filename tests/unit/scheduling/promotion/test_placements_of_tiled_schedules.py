@@ -21,7 +21,6 @@ from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.legality import THREADS
 from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.strategies.tiled.strategy import propose
-from polytile.tuning import Tuning
 
 OTHER, UNSET = "another value arrives", "what is read was never written there"
 
@@ -60,7 +59,7 @@ def tiled_program(scop: Scop, tile: tuple[int, ...]) -> Tiled:
     candidate = next(propose(problem))
     assert candidate.schedule is not None and candidate.dependences is not None
     tree = candidate.schedule.tree
-    plans = promote(candidate.scop, candidate.dependences, tree, Tuning()).plans
+    plans = promote(candidate.scop, candidate.dependences, tree, machine_of("sm_90")).plans
     return Tiled(candidate.scop, tree, with_tile_barriers(tree, plans), plans)
 
 
