@@ -18,7 +18,7 @@ import islpy as isl
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.tiled.loop_labels import Labels
-from polytile.scheduling.strategies.tiled.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of
+from polytile.scheduling.strategies.tiled.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of, in_order
 from polytile.scheduling.strategies.tiled.loop_roles import Roles
 from polytile.scheduling.strategies.tiled.parallel_loops import Known, Members, has_long_loop, is_long, iterations
 from polytile.scheduling.strategies.tiled.serial_loops import Distribution
@@ -47,8 +47,8 @@ class KernelTree:
     def _block(self, nest: Nest, outer: Members) -> Nest:
         """What all threads of a block run."""
         match nest:
-            case Order(children, ordered):
-                return Order(tuple(self._block(child, outer) for child in children), ordered)
+            case Order(children):
+                return in_order([self._block(child, outer) for child in children])
             case Loop():
                 return self._loop(nest, outer)
             case _:
@@ -87,8 +87,8 @@ class KernelTree:
     def _points(self, nest: Nest) -> Nest:
         """What one thread runs, each statement for all points of the thread."""
         match nest:
-            case Order(children, ordered):
-                return Order(tuple(self._points(child) for child in children), ordered)
+            case Order(children):
+                return in_order([self._points(child) for child in children])
             case Loop(member, body):
                 return self._labelled(member, self._points(body))
             case Point():

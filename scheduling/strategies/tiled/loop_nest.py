@@ -13,6 +13,7 @@ from functools import reduce
 import islpy as isl
 
 from polytile.ir.isl_util import CONTEXT, is_constant, mark_name
+from polytile.ir.schedule import nodes
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
 
 NODE = isl.schedule_node_type
@@ -47,10 +48,9 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Parts one after the other, or in any order."""
+    """Parts one after the other."""
 
     children: tuple[Nest, ...]
-    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read(node: isl.ScheduleNode) -> Nest:
     if kind in (NODE.sequence, NODE.set):
         children = [node.child(i) for i in range(node.n_children())]
         read_in = [read(child) for child in children if not child.child(0).get_domain().is_empty()]
-        return in_order(read_in, ordered=kind == NODE.sequence)
+        return in_order(read_in)  # a set's children may run in any order
     body = read(node.child(0))
     if kind == NODE.band:
         members = members_of(node)
@@ -92,12 +92,12 @@ def read(node: isl.ScheduleNode) -> Nest:
     return body if name is None else Mark(name, body)
 
 
-def in_order(children: Sequence[Nest], *, ordered: bool = True) -> Nest:
+def in_order(children: Sequence[Nest]) -> Nest:
     """The parts one after the other; sequences in a sequence become a part of it."""
     flat: list[Nest] = []
     for child in children:
-        flat += child.children if isinstance(child, Order) and child.ordered and ordered else (child,)
-    return flat[0] if len(flat) == 1 else Order(tuple(flat), ordered)
+        flat += child.children if isinstance(child, Order) else (child,)
+    return flat[0] if len(flat) == 1 else Order(tuple(flat))
 
 
 def around(members: Sequence[Member], body: Nest) -> Nest:
@@ -135,6 +135,23 @@ def is_single(member: Member, domain: isl.UnionSet) -> bool:
     return len(constants) <= 1
 
 
+def skewed_members(tree: isl.Schedule) -> int:
+    """The number of band members that run through several iterators of a statement at once."""
+    members = [m for node in nodes(tree) if node.get_type() == NODE.band for m in members_of(node)]
+    return sum(_most_iterators(m.value) > 1 for m in members)
+
+
+def _most_iterators(value: isl.UnionPwAff) -> int:
+    found = [0]
+
+    def visit(piece: isl.PwAff) -> None:
+        dimensions = range(piece.dim(isl.dim_type.in_))
+        found.append(sum(piece.involves_dims(isl.dim_type.in_, i, 1) for i in dimensions))
+
+    value.foreach_pw_aff(visit)
+    return max(found)
+
+
 def replaced(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:
     """The node with `nest` in place of what is below it; at the same position."""
     return _inserted(node.cut(), nest)
@@ -170,7 +187,7 @@ def _inserted_order(node: isl.ScheduleNode, order: Order) -> isl.ScheduleNode:
     filters = isl.UnionSetList.alloc(CONTEXT, len(order.children))
     for child in order.children:
         filters = filters.add(domain_of(child))
-    node = node.insert_sequence(filters) if order.ordered else node.insert_set(filters)
+    node = node.insert_sequence(filters)
     for i, child in enumerate(order.children):
         node = _inserted(node.child(i).child(0), child).parent().parent()
     return node

@@ -34,8 +34,8 @@ def distributed(nest: Nest, known: Known, few: int, outer: Members = ()) -> Nest
             return _parted(nest, known, few, outer)
         case Loop(member, body):
             return Loop(member, distributed(body, known, few, (*outer, member)))
-        case Order(children, ordered):
-            return in_order([distributed(child, known, few, outer) for child in children], ordered=ordered)
+        case Order(children):
+            return in_order([distributed(child, known, few, outer) for child in children])
         case _:
             return nest
 
@@ -54,8 +54,8 @@ def _parted(nest: Loop, known: Known, few: int, outer: Members) -> Nest:
         else:
             groups.append([child])
         joins = not alone
-    parts = [around(members, in_order(group, ordered=inside.ordered)) for group in groups]
-    return in_order([distributed(part, known, few, outer) for part in parts], ordered=inside.ordered)
+    parts = [around(members, in_order(group)) for group in groups]
+    return in_order([distributed(part, known, few, outer) for part in parts])
 
 
 def _pays(nest: Nest, known: Known, few: int, outer: Members) -> bool:

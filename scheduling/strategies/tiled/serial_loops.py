@@ -30,7 +30,7 @@ class Distribution:
     def parts(self, loop: Loop, around: Sequence[Member]) -> Nest:
         """The loop, distributed as far as the order of its instances allows."""
         body = loop.body
-        if not isinstance(body, Order) or not body.ordered:
+        if not isinstance(body, Order):
             return loop
         domains = [domain_of(child) for child in body.children]
         last = list(range(len(domains)))  # of the parts that each has to stay with

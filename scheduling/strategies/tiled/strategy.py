@@ -23,6 +23,7 @@ from polytile.scheduling.strategies.pluto import BandTree, band_trees, distinct
 from polytile.scheduling.strategies.superposed.loop_tree import to_schedule
 from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
+from polytile.scheduling.strategies.tiled.loop_nest import skewed_members
 from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels, TiledTree
 
 
@@ -31,35 +32,41 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     parallelism. First the trees of loops with the fewest statements on few threads, of each those with the preferred
     sizes."""
     found = list(_first_sizes(problem, _band_trees(problem)))
-    if not any(one.first.sizes and not one.narrow for one in found):
+    if not any(one.is_good for one in found):
         expanded = further_expansion(problem)
         if expanded is not None:
             again = of_expanded(problem, expanded)
             found += _first_sizes(again, _band_trees(again))
     least = min((one.narrow for one in found if not one.first.sizes), default=None)
-    for one in sorted(found, key=lambda one: one.narrow):
+    for one in sorted(found, key=lambda one: (one.narrow, one.skewed)):
         if one.first.sizes and (least is None or one.narrow <= least):
             yield from _all_sizes(one)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tiled:
-    """A tree of loops with tiles of the preferred sizes, if any; `narrow` statements of it run on few threads."""
+    """A tree of loops with tiles of the preferred sizes, if any; `narrow` statements of it run on few threads, `skewed`
+    members of its bands through several iterators, so that tiles are no boxes."""
 
     problem: Problem
     bands: BandTree
     first: TiledTree
     narrow: int
+    skewed: int
+
+    @property
+    def is_good(self) -> bool:
+        return bool(self.first.sizes) and not self.narrow and not self.skewed
 
 
 def _first_sizes(problem: Problem, trees: Iterable[BandTree]) -> Iterator[_Tiled]:
-    """The trees, up to one that has tiles and many threads for all statements."""
+    """The trees, up to a good one."""
     for bands in trees:
         found = _tiled(problem, bands.tree, 0)
         if found is not None:
-            narrow = narrow_statements(found.tree)
-            yield _Tiled(problem, bands, found, narrow)
-            if found.sizes and not narrow:
+            tiled = _Tiled(problem, bands, found, narrow_statements(found.tree), skewed_members(bands.tree))
+            yield tiled
+            if tiled.is_good:
                 return
 
 

@@ -217,6 +217,13 @@ def test_symm_over_expanded_storage(shape: Callable[..., str]) -> None:
     assert shape(scop.compilation.schedule.tree, threads=True) == f"kernel(block[i/64,j/64] seq({', '.join(parts)}))"
 
 
+def test_tiles_are_boxes(shape: Callable[..., str]) -> None:
+    """isl fuses this with a loop along i + j - k; the distributed tree, which is as parallel, has no such loop."""
+    (scop,) = polytile.compile(SUITE.parent / "polyast/symm-3.2.c", schedule="tiled").scops
+    tree = shape(scop.compilation.schedule.tree, threads=True)
+    assert summed("i", "j", "k", "S2") in tree and "i+j" not in tree
+
+
 @pytest.mark.parametrize("name", UNTILED)
 def test_where_tiles_do_not_pay(name: str, compiled: Callable[..., Any]) -> None:
     state = compiled(*UNTILED[name], schedule="tiled").compilation
