@@ -19,6 +19,7 @@ class Nest:
     serial: str = ""
     inside: tuple[str, ...] = ()
     batch: tuple[str, ...] = ()
+    threads: tuple[str, ...] = ()  # what their coordinates come from, if not from the parallel loops
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class Tiles:
     block: tuple[int, ...] = (16, 16)
     strip: int = 16
     barrier: bool = True
+    barrier_between: bool = False  # the nests
     points: str = "inside"  # or "outside" of the strip-mined loop
 
 
@@ -58,9 +60,11 @@ def tiled_tree(domain: str, nests: Sequence[Nest], sizes: Tiles = Tiles()) -> is
     text += 'child:\n  mark: "kernel"\n  child:\n    mark: "block"\n    child:\n' + _band("      ", *blocks)
     if len(nests) == 1:
         return isl.Schedule(text + _chain(_levels(nests[0], 0, sizes), 3))
-    text += "      child:\n        sequence:\n"
+    text += '      child:\n        mark: "sync"\n' if sizes.barrier_between else ""
+    at = " " * (10 if sizes.barrier_between else 8)
+    text += f"{at[2:]}child:\n{at}sequence:\n"
     for number, nest in enumerate(nests):
-        text += f'        - filter: "{{ {nest.instance} }}"\n' + _chain(_levels(nest, number, sizes), 5)
+        text += f'{at}- filter: "{{ {nest.instance} }}"\n' + _chain(_levels(nest, number, sizes), len(at) // 2 + 1)
     return isl.Schedule(text)
 
 
@@ -77,7 +81,8 @@ def _levels(nest: Nest, number: int, sizes: Tiles) -> list[str]:
             *(["sync"] if sizes.barrier else []),
             band(f"floor(({nest.serial})/{sizes.strip})"),
         ]
-    found += [f"thread[{','.join(map(str, sizes.block))}]", band(*(f"({p}) mod {b}" for p, _, b in pairs))]
+    threads = zip(nest.threads or nest.parallel, sizes.block, strict=True)
+    found += [f"thread[{','.join(map(str, sizes.block))}]", band(*(f"({p}) mod {b}" for p, b in threads))]
     points = [f"loop[points{suffix}]", band(*(f"floor((({p}) mod {t})/{b})" for p, t, b in pairs))]
     serial = [f"loop[k{suffix}]", band(f"({nest.serial}) mod {sizes.strip}")] if nest.serial else []
     for k, inner in enumerate(nest.inside):
@@ -93,3 +98,8 @@ def tiled() -> Callable[..., isl.Schedule]:
 @pytest.fixture(scope="session")
 def nest() -> type[Nest]:
     return Nest
+
+
+@pytest.fixture(scope="session")
+def sizes() -> type[Tiles]:
+    return Tiles

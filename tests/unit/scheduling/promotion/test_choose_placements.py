@@ -127,3 +127,32 @@ def test_sums_of_points_in_one_cell(gemm: Program) -> None:
     found = one(plan, "C_acc")
     cell = "{ [[b0, b1, t0, t1] -> C[e0, e1]] -> [0, 0] }"
     assert OTHER in gemm.whys(*others(plan, replace(found, cell=cell, extents=(1, 1))))
+
+
+# Sums that a thread has alone in a part of the kernel only -----------------------------------------------------------
+@pytest.fixture(scope="module")
+def turned(
+    scop: Callable[..., Scop],
+    tiled: Callable[..., isl.Schedule],
+    nest: Callable[..., Any],
+    sizes: Callable[..., Any],
+) -> Program:
+    """As gemm, but other threads start the sums."""
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++)"
+    body = f"{loops} {{ C[i][j] *= beta; for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j]; }}"
+    domain = "[n] -> { S0[i, j] : 0 <= i, j < n; S1[i, j, k] : 0 <= i, j, k < n }"
+    nests = [nest("S0[i, j]", ("i", "j"), threads=("j", "i")), nest("S1[i, j, k]", ("i", "j"), "k")]
+    tree = tiled(domain, nests, sizes(barrier_between=True))
+    return Program(scop("int n, double beta, double A[n][n], double B[n][n], double C[n][n]", body), tree)
+
+
+def test_sums_that_are_a_threads_in_one_loop(turned: Program) -> None:
+    plan = turned.plan()
+    assert short(plan)[0] == "C_acc private k0_1 4x4 fill drain"
+    assert turned.whys(*plan.placements) == set()
+
+
+def test_sums_too_far_out(turned: Program, gemm: Program) -> None:
+    """Where the whole kernel is too much for one thread's registers."""
+    outside = one(gemm.plan(), "C_acc")
+    assert turned.whys(*others(turned.plan(), outside)) & {OTHER, UNSET}
