@@ -75,15 +75,20 @@ def shared_tiles(
     taken: Collection[tuple[str, int]],
     shared_memory: int,
     tuning: PromotionTuning,
-) -> Iterator[SharedTile]:
+) -> tuple[SharedTile, ...]:
     """The best tiles of what a kernel only reads, each reference in one at most, in no more memory than there is."""
     reads = [r for r in references_in(scop, loops[0]) if r.access.array in arrays and r.use not in taken]
     found = [t for loop in loops if not loop.in_threads for t in _candidates(scop, loop, loops[0], reads)]
-    chosen = list(_fitting([tile for tile in found if tile.why(tuning)], shared_memory))
-    for loop in loops:
-        own = [shared for shared in chosen if shared.tile.loop is loop]
-        if sum(shared.of_thread for shared in own) >= tuning.reads_per_barrier:
-            yield from own
+    return _worthwhile([tile for tile in found if tile.why(tuning)], shared_memory, tuning.reads_per_barrier)
+
+
+def _worthwhile(found: Sequence[SharedTile], shared_memory: int, reads: int) -> tuple[SharedTile, ...]:
+    """The best tiles in loops where a thread reads so much between barriers; the innermost loop without goes first."""
+    chosen = tuple(_fitting(found, shared_memory))
+    for loop in sorted({id(t.tile.loop): t.tile.loop for t in chosen}.values(), key=lambda each: -len(each.path)):
+        if sum(shared.of_thread for shared in chosen if shared.tile.loop is loop) < reads:
+            return _worthwhile([t for t in found if t.tile.loop is not loop], shared_memory, reads)
+    return chosen
 
 
 def _fitting(found: Sequence[SharedTile], shared_memory: int) -> Iterator[SharedTile]:
