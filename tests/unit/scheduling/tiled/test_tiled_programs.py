@@ -6,9 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import islpy as isl
 import pytest
 
 import polytile
+from polytile import pipeline
+from polytile.compilation import Compilation
+from polytile.frontend.program import read_program
+from polytile.ir.scop import Scop
+from polytile.machine import machine_of
+from polytile.options import Options
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.strategies.tiled.strategy import propose
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench/polybench"
 MATRICES = "int n, double A[n][n], double B[n][n], double C[n][n]"
@@ -198,29 +207,42 @@ TREES = {
 }
 
 
+def proposed(scop: Scop) -> isl.Schedule:
+    """The strategy's first tree, still without tiles of data."""
+    options = Options()
+    state = Compilation(scop, options, machine_of(options.arch), scop)
+    for _, stage in pipeline.ANALYSIS:
+        state = stage(state)
+    assert state.dependences is not None
+    problem = Problem(
+        state.scop, state.dependences, options, state.machine, notes=state.notes, unexpanded=state.unexpanded
+    )
+    found = next(propose(problem))
+    assert found.schedule is not None and found.schedule.strategy.startswith("tiled")
+    return found.schedule.tree
+
+
 @pytest.mark.parametrize("name", TREES)
-def test_trees(name: str, compiled: Callable[..., Any], shape: Callable[..., str]) -> None:
-    made = compiled(*PROGRAMS[name], schedule="tiled")
-    assert shape(made.compilation.schedule.tree, threads=True) == TREES[name]
-    assert made.compilation.schedule.strategy.startswith("tiled")
+def test_trees(name: str, c_file: Callable[..., str], shape: Callable[..., str]) -> None:
+    assert shape(proposed(read_program("test.c", c_file(*PROGRAMS[name])).scops[0]), threads=True) == TREES[name]
 
 
 def test_symm_over_expanded_storage(shape: Callable[..., str]) -> None:
     """temp2 is a matrix, so that both products are in one kernel, each with tiles of its own serial loop."""
-    (scop,) = polytile.compile(SUITE / "symm.c", schedule="tiled").scops
+    (scop,) = read_program(str(SUITE / "symm.c")).scops
     parts = (
         threads("i", "j", ""),
         summed("i", "j", "k", "S2", number=2),
         threads("i", "j", "", "S3", number=3),
         summed("k", "j", "i", "S1", number=4),
     )
-    assert shape(scop.compilation.schedule.tree, threads=True) == f"kernel(block[i/64,j/64] seq({', '.join(parts)}))"
+    assert shape(proposed(scop), threads=True) == f"kernel(block[i/64,j/64] seq({', '.join(parts)}))"
 
 
 def test_tiles_are_boxes(shape: Callable[..., str]) -> None:
     """isl fuses this with a loop along i + j - k; the distributed tree, which is as parallel, has no such loop."""
-    (scop,) = polytile.compile(SUITE.parent / "polyast/symm-3.2.c", schedule="tiled").scops
-    tree = shape(scop.compilation.schedule.tree, threads=True)
+    (scop,) = read_program(str(SUITE.parent / "polyast/symm-3.2.c")).scops
+    tree = shape(proposed(scop), threads=True)
     assert summed("i", "j", "k", "S2") in tree and "i+j" not in tree
 
 
