@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from polytile.ir.host import Transfer
 from polytile.ir.memory import Storage
@@ -25,6 +25,7 @@ class Problem:
     """What a strategy schedules, under which options, and what it is asked for.
 
     `notes` say how storage was expanded; from `unexpanded`, the Scop before that, a strategy may expand more of it.
+    `remembered` is what strategies found out about the problem, by what it is.
     """
 
     scop: Scop
@@ -34,6 +35,7 @@ class Problem:
     choices: Choices = field(default_factory=Choices)
     notes: tuple[str, ...] = ()
     unexpanded: Analysed | None = None
+    remembered: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
 from polytile.scheduling.cost.strides import few_threads
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
 from polytile.scheduling.strategies.mapping import has_parallelism, map_to_gpu, with_barriers
-from polytile.scheduling.strategies.pluto import BandTree, band_trees, distinct
+from polytile.scheduling.strategies.pluto import BandTree, distinct
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+from polytile.scheduling.strategies.unmapped_trees import trees_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -39,8 +40,7 @@ def _cost(problem: Problem, candidate: Candidate) -> float:
 
 
 def _scheduled(problem: Problem) -> Candidate:
-    found = band_trees(problem.scop, problem.dependences, problem.options.max_operations)
-    return mapped("classic", problem, found)
+    return mapped("classic", problem, trees_of(problem))
 
 
 def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candidate:

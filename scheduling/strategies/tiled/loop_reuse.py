@@ -12,9 +12,21 @@ import islpy as isl
 
 from polytile.ir.isl_util import is_constant, maps, sets
 from polytile.ir.scop import AccessKind, Scop
+from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.strides import DEPTH_WEIGHT
 from polytile.scheduling.strategies.band_rewriting import Member
 from polytile.scheduling.strategies.tiled.loop_nest import Loop, Nest, Order, Point, on_domain
+
+
+def may_share_reads(scop: Scop) -> bool:
+    """Whether there is a read that some loops around its statement occur in, and others do not: without one no tree
+    has reuse."""
+    for statement in scop.statements:
+        for reference in references(scop, statement):
+            some = len(set(reference.involves(len(statement.iterators)))) > 1 or not reference.exact
+            if reference.access.kind is AccessKind.READ and some:
+                return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ sum changes its order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -19,24 +19,21 @@ from polytile.scheduling.cost.strides import narrow_statements
 from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
 from polytile.scheduling.strategies.mapping import with_barriers
-from polytile.scheduling.strategies.pluto import BandTree, band_trees, distinct
+from polytile.scheduling.strategies.pluto import BandTree, distinct
 from polytile.scheduling.strategies.superposed.loop_tree import to_schedule
 from polytile.scheduling.strategies.superposed.source_order import NoLoopTreeError
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
 from polytile.scheduling.strategies.tiled.loop_nest import skewed_members
+from polytile.scheduling.strategies.tiled.loop_reuse import may_share_reads
 from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels, TiledTree
+from polytile.scheduling.strategies.unmapped_trees import trees_of
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
     """Mapped trees that keep the order; none where no kernel gains by tiles, or where a tree without tiles has more
     parallelism. First the trees of loops with the fewest statements on few threads, of each those with the preferred
     sizes."""
-    found = list(_first_sizes(problem, _band_trees(problem)))
-    if not any(one.is_good for one in found):
-        expanded = further_expansion(problem)
-        if expanded is not None:
-            again = of_expanded(problem, expanded)
-            found += _first_sizes(again, _band_trees(again))
+    found = _tiled_trees(problem) if may_share_reads(problem.scop) else []
     least = min((one.narrow for one in found if not one.first.sizes), default=None)
     for one in sorted(found, key=lambda one: (one.narrow, one.skewed)):
         if one.first.sizes and (least is None or one.narrow <= least):
@@ -59,15 +56,37 @@ class _Tiled:
         return bool(self.first.sizes) and not self.narrow and not self.skewed
 
 
-def _first_sizes(problem: Problem, trees: Iterable[BandTree]) -> Iterator[_Tiled]:
-    """The trees, up to a good one."""
+def _tiled_trees(problem: Problem) -> list[_Tiled]:
+    """The trees up to a good one: loop trees, also over storage that is expanded further, and where these have tiles or
+    there are none, isl's."""
+    problems, found = [problem], _up_to_a_good_one(problem, _loop_tree(problem))
+    if _good(found):
+        return found
+    expanded = further_expansion(problem)
+    if expanded is not None:
+        problems.append(of_expanded(problem, expanded))
+        found += _up_to_a_good_one(problems[-1], _loop_tree(problems[-1]))
+    if found and not any(one.first.sizes for one in found):
+        return found
+    for one in problems:
+        found += [] if _good(found) else _up_to_a_good_one(one, distinct(list(trees_of(one))))
+    return found
+
+
+def _good(found: Sequence[_Tiled]) -> bool:
+    return any(one.is_good for one in found)
+
+
+def _up_to_a_good_one(problem: Problem, trees: Iterable[BandTree]) -> list[_Tiled]:
+    made: list[_Tiled] = []
     for bands in trees:
         found = _tiled(problem, bands.tree, 0)
         if found is not None:
-            tiled = _Tiled(problem, bands, found, narrow_statements(found.tree), skewed_members(bands.tree))
-            yield tiled
-            if tiled.is_good:
-                return
+            narrow, skewed = narrow_statements(found.tree), skewed_members(bands.tree)
+            made.append(_Tiled(problem, bands, found, narrow, skewed))
+            if made[-1].is_good:
+                break
+    return made
 
 
 def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
@@ -82,17 +101,13 @@ def _all_sizes(found: _Tiled) -> Iterator[Candidate]:
         yield _candidate(found.problem, found.bands, one)
 
 
-def _band_trees(problem: Problem) -> Iterator[BandTree]:
-    """Trees that are not mapped yet, each made when it is asked for."""
-    found: list[BandTree] = []
+def _loop_tree(problem: Problem) -> list[BandTree]:
+    """The tree of the superposed strategy's blocks, if there is one."""
     try:
-        tree = to_schedule(problem.scop, loop_trees(problem.scop, problem.dependences, relax=False).block)
-        found.append(BandTree("loop tree", tree))
-        yield found[0]
+        tree = loop_trees(problem.scop, problem.dependences, relax=False).block
     except (OverBudgetError, NoLoopTreeError):
-        pass
-    others = band_trees(problem.scop, problem.dependences, problem.options.max_operations)
-    yield from distinct([*found, *others])[len(found) :]
+        return []
+    return [BandTree("loop tree", to_schedule(problem.scop, tree))]
 
 
 def _tiled(problem: Problem, tree: isl.Schedule, rank: int) -> TiledTree | None:
