@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from polytile.frontend.program import read_program
-from polytile.ir.expr import Access, Assign, Binary, Call, Declare, Literal, Unary
+from polytile.ir.expr import Access, Assign, Binary, Call, Declare, Literal, Ternary, Unary
 
 FOLDER = Path(__file__).resolve().parents[2] / "polybench"
 VECTORS = tomllib.loads(Path(__file__).with_name("nonlinear_vectors.toml").read_text())
@@ -131,6 +131,8 @@ def operations(tree):
             return 1 + sum(map(operations, arguments))
         case Unary(operand=operand):
             return operations(operand)
+        case Ternary(condition=condition, then=then, otherwise=otherwise):
+            return operations(condition) + operations(then) + operations(otherwise)
     raise AssertionError(tree)
 
 
