@@ -22,6 +22,7 @@ import islpy as isl
 
 from polytile.ir.cell_layout import ROW_MAJOR, Layout, require
 from polytile.ir.gpu_ops import CACHES, FRAGMENTS
+from polytile.ir.isl_util import unbounded
 from polytile.ir.memory import Space
 
 WHOLE_KERNEL = "kernel"  # the level of what lives as long as a block, and where its copies are
@@ -335,7 +336,8 @@ class KernelPlan:
 def relation(text: str) -> isl.Map:
     """A relation of a plan; raises InternalError where the text is none."""
     try:
-        return isl.Map(text)
+        with unbounded():
+            return isl.Map(text)
     except isl.Error:
         require(False, f"this is no relation: {text}")
         raise

@@ -19,14 +19,14 @@ from polytile.ir.plan import KernelPlan, Placement
 from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.promotion.reference_tiles import ReferenceTile, references_in
+from polytile.scheduling.promotion.reference_tiles import ReferenceTile, has_plain_copies, references_in
 from polytile.scheduling.promotion.register_tiles import register_placement, register_tiles
 from polytile.scheduling.promotion.resident_blocks import launch_plan
 from polytile.scheduling.promotion.shared_tiles import shared_placement, shared_tiles
 from polytile.scheduling.promotion.tile_loops import loop_plans
 from polytile.tuning import PromotionTuning
 
-MAX_OPERATIONS = 30_000_000  # of isl, for a kernel
+MAX_OPERATIONS = 4_000_000  # of isl, for a kernel: about a second; four times what products and convolutions take
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ class _Choice:
         for tile in register_tiles(self.scop, self.loops, arrays, self.dependences, self.tuning.tile_registers):
             name = self.names.fresh(f"{tile.array.name}_acc")
             found = register_placement(name, tile, self.scop, self.dependences)
+            if not has_plain_copies(found, tile):
+                continue
             yield found, _line(found, tile, "one thread has them alone")
 
     def _shared(
@@ -112,6 +114,8 @@ class _Choice:
         for shared in shared_tiles(self.scop, self.loops, arrays, taken, memory, self.tuning):
             name = self.names.fresh(f"{shared.tile.array.name}_tile")
             found = shared_placement(name, shared, self.scop)
+            if not has_plain_copies(found, shared.tile):
+                continue
             yield found, _line(found, shared.tile, shared.why(self.tuning))
 
 

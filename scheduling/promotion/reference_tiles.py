@@ -16,7 +16,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, SERIAL_LOOP, THREAD_LOOP, LabelledLoop
-from polytile.ir.plan import Copy, Owner
+from polytile.ir.plan import Copy, Owner, Placement, relation
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.scheduling.promotion.footprint_boxes import IN, OUT, Box, box_around, cell_in, united
 
@@ -81,19 +81,19 @@ def footprint(reference: Reference, loop: LabelledLoop, owner: Owner) -> Footpri
     placed = reference.placed(loop.places(owner))
     if placed is None:
         return None
-    executions = _full_tiles(placed, reference.instances).reverse()
+    executions = full_tiles(placed.intersect_domain(reference.instances)).reverse()
     executions = with_names(executions, loop, owner)
     return Footprint(reference, executions.apply_range(reference.access.relation), executions)
 
 
-def _full_tiles(placed: isl.Map, instances: isl.Set) -> isl.Map:
+def full_tiles(placed: isl.Map) -> isl.Map:
     """Without the bounds of the domain, but for iterators within constants.
 
     before: { S[i, r] -> [floor(i/64)] : 0 <= i < n and 0 <= r < 3 }
     after:  { S[i, r] -> [floor(i/64)] : 0 <= r < 3 }
     """
-    placed = placed.intersect_domain(instances)
-    found = placed.gist_domain(placed.domain())
+    instances = placed.domain()
+    found = placed.gist_domain(instances)
     for k in range(instances.dim(isl.dim_type.set)):
         least, most = instances.dim_min_val(k), instances.dim_max_val(k)
         if least.is_int() and most.is_int():
@@ -209,3 +209,11 @@ def copy_of(tile: ReferenceTile, elements: isl.Map) -> Copy | None:
         return None
     text = str(with_names(elements.coalesce(), tile.loop, tile.owner))
     return Copy(text, tile.loop.label, lanes=tuple(reversed(range(tile.array.access_rank))))
+
+
+def has_plain_copies(placement: Placement, tile: ReferenceTile) -> bool:
+    """Whether the elements that are copied have no more holes than the box has: with remainders of their own, proofs
+    and loops over them take too long."""
+    strided = sum(side.stride > 1 for side in tile.box.sides)
+    parts = (part for copy in placement.copies for part in relation(copy.elements).get_basic_maps())
+    return all(part.dim(isl.dim_type.div) <= strided for part in parts)

@@ -56,10 +56,11 @@ def _tiles_of(
     placed: set[tuple[str, int]] = set()
     for loop in sorted(loops, key=lambda each: len(each.path)):
         own = [r for r in below[loop.label] if r.access.array == array]
-        if not any(r.access.writes for r in own):
+        left = [r for r in own if r.use not in placed]
+        if not any(r.access.writes for r in left):
             continue
-        for tile in tiles(scop, own, loop, Owner.THREAD):
-            good = tile.written and _is_reused(tile) and not placed.intersection(tile.uses)
+        for tile in tiles(scop, left, loop, Owner.THREAD):
+            good = tile.written and _is_reused(tile)
             if good and _is_alone(tile) and _is_left_alone(tile, own, dependences):
                 placed |= set(tile.uses)
                 yield tile

@@ -10,18 +10,17 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import LabelledLoop
 from polytile.ir.plan import WHOLE_KERNEL, LoopPlan
 from polytile.scheduling.promotion.footprint_boxes import IN, OUT, box_around
+from polytile.scheduling.promotion.reference_tiles import full_tiles
 
 
 def loop_plans(loops: Sequence[LabelledLoop], most: int) -> tuple[LoopPlan, ...]:
     """The plans of labelled loops; at most `most` iterations in one another are unrolled, innermost first."""
-    found = {
-        loop.label: LoopPlan(loop.label, partition=True)
-        for loop in loops
-        if loop.label != WHOLE_KERNEL and not loop.in_threads
-    }
+    outside = (loop for loop in loops if loop.label != WHOLE_KERNEL and not loop.in_threads)
+    found = {loop.label: LoopPlan(loop.label, partition=True) for loop in outside if is_over_tiles(loop)}
     inside = sorted((loop for loop in loops if loop.in_threads), key=lambda each: -len(each.path))
     unrolled: dict[str, int] = {}
     for loop in inside:
@@ -38,10 +37,18 @@ def _is_in(inner: LabelledLoop, outer: LabelledLoop) -> bool:
     return inner is not outer and inner.path[: len(outer.path)] == outer.path
 
 
+def is_over_tiles(loop: LabelledLoop) -> bool:
+    """Whether an iteration stands for several values of an iterator: its number is a quotient."""
+    own = len(loop.roles) - loop.members
+    times = [placed.as_pw_multi_aff() for placed in maps(loop.iterations)]
+    found = (time.get_pw_aff(k) for time in times for k in range(own, len(loop.roles)))
+    return any(aff.dim(isl.dim_type.div) > 0 for value in found for _, aff in value.get_pieces())
+
+
 def iterations(loop: LabelledLoop) -> int:
     """How many iterations a loop has; 0 where that is not constant."""
-    box = box_around(_by_outer(isl.Set.from_union_set(loop.iterations.range()), loop.members))
-    return 0 if box is None else box.cells
+    found = [box_around(_by_outer(full_tiles(placed).range(), loop.members)) for placed in maps(loop.iterations)]
+    return 0 if None in found else max((box.cells for box in found if box is not None), default=0)
 
 
 def _by_outer(times: isl.Set, members: int) -> isl.Map:

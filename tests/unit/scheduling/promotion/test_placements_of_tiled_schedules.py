@@ -190,3 +190,20 @@ def test_sums_that_nobody_sees_are_not_drained(scop: Callable[..., Scop]) -> Non
     found = tiled_program(scop(arguments, body, "double t[n][m][m];"), (64, 64, 16))
     assert found.short()[0] == "t_acc kernel 1x4x4"
     assert found.whys(*found.plans) == set()
+
+
+def test_elements_with_remainders_of_their_own_stay_in_memory(scop: Callable[..., Scop]) -> None:
+    """They could be copied, but the proof of that takes half a minute."""
+    loops = "for (int i = 1; i < n; i += 2) for (int j = i; j < n; j += 3) for (int k = n - 1; k >= 2; k -= 3)"
+    body = f"{loops} C[i][j] += A[i][k] * B[k][j];"
+    found = tiled_program(scop("int n, double A[n][n], double B[n][n], double C[n][n]", body), (64, 64, 16))
+    assert found.plans == ()
+
+
+def test_loops_over_tiles_are_partitioned(scop: Callable[..., Scop]) -> None:
+    """Those whose iterations are values of an iterator have no partial ones."""
+    arguments = "int n, int m, int d, int h, int w, float out[n][m][h][w], float in[n][d][h + 2][w + 2]"
+    body = CONVOLUTION.replace("STEP * ", "")
+    found = tiled_program(scop(f"{arguments}, float weights[m][d][3][3]", body), (64, 64, 4))
+    partitioned = [loop.label for loop in found.plans[0].loops if loop.partition]
+    assert partitioned == ["c0"]
