@@ -86,12 +86,12 @@ class SharingTuning:
 class TileTuning:
     """Tiles in the tiled strategy: shapes by the number of tiled loops, outermost first."""
 
-    threads: tuple[tuple[int, ...], ...] = ((128,), (16, 16))
+    threads: tuple[tuple[int, ...], ...] = ((128,), (8, 16))
     points: tuple[tuple[tuple[int, ...], ...], ...] = (  # that each thread runs, the largest first
         ((4,), (2,), (1,)),
-        ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)),
+        ((8, 6), (8, 4), (4, 4), (4, 2), (2, 2)),
     )
-    thread_bytes: int = 256  # of what a thread keeps for its points: as many registers again go to what these read
+    thread_bytes: int = 384  # of what a thread keeps for its points: as many registers again go to what these read
     serial_bytes: int = 128  # of the elements of a row of a tile of the serial loop: a line
     few_iterations: int = 12  # of a loop that stays inside tiles, such as a filter's
     few_points: int = 4  # iterations of a parallel loop that one thread runs all of
@@ -105,8 +105,8 @@ class PromotionTuning:
     sharing_threads: int = 2  # that use an element of a shared tile, on average, at least
     reads_per_barrier: int = 32  # of elements of shared tiles, by each thread, at least
     coalescing_elements: int = 4  # of a row that a fill loads at once, where reads do not coalesce
-    unrolled_iterations: int = 512  # of loops in one another, inside the thread band
-    spare_registers: int = 32  # of a thread, for addresses and loops
+    unrolled_iterations: int = 256  # of loops in one another, inside the thread band
+    spare_registers: int = 44  # of a thread, for addresses and loops
 
 
 @dataclass(frozen=True, slots=True)

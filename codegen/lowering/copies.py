@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 import islpy as isl
 
@@ -21,6 +21,8 @@ from polytile.ir.expr import Assign, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.gpu_ops import Load
 from polytile.ir.plan import Owner
 from polytile.ir.substitute import with_values
+
+COALESCED = 16  # threads that shall be neighbours along the fastest dimension, or all of its extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +97,20 @@ class _Dealing:
         shares: list[tuple[int, Expr]] = []
         for extent in extents:
             width, own = 1, lift(0)
-            while digits and width < extent:
-                expr, size = digits[0]
-                if extent % (width * size) == 0:
-                    own, width, digits = add(own, mul(expr, width)), width * size, digits[1:]
-                    continue
-                left = extent // width
-                if extent % width or size % left:
-                    return None
-                low, high = (Name(next(names), self.integer) for _ in range(2))
-                declared += [Declare(low.name, self.integer, mod(expr, left))]
-                declared += [Declare(high.name, self.integer, div(expr, left))]
-                own, width = add(own, mul(low, width)), extent
-                digits = [(high, size // left), *digits[1:]]
+            while digits and (common := gcd(digits[0][1], extent // width)) > 1:
+                expr, size = digits.pop(0)
+                part, rest = expr, None
+                if common < size:
+                    part, rest = (Name(next(names), self.integer) for _ in range(2))
+                    declared += [Declare(part.name, self.integer, mod(expr, common))]
+                    declared += [Declare(rest.name, self.integer, div(expr, common))]
+                    digits.insert(0, (rest, size // common))
+                own, width = add(own, mul(part, width)), width * common
+                if rest is not None:
+                    break
             shares.append((width, own))
+        if shares and shares[0][0] < min(extents[0], COALESCED):
+            return None
         return None if digits else shares
 
     def _flat(self, order: Sequence[str], extents: Mapping[str, int], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

@@ -110,9 +110,10 @@ class _Parts:
         return part if test is None else (If(test, part, tuple(self._rolled(stmt) for stmt in part)),)
 
     def _rolled(self, stmt: Stmt) -> Stmt:
-        """A partial tile, in which only those loops are unrolled that registers need."""
+        """A partial tile, in which copies are unrolled, so that loads wait together, and of the schedule's loops only
+        those that registers need."""
         stmt = with_bodies(stmt, lambda body: tuple(self._rolled(inner) for inner in body))
-        if isinstance(stmt, For) and stmt.unroll is not None and not self._selects(stmt):
+        if isinstance(stmt, For) and stmt.unroll is not None and stmt.label and not self._selects(stmt):
             return replace(stmt, unroll=1)
         return stmt
 

@@ -74,7 +74,9 @@ class Facts:
         match value:
             case Binary(op="/", left=x, right=y) if (by := known(y)) is not None and by > 0 and self.positive(x):
                 low, high = mul(Name(name), by), add(mul(Name(name), by), by - 1)
-                return found._and([_difference(x, low), _difference(high, x), {name: 1}])
+                most = self._most(x)
+                bound = [] if most is None else [{name: -1, "": most // by}]
+                return found._and([_difference(x, low), _difference(high, x), {name: 1}, *bound])
             case Binary(op="%", left=x, right=y) if (by := known(y)) is not None and by > 0 and self.positive(x):
                 return found._and([{name: 1}, {name: -1, "": by - 1}, _difference(x, Name(name))])
             case Call(function="pmod", arguments=(_, y)) if (by := known(y)) is not None:
@@ -82,6 +84,12 @@ class Facts:
             case Binary(op="&", right=y) if (mask := known(y)) is not None and mask >= 0:
                 return found._and([{name: 1}, {name: -1, "": mask}])
         return found
+
+    def _most(self, expr: Expr) -> int | None:
+        """A constant that a value does not exceed."""
+        form = linear(mul(expr, -1))
+        least = None if form is None else self.least(form, set(form) - {""})
+        return None if least is None or set(least) - {""} else -least.get("", 0)
 
     def positive(self, expr: Expr) -> bool:
         """Whether a value is never negative."""

@@ -18,7 +18,8 @@ from polytile.scheduling.promotion.reference_tiles import full_tiles
 
 
 def loop_plans(loops: Sequence[LabelledLoop], most: int) -> tuple[LoopPlan, ...]:
-    """The plans of labelled loops; at most `most` iterations in one another are unrolled, innermost first."""
+    """The plans of labelled loops; at most `most` iterations in one another are unrolled, innermost first: of a loop
+    with more, some at a time."""
     outside = (loop for loop in loops if loop.label != WHOLE_KERNEL and not loop.in_threads)
     found = {loop.label: LoopPlan(loop.label, partition=True) for loop in outside if is_over_tiles(loop)}
     inside = sorted((loop for loop in loops if loop.in_threads), key=lambda each: -len(each.path))
@@ -27,9 +28,13 @@ def loop_plans(loops: Sequence[LabelledLoop], most: int) -> tuple[LoopPlan, ...]
         copies = max((unrolled[i.label] for i in inside if i.label in unrolled and _is_in(i, loop)), default=1)
         total = iterations(loop) * copies
         below = (i.label in unrolled for i in inside if _is_in(i, loop))
-        if 0 < total <= most and all(below):
+        if not total or not all(below):
+            continue
+        if total <= most:
             unrolled[loop.label] = total
             found[loop.label] = LoopPlan(loop.label, unroll=0)
+        elif copies > 1 and (factor := 1 << (most // copies).bit_length() - 1) > 1:
+            found[loop.label] = LoopPlan(loop.label, unroll=factor)
     return tuple(found[loop.label] for loop in loops if loop.label in found)
 
 
