@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.isl_util import maps
+from polytile.ir.loop_places import labelled_loops
 from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.placed_storage import (
     Homes,
@@ -18,7 +19,7 @@ from polytile.ir.placed_storage import (
     place_rank,
     storage_of,
 )
-from polytile.ir.plan import KernelPlan, Owner, Placement, relation
+from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement, relation
 from polytile.ir.scop import Scop
 from polytile.machine import SHARED_ALIGNMENT
 from polytile.scheduling.analysis.executions import Executions
@@ -77,7 +78,7 @@ def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memo
             raise _refused(run, f"there is no kernel {plan.kernel} to have a plan", hint)
         tiles = [placement for placement in plan.placements if is_tile(placement)]
         for tile in tiles:
-            _require_tile(run, tile)
+            _require_tile(run, plan.kernel, tile)
         found = [_required(run, kernels[plan.kernel], p) for p in plan.placements if not is_tile(p)]
         names = [storage.array for storage in found]
         if len(set(names)) < len(names) or set(names) & {tile.array for tile in tiles}:
@@ -97,8 +98,13 @@ def tile_bytes(scop: Scop, tile: Placement) -> int:
     return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
 
 
-def _require_tile(run: Executions, tile: Placement) -> None:
-    """Raises UserError for tiles that code is not generated for yet."""
+def _require_tile(run: Executions, kernel: int, tile: Placement) -> None:
+    """Raises UserError for tiles that code is not generated for yet, or that the loops do not have."""
+    loops = [label for number, label in labelled_loops(run.schedule.tree) if number == kernel]
+    for label in (tile.level, *(copy.at for copy in tile.copies)):
+        if label not in loops:
+            hint = f"its loops are {', '.join(label for label in loops if label != WHOLE_KERNEL) or '(none)'}"
+            raise _refused(run, f"kernel {kernel} has no loop {label} for {tile.name}", hint)
     if tile.owner is Owner.WARP or tile.layout.fragment or tile.layout.swizzle != (0, 0):
         hint = "threads have registers and blocks shared memory, with padding at most"
         raise _refused(run, f"no kernel can be made with the placement {tile}", hint)

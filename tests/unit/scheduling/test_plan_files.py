@@ -133,7 +133,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str, str]] = [
     ("tmp_part", lambda p: {**p, "cell": p["cell"].replace("p0, ", "")}, "of places with 2", "has 3"),
     ("tmp_part", lambda p: {**p, "array": "nosuch"}, "not of nosuch", "--save-schedule"),
     ("tmp_part", lambda p: {**p, "cell": "{ [["}, "this is no relation", "--save-schedule"),
-    ("tmp_part", lambda p: {**p, "level": "k"}, "no kernel can be made", "cells keep"),
+    ("tmp_part", lambda p: {**p, "level": "k"}, "has no loop k for tmp_part", "its loops are"),
     ("tmp_part", lambda p: {**p, "colour": "red"}, "is no Placement", "--save-schedule"),
     ('"y_sums_all"', lambda p: {**p, "memory": "private", "owner": "thread"}, "of places with", "has 3"),
 ]

@@ -21,6 +21,12 @@ from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.legality import THREADS
 from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.strategies.tiled.strategy import propose
+from polytile.tuning import TileTuning
+
+# The trees and plans below are of these tiles, whatever measurements say of others.
+POINTS = (((4,), (2,), (1,)), ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)))
+TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, thread_bytes=256, serial_bytes=128)
+MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 OTHER, UNSET = "another value arrives", "what is read was never written there"
 
@@ -55,11 +61,11 @@ def short(placement: Placement) -> str:
 
 def tiled_program(scop: Scop, tile: tuple[int, ...]) -> Tiled:
     options, dependences = Options(), analyse(scop)
-    problem = Problem(scop, dependences, options, machine_of(options.arch), Choices(tile=tile))
+    problem = Problem(scop, dependences, options, MACHINE, Choices(tile=tile))
     candidate = next(propose(problem))
     assert candidate.schedule is not None and candidate.dependences is not None
     tree = candidate.schedule.tree
-    plans = promote(candidate.scop, candidate.dependences, tree, machine_of("sm_90")).plans
+    plans = promote(candidate.scop, candidate.dependences, tree, MACHINE).plans
     return Tiled(candidate.scop, tree, with_tile_barriers(tree, plans), plans)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import islpy as isl
@@ -16,6 +17,12 @@ from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.mapping import with_barriers
 from polytile.scheduling.strategies.pluto import original_order
 from polytile.scheduling.strategies.tiled.tiled_kernels import TiledKernels
+from polytile.tuning import TileTuning
+
+# The trees and plans below are of these tiles, whatever measurements say of others.
+POINTS = (((4,), (2,), (1,)), ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)))
+TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, thread_bytes=256, serial_bytes=128)
+MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 ARGUMENTS = "int n, " + ", ".join(f"double {name}[n][n]" for name in "ABCDE")
 J = "for (int j = 0; j < n; j++)"
@@ -29,7 +36,7 @@ POINTS = "serial[i/16-4*i/64,j/16-4*j/64]"
 def tiled(body: str, scop: Callable[..., Any]) -> isl.Schedule:
     found = scop(ARGUMENTS, body)
     options = Options()
-    problem = Problem(found, analyse(found), options, machine_of(options.arch))
+    problem = Problem(found, analyse(found), options, MACHINE)
     needed = problem.dependences.all.intersect_params(found.context)
     made = with_barriers(TiledKernels(problem, 0).map(original_order(found, problem.dependences)).tree, needed)
     assert not unordered(made, needed)

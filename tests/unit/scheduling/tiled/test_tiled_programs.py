@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,12 @@ from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.tiled.strategy import propose
+from polytile.tuning import TileTuning
+
+# The trees and plans below are of these tiles, whatever measurements say of others.
+POINTS = (((4,), (2,), (1,)), ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)))
+TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, thread_bytes=256, serial_bytes=128)
+MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
 SUITE = Path(__file__).resolve().parents[4] / "polybench/polybench"
 MATRICES = "int n, double A[n][n], double B[n][n], double C[n][n]"
@@ -210,7 +217,7 @@ TREES = {
 def proposed(scop: Scop) -> isl.Schedule:
     """The strategy's first tree, still without tiles of data."""
     options = Options()
-    state = Compilation(scop, options, machine_of(options.arch), scop)
+    state = Compilation(scop, options, MACHINE, scop)
     for _, stage in pipeline.ANALYSIS:
         state = stage(state)
     assert state.dependences is not None
