@@ -19,6 +19,7 @@ from polytile.ir.arith import add, compare, div, lift, mod, mul
 from polytile.ir.copy_tree import FILL
 from polytile.ir.expr import Assign, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.gpu_ops import Load
+from polytile.ir.kernel import Comment
 from polytile.ir.plan import Owner
 from polytile.ir.substitute import with_values
 
@@ -57,7 +58,9 @@ def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: 
         move = Assign(element, "", cell)
         body = (move,) if instance.guard is None else (If(instance.guard, (move,)),)
     dealt = Threads((), ()) if copy.placement.owner is Owner.THREAD else threads
-    return _Dealing(copy, dealt, integer).loops(body)
+    source, target = (copy.placement.array, copy.placement.name)
+    words = f"{target} from {source}" if copy.run.kind == FILL else f"{target} back to {source}"
+    return (Comment(words), *_Dealing(copy, dealt, integer).loops(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,11 @@ class _Dealing:
 
     def loops(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         extents = dict(zip(self.copy.cells, self.copy.placement.extents, strict=True))
-        order = [self.copy.cells[k] for k in fastest_first(self.copy)]
+        cells = [self.copy.cells[k] for k in fastest_first(self.copy)]
+        body = tuple(with_values(stmt, {name: lift(0) for name in cells if extents[name] == 1}) for stmt in body)
+        order = [name for name in cells if extents[name] > 1]
+        if not order:
+            return self._by_one(body)
         declared: list[Stmt] = []
         shares = self._shares([extents[name] for name in order], declared)
         if shares is None:
@@ -84,6 +91,12 @@ class _Dealing:
         for name, extent, step in found:
             body = (self._loop(name, extent, step, body),)
         return (*declared, *body)
+
+    def _by_one(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """A single cell, which one thread copies."""
+        if self.threads.count == 1:
+            return body
+        return (If(compare("==", self.threads.linear(self.integer), 0), body),)
 
     def _loop(self, name: str, extent: int, step: int, body: tuple[Stmt, ...]) -> For:
         condition = compare("<", Name(name, self.integer), extent)
@@ -109,7 +122,8 @@ class _Dealing:
                 if rest is not None:
                     break
             shares.append((width, own))
-        if shares and shares[0][0] < min(extents[0], COALESCED):
+        apart = self.threads.count > 1 and shares and shares[0][0] < min(extents[0], COALESCED)
+        if apart:
             return None
         return None if digits else shares
 

@@ -107,7 +107,7 @@ class _Lowering:
     def lowered(self) -> Lowered:
         kernels: Kernels = []
         taken = frozenset(p.name for p in self.scop.parameters)
-        body = rename_loops(self.generated, self.scop, taken)
+        body = rename_loops(self.generated, self.scop, taken, self.tiles.kernels)
         host = self._host(body, kernels, taken)
         inside = frozenset(a for homes in self.given.storage.values() for a in homes)
         program = HostProgram(

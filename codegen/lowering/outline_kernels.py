@@ -162,10 +162,15 @@ class Annotation:
     def _thread_coordinates(self, marks: list[isl.ScheduleNode], sizes: tuple[int, ...]) -> tuple[tuple[str, str], ...]:
         found: list[tuple[str, str]] = []
         for i in range(len(sizes)):
-            hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in marks}
+            hints = {_iterator(self.scop, band_members(m.child(0))[i], str(i)) for m in self._of_statements(marks)}
             name = self._coordinate("t", hints, i, [n for n, _ in found])
             found.append((name, AXES[len(sizes) - 1 - i]))
         return tuple(found)
+
+    def _of_statements(self, marks: list[isl.ScheduleNode]) -> list[isl.ScheduleNode]:
+        """The thread marks above more than copies."""
+        names = {id(m): {s.get_tuple_name() for s in sets(m.get_domain())} for m in marks}
+        return [m for m in marks if not names[id(m)] <= set(self.copies)]
 
     def _coordinate(self, prefix: str, hints: set[str], i: int, others: list[str]) -> str:
         """`bi` where member `i` of a band runs through iterator i alone, and no other member does; else `b0`."""

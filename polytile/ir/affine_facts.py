@@ -76,7 +76,7 @@ class Facts:
                 low, high = mul(Name(name), by), add(mul(Name(name), by), by - 1)
                 most = self._most(x)
                 bound = [] if most is None else [{name: -1, "": most // by}]
-                return found._and([_difference(x, low), _difference(high, x), {name: 1}, *bound])
+                return found._and([*bound, _difference(x, low), _difference(high, x), {name: 1}])
             case Binary(op="%", left=x, right=y) if (by := known(y)) is not None and by > 0 and self.positive(x):
                 return found._and([{name: 1}, {name: -1, "": by - 1}, _difference(x, Name(name))])
             case Call(function="pmod", arguments=(_, y)) if (by := known(y)) is not None:
