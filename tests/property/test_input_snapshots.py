@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
+
 import pytest
 
 import polytile
+from polytile.check.checker import problems
 from polytile.diagnostics import DeviceError
 from polytile.options import STRATEGIES
 from polytile.runtime.emulator import host_compiler
+from polytile.stages import select_schedule
+
+SEEDS = int(os.environ.get("POLYTILE_EXAMPLES", "30")) // 2
 
 ROWS = "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++)"
 ROWS_UP = "for (int i = m - 1; i >= 0; i--) for (int j = 0; j < n; j++)"
@@ -72,3 +80,48 @@ def test_which_programs_copy_their_inputs(name: str) -> None:
 def test_their_kernels_pass_all_checks(name: str) -> None:
     (found,) = polytile.compile(source(PROGRAMS[name], "double"), schedule="superposed").scops
     found.validate(on="emulator", parameters={"m": 7, "n": 5}, seed=1, sanitize="all")
+
+
+# Random updates in place --------------------------------------------------------------------------------------------
+def updates(draw: random.Random) -> str:
+    """Three loops in either direction around updates of B and C, which also read other elements of these."""
+    pick = draw.choice
+
+    def loop(name: str, low: str, high: str) -> str:
+        up = f"int {name} = {low}; {name} < {high}; {name}++"
+        down = f"int {name} = {high} - 1; {name} >= {low}; {name}--"
+        return f"for ({pick((up, up, down))}) "
+
+    def element(array: str) -> str:
+        return f"{array}[{pick(('i', 'k', 'k + 1', 'i + 1', 'm - i'))}][{pick(('j', 'j', 'j + 1', 'k'))}]"
+
+    def statement() -> str:
+        terms = (f"A[i][k] * {element(pick('BBC'))}", element(pick("BC")), f"(i > 2 ? {element('B')} : alpha)")
+        value = " + ".join(draw.sample(terms, pick((1, 1, 2))))
+        guard = pick(("", "", "", "if (k > 2) ", "if (A[i][k] > 0) "))
+        return f"{guard}{pick('BBC')}[i][j] {pick(('+=', '+=', '='))} {value};"
+
+    inner = pick((("i + 1", "m"), ("i + 1", "m"), ("0", "i"), ("j", "n"), ("i", "m")))
+    before, behind = pick(("", "", "B[i][j] = B[i][j] / 2; ")), pick(("", "", "C[i][j] += B[i][j];"))
+    body = " ".join(statement() for _ in range(pick((1, 1, 2))))
+    return f"{loop('i', '0', 'm')}{loop('j', '0', 'n')}{{ {before}{loop('k', *inner)}{{ {body} }} {behind} }}"
+
+
+def random_source(draw: random.Random) -> str:
+    text = source(updates(draw), draw.choice(("double", "float")))
+    wide = "restrict m + n + 2][m + n + 2]"
+    return text.replace("restrict m][m]", wide).replace("restrict m][n]", wide)
+
+
+@pytest.mark.parametrize("number", range(SEEDS))
+def test_random_updates_in_place(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies are taken wherever they are possible, also where they do not pay."""
+    monkeypatch.setattr(select_schedule, "_is_better", lambda candidate, best: candidate.estimate is not None)
+    draw = random.Random(f"in place {number}")
+    text = random_source(draw)
+    note = f"\n{text}"
+    (found,) = polytile.compile(text, schedule=draw.choice(list(STRATEGIES))).scops
+    certified = json.loads(polytile.compile(text, schedule="classic").certificate)["scops"]
+    assert [line for scop in certified for line in problems(scop)] == [], note
+    for m, n in ((0, 1), (1, 1), (4, 3), (6, 7)):
+        found.validate(on="emulator", parameters={"m": m, "n": n}, seed=1)
