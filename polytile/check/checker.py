@@ -6,6 +6,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 - of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
 - arrays inside kernels pass the same values on, though their elements share cells;
 - blocks' copies of other arrays have what their kernels read of these;
+- tiles, which are filled and drained inside kernels, pass on the values of their elements;
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
 - where threads combine what they hold, they do what the program's instances do;
 - the dependences that the certificate claims are those of its accesses.
@@ -17,10 +18,12 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.locations import with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
+from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, mark, nodes, thread_of
 
 
@@ -32,6 +35,8 @@ def problems(scop: Check) -> Iterator[str]:
     yield from _check_tree(tree, domain, context)
     placed, unknown_ones = _placed(scop, program, tree)
     yield from unknown_ones
+    tiled = {p["array"] for p in placed if is_tile(p)}
+    copies = with_copies(tree.intersect_domain(domain), [p for p in placed if p["array"] in tiled])
     for array in program["arrays"]:
         reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
         flow, false = dependences(order, reads, writes, may, accesses(program, array, "kill"))
@@ -40,6 +45,9 @@ def problems(scop: Check) -> Iterator[str]:
             yield f"the claimed flow through {array} is not that of the accesses"
         if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
             yield f"the claimed anti and output dependences through {array} are not those of the accesses"
+        if array in tiled:
+            yield from wrong_tiles(copies, array, program, array in scop["visible"], context)
+            continue
         here = tuple(a.intersect_params(context) for a in (reads, writes, may))
         homes = [p for p in placed if p["array"] == array and not p.get("through")]
         if homes:
@@ -69,6 +77,7 @@ def problems(scop: Check) -> Iterator[str]:
 def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check], list[str]]:
     """The placements that can be checked, and why others cannot."""
     found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
+    found = [(p, why or (misplaced(p, tree, program) if is_tile(p) else "")) for p, why in found]
     return [p for p, why in found if not why], [why for _, why in found if why]
 
 

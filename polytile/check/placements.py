@@ -73,9 +73,6 @@ def unknown(placement: Check, tree: isl.Schedule, arrays: Check) -> str:
         return f"{name} is placed in kernel {placement['kernel']}, which is not there"
     if "wrong" in placement:
         return f"the copy of {name} {placement['wrong']}"
-    special = any(placement.get(k) for k in ("uses", "fill", "drain", "layout"))
-    if special or placement.get("level", "kernel") != "kernel":
-        return f"the placement {name} is of a kind that is not known here"
     if (placement["memory"], placement["owner"]) not in MEMORIES:
         return f"{name} is placed in {placement['memory']} memory of a {placement['owner']}"
     return "" if isl.UnionMap(placement["cell"]).is_single_valued() else f"{name} has several cells for one element"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
@@ -58,9 +59,24 @@ def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
     return dependences(order, reads, writes, may, kills)[0]
 
 
-def union(parts: list[Any], kind: Any) -> Any:
+def union(parts: Iterable[Any], kind: Any) -> Any:
     """The union of relations or sets, of which some may be text."""
     return reduce(lambda a, b: a.union(b), (kind(p) if isinstance(p, str) else p for p in parts), kind("{ }"))
+
+
+def dimensions(vectors: isl.UnionMap) -> int:
+    """The length of the longest vectors."""
+    return max((int(m.dim(OUT)) for m in maps(vectors)), default=0)
+
+
+def padded(vectors: isl.UnionMap, rank: int) -> isl.UnionMap:
+    """The vectors with zeros behind, to one length."""
+    total = isl.UnionMap("{ }")
+    for m in maps(vectors):
+        zeros = isl.UnionSet(f"{{ [{', '.join('0' * (rank - m.dim(OUT)))}] }}")
+        one = isl.UnionMap.from_map(m)
+        total = total.union(one.flat_range_product(isl.UnionMap.from_domain_and_range(one.domain(), zeros)))
+    return total
 
 
 def maps(relation: isl.UnionMap) -> list[isl.Map]:

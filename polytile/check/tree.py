@@ -33,11 +33,19 @@ def thread_of(kernel: isl.ScheduleNode) -> isl.UnionMap:
             sizes = [int(s) for s in match[1].split(",")]
             rank, band = len(sizes), node.child(0)
             points = isl.UnionMap.from_multi_union_pw_aff(band.band_get_partial_schedule())
-            folds = ", ".join(f"p{i} mod {s}" for i, s in enumerate(sizes))
-            fold = isl.UnionMap(f"{{ [{', '.join(f'p{i}' for i in range(rank))}] -> [{folds}] }}")
-            found = found.union(points.intersect_domain(band.get_domain()).apply_range(fold))
+            found = found.union(_folded(points.intersect_domain(band.get_domain()), sizes))
     zero = isl.UnionSet(f"{{ [{', '.join('0' * rank)}] }}")
     return found.union(isl.UnionMap.from_domain_and_range(kernel.get_domain().subtract(found.domain()), zero))
+
+
+def _folded(points: isl.UnionMap, sizes: list[int]) -> isl.UnionMap:
+    """The points modulo the sizes; as they are where no point is beyond, as isl would keep the remainders."""
+    names = [f"p{i}" for i in range(len(sizes))]
+    within = " and ".join(f"0 <= {p} < {size}" for p, size in zip(names, sizes, strict=True))
+    if points.range().is_subset(isl.UnionSet(f"{{ [{', '.join(names)}] : {within} }}")):
+        return points
+    folds = ", ".join(f"{p} mod {size}" for p, size in zip(names, sizes, strict=True))
+    return points.apply_range(isl.UnionMap(f"{{ [{', '.join(names)}] -> [{folds}] }}"))
 
 
 def kernels(tree: isl.Schedule) -> list[isl.ScheduleNode]:

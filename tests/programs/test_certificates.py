@@ -20,3 +20,11 @@ def test_a_certificate_holds_and_is_about_the_source(path: Path) -> None:
     assert content["scops"]
     assert list(differences(content, str(path), ())) == []
     assert [line for scop in content["scops"] for line in problems(scop)] == []
+
+
+@pytest.mark.parametrize("name", ["gemm", "2mm", "3mm", "syrk", "syr2k", "symm", "trmm", "doitgen", "covariance"])
+def test_a_certificate_of_tiles_holds(name: str) -> None:
+    path = next(path for path in PROGRAMS if path.stem == name)
+    (scop,) = json.loads(polytile.compile(path, schedule="tiled").certificate)["scops"]
+    assert any(p.get("fill") for plan in scop["plans"] for p in plan.get("placements", ()))
+    assert list(problems(scop)) == []
