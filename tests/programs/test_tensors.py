@@ -15,7 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import polytile
+from polytile.diagnostics import DeviceError
 from polytile.frontend.program import read_program
+from polytile.runtime.emulator import host_compiler
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
@@ -223,6 +226,27 @@ def test_formulas_count_what_the_statements_do(name: str) -> None:
     )
     assert COUNTS.evaluate(TABLE[name]["flops"], sizes) == flops
     assert COUNTS.evaluate(TABLE[name]["bytes"], sizes) == COUNTS.footprints(scop, sizes).total()
+
+
+@pytest.fixture(scope="module")
+def emulator() -> None:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(f"needs a host compiler: {error.message}")
+
+
+@pytest.mark.usefixtures("emulator")
+@each_program
+def test_tiled_schedules_compute_the_same(name: str) -> None:
+    compiled = polytile.compile(FOLDER / TABLE[name]["file"], schedule="tiled", strict=True)
+    (scop,) = compiled.scops
+    assert scop.compilation.schedule is not None
+    assert scop.compilation.schedule.strategy.startswith("tiled")
+    small = {variable: parameter["mini"] for variable, parameter in TABLE[name]["parameters"].items()}
+    for sizes in (small, dict.fromkeys(small, 1), dict.fromkeys(small, 0)):
+        results = scop.validate(on="emulator", parameters=sizes, seed=1)
+        assert [r.bitwise for r in results] == [True]
 
 
 def test_every_program_is_listed_and_defined() -> None:
