@@ -6,6 +6,7 @@ The checks are those of test_definitions.py; the formulas of the table are compa
 from __future__ import annotations
 
 import importlib.util
+import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import pytest
 
 import polytile
+from polytile.check.checker import problems
 from polytile.diagnostics import DeviceError
 from polytile.frontend.program import read_program
 from polytile.runtime.emulator import host_compiler
@@ -234,6 +236,12 @@ def emulator() -> None:
         host_compiler()
     except DeviceError as error:
         pytest.skip(f"needs a host compiler: {error.message}")
+
+
+@each_program
+def test_certificates_of_tiled_schedules_hold(name: str) -> None:
+    content = json.loads(polytile.compile(FOLDER / TABLE[name]["file"], schedule="tiled").certificate)
+    assert [line for scop in content["scops"] for line in problems(scop)] == []
 
 
 @pytest.mark.usefixtures("emulator")
