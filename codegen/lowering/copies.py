@@ -8,20 +8,24 @@ after:  for (a = 0; a < 64; a += 16) if (64 * bi + a + ti < ni && 16 * k0 + tj <
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 
 import islpy as isl
 
 from polytile.codegen.lowering.isl_ast import Instance
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
+from polytile.codegen.passes.plan import WideCopy
 from polytile.ir.arith import add, compare, div, lift, mod, mul
 from polytile.ir.copy_tree import FILL
-from polytile.ir.expr import Assign, CType, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.expr import Access, Assign, CType, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.fold import folded
 from polytile.ir.gpu_ops import Load
 from polytile.ir.kernel import Comment
 from polytile.ir.plan import Owner
+from polytile.ir.polynomial import linear
 from polytile.ir.substitute import with_values
+from polytile.machine import VECTOR_BYTES
 
 COALESCED = 16  # threads that shall be neighbours along the fastest dimension, or all of its extent
 
@@ -47,9 +51,11 @@ class Threads:
         return total
 
 
-def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType) -> tuple[Stmt, ...]:
-    """The statements of a copy whose `instance` has its cell, its element and its guard. Cells without an element are
-    filled with zeros: executions that pad a tile (guards.py) read them."""
+def copy_loops(
+    copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType, label: str
+) -> tuple[Stmt, ...]:
+    """The statements of a copy whose `instance` has its cell, its element and its guard; its loop has a label. Cells
+    without an element are filled with zeros: executions that pad a tile (guards.py) read them."""
     cell, element = instance.cells
     body: tuple[Stmt, ...]
     if copy.run.kind == FILL:
@@ -58,19 +64,63 @@ def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: 
         move = Assign(element, "", cell)
         body = (move,) if instance.guard is None else (If(instance.guard, (move,)),)
     dealt = Threads((), ()) if copy.placement.owner is Owner.THREAD else threads
+    extents, digits = copy.placement.extents, copy.digits[: 2 * len(copy.cells)]
     source, target = (copy.placement.array, copy.placement.name)
     words = f"{target} from {source}" if copy.run.kind == FILL else f"{target} back to {source}"
-    return (Comment(words), *_Dealing(copy, dealt, integer).loops(body))
+    loops = _Dealing(copy, extents, digits, dealt, integer).loops(body)
+    *before, last = loops
+    if isinstance(last, For):
+        last = replace(last, label=label)
+    return (Comment(words), *before, last)
+
+
+def wide_copy(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType) -> WideCopy | None:
+    """The same for neighbouring elements at once; None where neighbouring cells do not have them.
+
+    before: A_tile[a][b] = A[i + a][k + b]                 for b < 16
+    after:  A_tile[a][2 * b], A_tile[a][2 * b + 1] = A[i + a][k + 2 * b], A[i + a][k + 2 * b + 1]       for b < 8
+    """
+    cell, element = instance.cells
+    count = VECTOR_BYTES[-1] // element.type.size
+    fast = copy.cells[fastest_first(copy)[0]] if copy.cells else ""
+    extents = dict(zip(copy.cells, copy.placement.extents, strict=True))
+    shared = copy.run.kind == FILL and copy.placement.owner is Owner.BLOCK
+    if not shared or count < 2 or not fast or extents[fast] % count or not _along_rows(element, fast):
+        return None
+    first = {name: lift(0) for name in copy.cells}
+    rows = [{**first, name: lift(1)} for name in copy.cells if name != fast and extents[name] > 1]
+    addresses = tuple(_at(element, values) for values in (first, *rows))
+    start = mul(Name(fast, integer), count)
+    targets = tuple(_at(cell, {fast: add(start, n)}) for n in range(count))
+    load = Load(targets, _at(element, {fast: start}))
+    narrow = tuple(e // count if name == fast else e for name, e in extents.items())
+    digits = copy.digits[2 * len(copy.cells) :]
+    body = _Dealing(copy, narrow, digits, threads, integer).loops((load,))
+    return WideCopy(addresses, VECTOR_BYTES[-1], body)
+
+
+def _at(access: Access, values: Mapping[str, Expr]) -> Access:
+    """The access for values of the cells' coordinates."""
+    subscripts = (folded(with_values(subscript, values)) for subscript in access.subscripts)
+    return replace(access, subscripts=tuple(subscripts))
+
+
+def _along_rows(element: Access, name: str) -> bool:
+    """Whether the last subscript of an element grows with a name, and no other one depends on it."""
+    *others, last = (linear(subscript) for subscript in element.subscripts)
+    return last is not None and last.get(name) == 1 and all(o is not None and name not in o for o in others)
 
 
 @dataclass(frozen=True, slots=True)
 class _Dealing:
     copy: PlacedCopy
+    extents: tuple[int, ...]
+    digits: tuple[str, ...]
     threads: Threads
     integer: CType
 
     def loops(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        extents = dict(zip(self.copy.cells, self.copy.placement.extents, strict=True))
+        extents = dict(zip(self.copy.cells, self.extents, strict=True))
         cells = [self.copy.cells[k] for k in fastest_first(self.copy)]
         body = tuple(with_values(stmt, {name: lift(0) for name in cells if extents[name] == 1}) for stmt in body)
         order = [name for name in cells if extents[name] > 1]
@@ -106,7 +156,7 @@ class _Dealing:
         """How many threads are along each dimension, and which of them a thread is; None where they do not fit."""
         own_digits = zip(self.threads.names, self.threads.sizes, strict=True)
         digits: list[tuple[Expr, int]] = [(Name(n, self.integer), s) for n, s in own_digits if s > 1]
-        names = iter(self.copy.digits)
+        names = iter(self.digits)
         shares: list[tuple[int, Expr]] = []
         for extent in extents:
             width, own = 1, lift(0)
@@ -131,7 +181,7 @@ class _Dealing:
         """All cells, one after another, in turns of all threads."""
         total, count = prod(extents.values()), self.threads.count
         turn = Name(order[0], self.integer)
-        number = Name(self.copy.digits[0], self.integer)
+        number = Name(self.digits[0], self.integer)
         declared: list[Stmt] = [Declare(number.name, self.integer, add(turn, self.threads.linear(self.integer)))]
         values: dict[str, Expr] = {}
         rest: Expr = number
@@ -139,7 +189,7 @@ class _Dealing:
             if position == len(order) - 1:
                 values[name] = rest
                 break
-            low, high = (Name(n, self.integer) for n in self.copy.digits[2 * position + 1 :][:2])
+            low, high = (Name(n, self.integer) for n in self.digits[2 * position + 1 :][:2])
             declared.append(Declare(low.name, self.integer, mod(rest, extents[name])))
             declared.append(Declare(high.name, self.integer, div(rest, extents[name])))
             values[name], rest = low, high

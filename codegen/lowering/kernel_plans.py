@@ -43,9 +43,9 @@ def plan_kernels(
 ) -> tuple[LoweredPlan, ...]:
     """The plan of each kernel of a program, in their order; elements stay in memory unless loops may `promote` them."""
     plans: list[LoweredPlan] = []
-    for kernel, shape in zip(lowered.program.kernels, lowered.shapes, strict=True):
+    for kernel, shape, wide in zip(lowered.program.kernels, lowered.shapes, lowered.wide, strict=True):
         if shape.number in decided.tiles:
-            plans.append(_tiled(kernel, shape, decided.tiles[shape.number]))
+            plans.append(replace(_tiled(kernel, shape, decided.tiles[shape.number]), wide=wide))
             continue
         placements = decided.storage.get(shape.number, {})
         promoted = dict(_promoted(kernel, scop, placements)) if promote else {}

@@ -7,16 +7,17 @@ faster comes later (codegen/passes).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
-from polytile.codegen.lowering.copies import Threads, copy_loops
+from polytile.codegen.lowering.copies import Threads, copy_loops, wide_copy
 from polytile.codegen.lowering.device_buffers import buffers
 from polytile.codegen.lowering.instantiate import bind, with_cells
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
 from polytile.codegen.lowering.iterator_names import rename_loops
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape
 from polytile.codegen.lowering.placed_accesses import Placed, placed
+from polytile.codegen.passes.plan import WideCopy
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import (
@@ -67,11 +68,13 @@ class LoweringInput:
 @dataclass(frozen=True, slots=True)
 class Lowered:
     """A program of plain kernels. `shapes` says what each was in the schedule: where isl divides a loop of the host,
-    one of the schedule's kernels becomes several. `names` hands out those that no kernel uses yet."""
+    one of the schedule's kernels becomes several. `names` hands out those that no kernel uses yet. `wide` has the
+    vectors that copies of each kernel may use, by the labels of their loops."""
 
     program: HostProgram
     shapes: tuple[KernelShape, ...]
     names: Names
+    wide: tuple[Mapping[str, WideCopy], ...] = ()
 
 
 def lower(scop: Scop, schedule: MappedSchedule, given: LoweringInput) -> Lowered:
@@ -90,7 +93,7 @@ def index_type(scop: Scop) -> CType:
     return LONG if scop.wide or any(p.type.size > INT.size for p in scop.parameters) else INT
 
 
-Kernels = list[tuple[Kernel, KernelShape]]
+Kernels = list[tuple[Kernel, KernelShape, Mapping[str, WideCopy]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +119,14 @@ class _Lowering:
             arguments=self.scop.external_arrays,
             by_value=frozenset(a.name for a in self.scop.external_arrays if self.scop.by_value(a)),
             buffers=buffers(self.scop, self.given.transfers, inside),
-            kernels=tuple(kernel for kernel, _ in kernels),
+            kernels=tuple(kernel for kernel, _, _ in kernels),
             body=host,
             definitions=self.scop.definitions,
             summary=(f"{self.schedule.strategy} schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
         )
-        return Lowered(program, tuple(shape for _, shape in kernels), self.names)
+        shapes, wide = tuple(shape for _, shape, _ in kernels), tuple(own for _, _, own in kernels)
+        return Lowered(program, shapes, self.names, wide)
 
     def _host(self, body: Sequence[Stmt], kernels: Kernels, scope: frozenset[str]) -> tuple[Stmt, ...]:
         """The host's part of the tree; each kernel mark becomes a launch, and its subtree a kernel."""
@@ -145,8 +149,9 @@ class _Lowering:
     def _launch(self, mark: Marked, kernels: Kernels, scope: frozenset[str]) -> Launch:
         shape = self.annotation.kernels[int(mark.name.partition(":")[2])]
         ranges = mark.grid
-        kernel = _KernelBuilder(self, shape, ranges, scope, len(kernels)).build(mark.body)
-        kernels.append((kernel, shape))
+        builder = _KernelBuilder(self, shape, ranges, scope, len(kernels))
+        kernel = builder.build(mark.body)
+        kernels.append((kernel, shape, {label: wide for label, wide in builder.wide.items() if wide is not None}))
         extents: dict[str, Expr] = {"x": Literal("1"), "y": Literal("1"), "z": Literal("1")}
         for block, grid in zip(shape.blocks, ranges, strict=True):
             extents[block.axis] = wide(grid.count)
@@ -160,6 +165,7 @@ class _KernelBuilder:
     ranges: tuple[GridRange, ...]
     scope: frozenset[str]  # names in scope on the host
     number: int  # in the order of the launches in the text
+    wide: dict[str, WideCopy | None] = field(default_factory=dict)
 
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
         made = self._body(body)
@@ -216,7 +222,9 @@ class _KernelBuilder:
                     found.append(Barrier(self._reason(stmt.statement)))
                 case Instance() if stmt.statement in self.owner.tiles.copies:
                     copy = self.owner.tiles.copies[stmt.statement]
-                    found.extend(copy_loops(copy, stmt, self._threads(), self.owner.integer))
+                    label = f"{copy.run.name}:{len(self.wide)}"
+                    self.wide[label] = wide_copy(copy, stmt, self._threads(), self.owner.integer)
+                    found.extend(copy_loops(copy, stmt, self._threads(), self.owner.integer, label))
                 case Instance():
                     run = self._execution(stmt)
                     found.append(run if stmt.guard is None else If(stmt.guard, (run,)))

@@ -44,7 +44,7 @@ class PlacedAccess:
 class PlacedCopy:
     """A copy, for all cells of a placement. `cells` name their coordinates, which are parameters of the `element`,
     `{ A_tile_fill[place] -> A[..] }`, and of the places and cells for which there is one. `digits` are names for parts
-    of the threads' coordinates, two for each dimension."""
+    of the threads' coordinates, four for each dimension: half of them for vectors."""
 
     run: CopyRun
     cells: tuple[str, ...]
@@ -216,7 +216,8 @@ def _copy(tree: CopyTree, run: CopyRun, names: Names) -> PlacedCopy:
     element = found.range_factor_range()
     if not element.is_single_valued():
         raise InternalError(f"{run.name} has several elements for one cell")
-    digits = tuple(names.fresh(f"{placement.name}_{part}") for _ in coordinates for part in ("low", "high"))
+    parts = [(n, part) for n in range(2 * len(coordinates)) for part in ("low", "high")]
+    digits = tuple(names.fresh(f"{placement.name}_{part}") for _, part in parts)
     return PlacedCopy(run, coordinates, digits, isl.PwMultiAff.from_map(element), found.domain())
 
 

@@ -24,6 +24,7 @@ from polytile.codegen.passes import (
     unroll_hints,
     unroll_loads_first,
     waiting,
+    wide_copies,
 )
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.ir.kernel import Kernel
@@ -55,7 +56,9 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     improving("forward-shared", lambda plan: bool(plan.forwarded), shared_forwarding.forward_shared),
     Pass("launch-bounds", lambda plan: plan.loads_first or plan.min_blocks > 0, launch_bounds.launch_bounds),
     Pass("unroll-hints", lambda plan: plan.tiled and plan.unrolled, unroll_hints.unroll_hints),
-    *waiting.PASSES,
+    *waiting.UP_TO_PARTITIONS,
+    improving("wide-copies", lambda plan: bool(plan.wide), wide_copies.wide_copies),
+    *waiting.BEHIND_PARTITIONS,
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 

@@ -113,9 +113,13 @@ class _Parts:
         """A partial tile, in which copies are unrolled, so that loads wait together, and of the schedule's loops only
         those that registers need."""
         stmt = with_bodies(stmt, lambda body: tuple(self._rolled(inner) for inner in body))
-        if isinstance(stmt, For) and stmt.unroll is not None and stmt.label and not self._selects(stmt):
+        if isinstance(stmt, For) and stmt.unroll is not None and self._is_planned(stmt) and not self._selects(stmt):
             return replace(stmt, unroll=1)
         return stmt
+
+    def _is_planned(self, loop: For) -> bool:
+        """Whether a loop is one of the schedule's, not of a copy: their labels have a colon."""
+        return bool(loop.label) and ":" not in loop.label
 
     def _selects(self, loop: For) -> bool:
         """Whether the iterator is in a subscript of an array of registers."""

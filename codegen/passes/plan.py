@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polytile.codegen.passes.alignment import Alignment
+from polytile.ir.expr import Access, Stmt
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space, Storage
@@ -15,15 +16,24 @@ from polytile.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
+class WideCopy:
+    """How a full tile is filled by vectors of so many `bytes`, where these `addresses` are multiples of that."""
+
+    addresses: tuple[Access, ...]
+    bytes: int
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LoweredPlan:
     """What is planned for a kernel, in terms of its arrays and of the labels of its loops.
 
     `placements` says in which cells arrays live inside the kernel, `forwarded` which arrays have a copy in shared
     memory besides. `promoted` counts the elements that a loop updates in registers, `loops` what else becomes of loops.
     `last_reads` are arrays that nothing reads afterwards. A `tiled` kernel has copies of tiles; `min_blocks` of it are
-    to be on a multiprocessor at once. With `clean`, bodies become as a person would write them; with `carry`, values
-    stay in registers from iteration to iteration, and with `prefetch` such loops load ahead, as the kernel has few
-    threads.
+    to be on a multiprocessor at once, and copies with these labels may be `wide`. With `clean`, bodies become as a
+    person would write them; with `carry`, values stay in registers from iteration to iteration, and with `prefetch`
+    such loops load ahead, as the kernel has few threads.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -37,6 +47,7 @@ class LoweredPlan:
     clean: bool = False
     tiled: bool = False
     min_blocks: int = 0
+    wide: Mapping[str, WideCopy] = field(default_factory=dict)
     carry: bool = False
     prefetch: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)

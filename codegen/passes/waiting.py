@@ -89,10 +89,12 @@ def _partitions(plan: LoweredPlan) -> bool:
     return "partition-tiles" in plan.requested or plan.tiled or bool(plan.partitioned)
 
 
-PASSES: tuple[Pass, ...] = (
+UP_TO_PARTITIONS: tuple[Pass, ...] = (
     Pass("unroll-and-rotate", lambda plan: "unroll-and-rotate" in plan.requested, unroll_and_rotate),
     Pass("simplify", lambda plan: "simplify" in plan.requested, simplify_conditions),
     Pass("partition-tiles", _partitions, partition_tiles),
+)
+BEHIND_PARTITIONS: tuple[Pass, ...] = (
     Pass("software-pipeline", lambda plan: bool(plan.stages), software_pipeline),
     Pass("insert-barriers", lambda plan: "insert-barriers" in plan.requested, place_barriers),
     Pass("strength-reduction", lambda plan: "strength-reduction" in plan.requested, strength_reduction),
@@ -101,3 +103,4 @@ PASSES: tuple[Pass, ...] = (
     Pass("index-width", lambda plan: "index-width" in plan.requested, index_width),
     Pass("remove-barriers", lambda plan: "remove-barriers" in plan.requested, remove_redundant_barriers),
 )
+PASSES = (*UP_TO_PARTITIONS, *BEHIND_PARTITIONS)

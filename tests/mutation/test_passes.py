@@ -142,6 +142,11 @@ def fewer_points(node: Any) -> Any:
     return replace(node, condition=replace(node.condition, right=end))
 
 
+def backwards(node: Any) -> Any:
+    """The elements of a vector in the opposite order."""
+    return replace(node, targets=node.targets[::-1]) if isinstance(node, Load) else node
+
+
 def without_partial_tiles(node: Any) -> Any:
     return replace(node, otherwise=()) if isinstance(node, If) else node
 
@@ -182,6 +187,7 @@ PLANTED = (
     Planted("launch-bounds", AGAIN, lambda kernel: replace(kernel, min_blocks=1000), verified=True),
     Planted("unroll-hints", PRODUCT, each(fewer_points), schedule="tiled"),
     Planted("partition-tiles", PRODUCT, each(without_partial_tiles), schedule="tiled"),
+    Planted("wide-copies", PRODUCT, each(backwards), schedule="tiled"),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),

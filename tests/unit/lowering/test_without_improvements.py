@@ -38,6 +38,7 @@ PROGRAMS = {  # that have what improves kernels
     "early-loads": AGAIN,
     "cache-hints": AGAIN,
     "forward-shared": AGAIN,
+    "wide-copies": PRODUCT,
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,
