@@ -8,14 +8,14 @@ from math import prod
 from polytile.diagnostics import UsageError
 from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
+TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
 # The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
     "classic": "polytile.scheduling.strategies.classic",
     "superposed": "polytile.scheduling.strategies.superposed.strategy",
-    "tiled": "polytile.scheduling.strategies.tiled.strategy",
+    TILED: "polytile.scheduling.strategies.tiled.strategy",
 }
-ON_REQUEST = ("tiled",)  # that `auto` does not compare, as no estimate of their kernels is right yet
 SCHEDULES = ("auto", *STRATEGIES)
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000

@@ -10,6 +10,7 @@ from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import KernelPlan
+from polytile.ir.schedule import loop_label, nodes
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
@@ -80,7 +81,7 @@ def _placed(run: Executions, shared_memory: int, machine: Machine, known: Known,
     homes = contract(run, shared_memory, known=known)
     handed = handovers(run, homes, shared_memory)
     plans = kernel_plans(run, homes, handed)
-    if not run.schedule.strategy.startswith("tiled"):
+    if not any(loop_label(node) for node in nodes(run.schedule.tree)):
         return _Placed(run, Plans(plans, copied))
     kept = {name for found in (homes, handed) for own in found.values() for name in own}
     tiles = promote(run.scop, run.dependences, run.schedule.tree, machine, shared_memory, kept)

@@ -8,12 +8,13 @@ from dataclasses import replace
 from itertools import islice, takewhile
 
 from polytile.compilation import Compilation
-from polytile.ir.placed_storage import forwarded, homes
+from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.options import ON_REQUEST, STRATEGIES
+from polytile.options import STRATEGIES, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
+from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
@@ -87,30 +88,51 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
-    """The first, or a later one that is clearly better, or one put together from both; then those of simpler strategies
-    than its own."""
-    compared = [name for name in STRATEGIES if name not in ON_REQUEST]
-    found = [_estimated(problem, candidate) for candidate in _proposed(problem, compared)]
+    """The first, or a later one that is clearly better, or one put together from two; behind one with tiles the best
+    one without, then those of simpler strategies than its own."""
+    found = [_estimated(problem, one) for one in _proposed(problem, [name for name in STRATEGIES if name != TILED])]
     best = found[0]
     for candidate in found[1:]:
         if _is_better(candidate, best):
             best = candidate
-    best = _put_together(problem, found, best) or best
-    yield _explained(found if any(one is best for one in found) else [*found, best], best)
+    if len(found) > 1:
+        best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
+    tiled = _tiled(problem, found[0])
+    chosen = best if tiled is None else _with_tiles(problem, found[0], best, tiled)
+    compared = [*found, best, *([tiled] if tiled else []), chosen]
+    yield _explained(_distinct(compared), chosen)
+    if chosen is not best:
+        yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
 
 
-def _put_together(problem: Problem, found: Sequence[Candidate], best: Candidate) -> Candidate | None:
-    """What is better than the best one, with the schedule of the first for some components and another's for others."""
-    if len(found) < 2:
+def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
+    return [one for k, one in enumerate(found) if not any(one is other for other in found[:k])]
+
+
+def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
+    """That of the tiled strategy, where threads of the first schedule share what they read."""
+    if first.schedule is None or not shares_reads(first.scop, first.schedule.tree):
         return None
-    first, other = found[0], found[1] if best is found[0] else best
+    tiled = next(_proposed(problem, [TILED]), None)
+    return tiled and _estimated(problem, tiled)
+
+
+def _with_tiles(problem: Problem, first: Candidate, best: Candidate, tiled: Candidate) -> Candidate:
+    """The best one so far, the tiled one, or one put together from both."""
+    parts = (best, tiled) if best is first else (tiled, best)  # reductions are split in the second one
+    return _put_together(problem, *parts, tiled if _is_better(tiled, best) else best)
+
+
+def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Candidate) -> Candidate:
+    """The best one of two, or what is better: the schedule of the first for some components and the other's for
+    others."""
     made = mixed(first, other, best)
     if made is None or made is other:
-        return made
+        return made or best
     made = _estimated(problem, made)
     assert made.estimate is not None and best.estimate is not None
-    return made if made.estimate.microseconds < NOTABLY * best.estimate.microseconds else None
+    return made if made.estimate.microseconds < NOTABLY * best.estimate.microseconds else best
 
 
 def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
@@ -120,7 +142,7 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     known = problem.options.parameters
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
-    time = timed(run.scop, run.schedule, inside, problem.machine, known, copies)
+    time = timed(run.scop, run.schedule, inside, problem.machine, known, copies, tile_plans(plans.kernels))
     return replace(ready, estimate=time)
 
 

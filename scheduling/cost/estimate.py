@@ -19,6 +19,23 @@ class AccessTime:
     sectors: float  # per request
     ideal: bool
     cycles: float  # of L1
+    shared: bool = False  # to a tile in shared memory: `sectors` are turns of its banks
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """The blocks with tiles that a multiprocessor has at a time, with what each takes, and in how many `rounds` it runs
+    all of its blocks."""
+
+    registers: int  # of a thread
+    shared_bytes: int
+    blocks: int
+    rounds: int
+
+    def __str__(self) -> str:
+        blocks = f"{self.blocks} block{'s' * (self.blocks != 1)} on a multiprocessor"
+        rounds = f"{self.rounds} round{'s' * (self.rounds != 1)}"
+        return f"{blocks} ({self.registers} registers, {self.shared_bytes} bytes shared), {rounds}"
 
 
 WAITS = ("requests", "l2", "memory", "arithmetic", "latency", "launch")
@@ -39,11 +56,14 @@ class KernelTime:
     latency: float
     launch: float
     accesses: tuple[AccessTime, ...]
+    together: float = 0.0  # requests and arithmetic, as far as they are not done at the same time
+    residency: Residency | None = None  # of a kernel with tiles
 
     @property
     def each(self) -> float:
         """Of one launch."""
-        return self.launch + max(self.requests, self.l2, self.memory, self.arithmetic, self.latency)
+        waits = (self.requests, self.l2, self.memory, self.arithmetic, self.latency)
+        return self.launch + max(self.together, *waits)
 
     @property
     def microseconds(self) -> float:
@@ -58,7 +78,11 @@ class KernelTime:
         times = ", ".join(f"{name} {getattr(self, name):.3g}" for name in WAITS)
         head = f"kernel {self.number}: {self.microseconds:.3g} us, {self.launches:.0f} x {self.blocks:.0f} blocks of "
         lines = [f"{head}{self.threads} threads; bound by {self.bound} ({times})"]
+        lines += [f"  {self.residency}"] if self.residency else []
         for a in self.accesses:
+            if a.shared:
+                lines.append(f"  {a.array} {a.kind.value} {a.location}: {a.sectors:.4g} turns/request of shared memory")
+                continue
             wide = "" if a.ideal else ", not coalesced"
             lines.append(f"  {a.array} {a.kind.value} {a.location}: {a.sectors:.4g} sectors/request{wide}")
         return "\n".join(lines)

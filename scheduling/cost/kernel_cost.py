@@ -9,8 +9,10 @@ from math import ceil, prod
 from polytile.ir.memory import Space, Storage
 from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, WARP_SIZE, Machine, Speed
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
+from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped_loops import Role
+from polytile.scheduling.cost.multiprocessor import REACHED, in_turns
 from polytile.scheduling.cost.statement_cost import Work, is_double, meet, serial_depth
 
 _UNROLLED = 4  # loads of a serial loop that are on their way together
@@ -44,18 +46,22 @@ class KernelCost:
         turns = ceil(blocks / (self.machine.sms * resident))
         touched = self._touched()
         near = min(1.0, self.speed.l2_bytes / max(1.0, touched))
+        requests = 1e6 * cycles / used / self.speed.clock
+        arithmetic = 1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used
+        in_registers = any(work.tiled for work in self.works)
         return KernelTime(
             number=self.number,
             launches=launches,
             blocks=blocks,
             threads=threads,
-            requests=1e6 * cycles / used / self.speed.clock,
+            requests=requests,
             l2=1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2,
             memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
-            arithmetic=1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used,
+            arithmetic=arithmetic,
             latency=turns * self._latency(near, launches),
             launch=self.speed.launch_us,
             accesses=accesses,
+            together=in_turns(requests, arithmetic / REACHED) if in_registers else 0.0,
         )
 
     def _storage(self, reference: Reference) -> Storage | None:
@@ -69,26 +75,27 @@ class KernelCost:
     def _accesses(self, work: Work) -> Iterable[AccessTime]:
         for reference in work.references:
             storage = self._storage(reference)
-            if storage is not None and storage.space is Space.PRIVATE:
-                continue
-            request = work.request(reference)
-            times = work.warps * work.folds(reference) / self._held(work, reference)
-            if storage is None:
-                times /= work.vector(reference)
-            line_cycles = 0.0 if storage else request.lines
-            cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
-            access = reference.access
-            place = access.location.short
-            yield AccessTime(
-                work.mapped.name,
-                access.array,
-                access.kind,
-                place,
-                times,
-                request.sectors,
-                request.ideal or storage is not None,
-                times * (min(cycles, 2.0) if storage else cycles),
-            )
+            if storage is None or storage.space is not Space.PRIVATE:
+                yield self._access(work, reference, storage)
+
+    def _access(self, work: Work, reference: Reference, storage: Storage | None) -> AccessTime:
+        request = work.request(reference)
+        times = work.warps * work.folds(reference) / self._held(work, reference)
+        if storage is None:
+            times /= work.vector(reference)
+        line_cycles = 0.0 if storage else request.lines
+        cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
+        access = reference.access
+        return AccessTime(
+            work.mapped.name,
+            access.array,
+            access.kind,
+            access.location.short,
+            times,
+            request.sectors,
+            request.ideal or storage is not None,
+            times * (min(cycles, 2.0) if storage else cycles),
+        )
 
     def _held(self, work: Work, reference: Reference) -> float:
         """Over how many instances of a thread one request serves, as the value stays in a register: in one for each
@@ -115,6 +122,10 @@ class KernelCost:
         if not any(r.access.writes for _, r in same):
             return True
         return all(w is work and not (w.moves(r, loop) and meet(w, reference, r, loop)) for w, r in same)
+
+    def _groups(self, work: Work) -> Iterable[ReferenceGroup]:
+        """The accesses that go to memory, or to what L1 has of it."""
+        return (g for g in work.groups if g.array.name not in self.placed)
 
     def _touched(self) -> float:
         """Bytes of memory that one launch uses."""
@@ -143,7 +154,7 @@ class KernelCost:
         """Bytes that the blocks of a launch fetch from L2 or send to it: the footprint of a block, as far
         in as L1 holds what serial loops use again."""
         room = self.speed.l1_bytes / resident
-        groups = [g for g in work.groups if g.array.name not in self.placed]
+        groups = list(self._groups(work))
         held = [share.inside if i not in work.serial_loops else 1.0 for i, share in enumerate(work.shares)]
         for loop, inside in work.levels:
             held[loop] = inside

@@ -15,7 +15,7 @@ from math import gcd, lcm
 import islpy as isl
 
 from polytile.ir.isl_util import band_members, mark_name, sets
-from polytile.ir.schedule import BLOCK, KERNEL, SYNC, thread_sizes
+from polytile.ir.schedule import BLOCK, KERNEL, SYNC, loop_label, thread_sizes
 from polytile.scheduling.analysis.affine_references import Form, affine_form
 
 Vector = tuple[int, ...]
@@ -82,6 +82,16 @@ def statements(kernel: isl.ScheduleNode) -> list[MappedStatement]:
     """The statements of a kernel, leaf by leaf."""
     leaves = (n for n in _below(kernel) if n.n_children() == 0)
     return [found for leaf in leaves for found in _of_leaf(leaf)]
+
+
+def band_depths(kernel: isl.ScheduleNode) -> dict[str, int]:
+    """The number of the band of each labelled loop of a kernel, counted from the root, as in `Part.depth`."""
+    found = {}
+    for node in _below(kernel):
+        label = loop_label(node)
+        if label is not None:
+            found[label] = len(_bands_above(node)[0])
+    return found
 
 
 def _below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:

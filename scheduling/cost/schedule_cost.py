@@ -11,20 +11,22 @@ A launch takes as long as the slowest of what it waits for:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import islpy as isl
 
 from polytile.ir.placed_storage import Homes
+from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
-from polytile.scheduling.cost.mapped_loops import MappedStatement, Role, kernels, statements
+from polytile.scheduling.cost.mapped_loops import MappedStatement, Role, band_depths, kernels, statements
 from polytile.scheduling.cost.point_count import at, fix_parameters, samples
 from polytile.scheduling.cost.statement_cost import Work, in_time
+from polytile.scheduling.cost.tiled_kernel_cost import TiledKernelCost
 
 _SAME = 0.02  # the extents of two launches are alike
 
@@ -36,19 +38,24 @@ def timed(
     machine: Machine,
     parameters: Mapping[str, int] | None = None,
     forwarded: Homes | None = None,
+    tiles: Iterable[KernelPlan] = (),
 ) -> Estimate:
-    """Estimate the time of a mapped schedule with arrays `placed` in kernels alone, and copies `forwarded` in blocks.
-    Parameters without a value are taken large.
+    """Estimate the time of a mapped schedule with arrays `placed` in kernels alone, copies `forwarded` in blocks, and
+    plans of kernels that have `tiles`. Parameters without a value are taken large.
 
     Where launches differ, as in a triangular nest, three of them stand for all (Gauss's nodes of the host's loop).
     """
     values = fix_parameters(scop.context, parameters or {})
     found: list[KernelTime] = []
+    plans = {plan.kernel: plan for plan in tiles}
     for number, mark in enumerate(kernels(schedule.tree)):
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
         tiled = any(not work.empty and work.updates_a_tile(placed.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            time = KernelCost(number, works, placed.get(number, {}), machine, (forwarded or {}).get(number, {})).time()
+            cost = KernelCost(number, works, placed.get(number, {}), machine, (forwarded or {}).get(number, {}))
+            if number in plans:
+                cost = TiledKernelCost(**vars(cost), plan=plans[number], depths=band_depths(mark))
+            time = cost.time()
             found.append(replace(time, launches=weight * time.launches))
     return Estimate(tuple(found), tuple(sorted(values.items())))
 

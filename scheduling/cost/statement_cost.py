@@ -11,7 +11,7 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Stmt, walk
+from polytile.ir.expr import Access, Assign, Binary, Call, Declare, Expr, Name, Stmt, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
@@ -141,6 +141,12 @@ class Work:
         return tuple((i, inside) for _, i, inside in sorted(found, key=lambda level: (-level[0], -level[1])))
 
     @cached_property
+    def padding(self) -> float:
+        """How much more a block computes than its iterations, where all of its tiles are full."""
+        blocks = zip(self.mapped.loops, self.shares, strict=True)
+        return prod(max(1.0, part.tile / share.inside) for loop, share in blocks if (part := loop.part(Role.BLOCK)))
+
+    @cached_property
     def references(self) -> tuple[Reference, ...]:
         return references(self.scop, self.statement)
 
@@ -231,6 +237,27 @@ class Work:
     def operations(self) -> float:
         """Floating-point operations of one instance."""
         return sum(_operations(part) for part in self.statement.body)
+
+    def operations_of_points(self, points: Collection[int]) -> float:
+        """Those of one instance, where a thread does once what is the same for several of its `points`.
+
+        C[i][j] += alpha * A[i][k] * B[k][j] with 4 x 4 points: alpha * A[i][k] is a product for 4 of them.
+        """
+        nodes = [node for part in self.statement.body for node in walk(part)]
+        if any(isinstance(node, Declare) for node in nodes):
+            return self.operations
+        total = 0.0
+        for node in nodes:
+            weight = _weight(node)
+            if weight:
+                used = {n.name for n in walk(node) if isinstance(n, Name)}
+                total += weight / prod(self.shares[i].serial for i in points if not self._moved(i) & used)
+        return total
+
+    def _moved(self, loop: int) -> set[str]:
+        """The iterators that a loop moves."""
+        steps = zip(self.statement.iterators, self.mapped.loops[loop].step, strict=True)
+        return {name for name, step in steps if step}
 
 
 def in_time(mapped: MappedStatement) -> isl.Set:

@@ -260,8 +260,9 @@ def test_where_tiles_do_not_pay(name: str, compiled: Callable[..., Any]) -> None
     assert any("the tiled strategy found no schedule" in remark.message for remark in state.remarks)
 
 
-def test_auto_does_not_ask_for_tiles(compiled: Callable[..., Any]) -> None:
-    assert "tiled" not in compiled(*PROGRAMS["product"]).compilation.explain()
+def test_auto_takes_tiles_of_a_product(compiled: Callable[..., Any]) -> None:
+    state = compiled(*PROGRAMS["product"]).compilation
+    assert state.schedule is not None and state.schedule.strategy.startswith("tiled")
 
 
 # Values ---------------------------------------------------------------------------------------------------------------

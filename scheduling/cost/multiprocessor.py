@@ -1,0 +1,51 @@
+"""What a multiprocessor does with blocks that sum in registers: how much of its arithmetic they reach, and how long it
+takes for all of its blocks, a few at a time.
+
+A fill of a shared tile and its barriers stall a block, which other blocks hide:
+
+    one block of 64 x 64 sums, 16 terms a tile: 1.2 us of work and 0.75 us of stalls for each tile
+    three blocks at a time: 3.6 us of work for three tiles, no stalls
+
+The numbers were fitted to measured kernels of an H200, products of 4 x 4 to 8 x 8 sums in a thread.
+"""
+
+from __future__ import annotations
+
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
+
+REACHED = 0.63  # of the rate of arithmetic, by many warps
+_MISSED_WARPS = 1.5  # with so many more, as much would be reached by few
+_APART = 0.25  # of the shorter of requests and arithmetic: as much is not done at the same time
+_OTHER_REGISTERS = 30  # of a thread, beside its sums and what they read
+
+
+def reached(warps: float) -> float:
+    """The share of the rate of arithmetic that so many resident warps reach."""
+    return REACHED * warps / (warps + _MISSED_WARPS)
+
+
+def in_turns(requests: float, arithmetic: float) -> float:
+    """The time of requests and of the arithmetic that uses them, which are not all at the same time."""
+    return max(requests, arithmetic) + _APART * min(requests, arithmetic)
+
+
+def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
+    """The time of all blocks of a multiprocessor that has some of them resident at a time: `each` keeps it busy for so
+    long, and waits for so long."""
+    full, rest = divmod(blocks, resident)
+    return full * max(resident * each, each + stalls) + (max(rest * each, each + stalls) if rest else 0.0)
+
+
+def thread_registers(kept: int, read: int) -> int:
+    """Of a thread that keeps sums of so many bytes, and reads so many at a time."""
+    wanted = _OTHER_REGISTERS + -(-(kept + read) // REGISTER_BYTES)
+    return min(MAX_THREAD_REGISTERS, -(-wanted // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT)
+
+
+def resident_blocks(machine: Machine, threads: int, registers: int, shared_bytes: int) -> int:
+    """The blocks that a multiprocessor has room for; one at least."""
+    room = [machine.blocks_per_sm, machine.threads_per_sm // threads]
+    room.append(machine.registers_per_sm // (registers * threads))
+    if shared_bytes:
+        room.append(machine.shared_per_sm // (shared_bytes + machine.shared_reserved))
+    return max(1, min(room))
