@@ -18,13 +18,16 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polytile.check.locations import with_copies
+from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, mark, nodes, thread_of
+from polytile.ir.isl_util import OverBudgetError, budget
+
+MAX_OPERATIONS = 30_000_000  # for the tiles of one array: many seconds; most take a thirtieth
 
 
 def problems(scop: Check) -> Iterator[str]:
@@ -46,7 +49,7 @@ def problems(scop: Check) -> Iterator[str]:
         if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
             yield f"the claimed anti and output dependences through {array} are not those of the accesses"
         if array in tiled:
-            yield from wrong_tiles(copies, array, program, array in scop["visible"], context)
+            yield from _tiles(copies, array, program, array in scop["visible"], context)
             continue
         here = tuple(a.intersect_params(context) for a in (reads, writes, may))
         homes = [p for p in placed if p["array"] == array and not p.get("through")]
@@ -79,6 +82,14 @@ def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check
     found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
     found = [(p, why or (misplaced(p, tree, program) if is_tile(p) else "")) for p, why in found]
     return [p for p, why in found if not why], [why for _, why in found if why]
+
+
+def _tiles(copies: Placed, array: str, program: Check, visible: bool, context: isl.Set) -> list[str]:
+    try:
+        with budget(MAX_OPERATIONS):
+            return list(wrong_tiles(copies, array, program, visible, context))
+    except OverBudgetError:
+        return [f"the placements of {array} are not checked: that takes isl more than {MAX_OPERATIONS} operations"]
 
 
 def _check_tree(tree: isl.Schedule, domain: isl.UnionSet, context: isl.Set) -> Iterator[str]:

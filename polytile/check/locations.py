@@ -194,9 +194,7 @@ class Routing:
         owner = placement["owner"]
         return self._cells(placement, elements, run.places(self._level(placement), owner), run.owners(owner))
 
-    def _cells(
-        self, placement: Check, used: isl.UnionMap, places: isl.UnionMap, owners: isl.UnionMap
-    ) -> isl.UnionMap:
+    def _cells(self, placement: Check, used: isl.UnionMap, places: isl.UnionMap, owners: isl.UnionMap) -> isl.UnionMap:
         """Where elements have a cell, `{ [S[i] -> A[j]] -> A_tile[owner, cell] }`."""
         used = used.intersect_domain(places.domain())
         user = used.domain_map()

@@ -12,6 +12,7 @@ import islpy as isl
 import pytest
 
 import polytile
+from polytile.check import checker
 from polytile.check.checker import problems
 
 Scop = dict[str, Any]
@@ -184,3 +185,9 @@ def test_tampered_tiles_are_refused(genuine: dict[str, Scop], case: str) -> None
     scop = copy.deepcopy(genuine[program])
     change(scop)
     assert expected in " / ".join(problems(scop))
+
+
+def test_what_takes_too_long_is_not_accepted(genuine: dict[str, Scop], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "MAX_OPERATIONS", 1000)
+    found = list(problems(genuine["gemm"]))
+    assert "the placements of C are not checked: that takes isl more than 1000 operations" in found
