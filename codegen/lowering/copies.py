@@ -20,7 +20,7 @@ from polytile.ir.arith import add, compare, div, lift, mod, mul
 from polytile.ir.copy_tree import FILL
 from polytile.ir.expr import Access, Assign, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.fold import folded
-from polytile.ir.gpu_ops import Load
+from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.kernel import Comment
 from polytile.ir.plan import Owner
 from polytile.ir.polynomial import linear
@@ -75,28 +75,33 @@ def copy_loops(
 
 
 def wide_copy(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType) -> WideCopy | None:
-    """The same for neighbouring elements at once; None where neighbouring cells do not have them.
+    """The same for neighbouring elements at once; None where the plan asks for none, or neighbouring cells do not have
+    them, or their rows are not aligned.
 
     before: A_tile[a][b] = A[i + a][k + b]                 for b < 16
     after:  A_tile[a][2 * b], A_tile[a][2 * b + 1] = A[i + a][k + 2 * b], A[i + a][k + 2 * b + 1]       for b < 8
     """
     cell, element = instance.cells
-    count = VECTOR_BYTES[-1] // element.type.size
+    count = copy.run.copy.vector
     fast = copy.cells[fastest_first(copy)[0]] if copy.cells else ""
     extents = dict(zip(copy.cells, copy.placement.extents, strict=True))
     shared = copy.run.kind == FILL and copy.placement.owner is Owner.BLOCK
-    if not shared or count < 2 or not fast or extents[fast] % count or not _along_rows(element, fast):
+    pitch = copy.placement.extents[-1] + copy.placement.layout.pad if copy.cells else 0
+    fits = count > 1 and count * element.type.size in VECTOR_BYTES and pitch % count == 0
+    if not shared or not fits or fast != copy.cells[-1] or extents[fast] % count or not _along_rows(element, fast):
         return None
     first = {name: lift(0) for name in copy.cells}
     rows = [{**first, name: lift(1)} for name in copy.cells if name != fast and extents[name] > 1]
     addresses = tuple(_at(element, values) for values in (first, *rows))
     start = mul(Name(fast, integer), count)
-    targets = tuple(_at(cell, {fast: add(start, n)}) for n in range(count))
-    load = Load(targets, _at(element, {fast: start}))
+    names = [Name(name, element.type) for name in copy.values[:count]]
+    declared = [Declare(name.name, name.type, None) for name in names]
+    load = Load(tuple(names), _at(element, {fast: start}))
+    store = Store(_at(cell, {fast: start}), tuple(names))
     narrow = tuple(e // count if name == fast else e for name, e in extents.items())
     digits = copy.digits[2 * len(copy.cells) :]
-    body = _Dealing(copy, narrow, digits, threads, integer).loops((load,))
-    return WideCopy(addresses, VECTOR_BYTES[-1], body)
+    body = _Dealing(copy, narrow, digits, threads, integer).loops((*declared, load, store))
+    return WideCopy(addresses, count * element.type.size, body)
 
 
 def _at(access: Access, values: Mapping[str, Expr]) -> Access:

@@ -29,6 +29,7 @@ from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Placement, relation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.machine import VECTOR_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,13 @@ class PlacedAccess:
 class PlacedCopy:
     """A copy, for all cells of a placement. `cells` name their coordinates, which are parameters of the `element`,
     `{ A_tile_fill[place] -> A[..] }`, and of the places and cells for which there is one. `digits` are names for parts
-    of the threads' coordinates, four for each dimension: half of them for vectors."""
+    of the threads' coordinates, four for each dimension: half of them for vectors, whose elements are called
+    `values`."""
 
     run: CopyRun
     cells: tuple[str, ...]
     digits: tuple[str, ...]
+    values: tuple[str, ...]
     element: isl.PwMultiAff = field(compare=False)
     where: isl.Set = field(compare=False)
 
@@ -218,7 +221,8 @@ def _copy(tree: CopyTree, run: CopyRun, names: Names) -> PlacedCopy:
         raise InternalError(f"{run.name} has several elements for one cell")
     parts = [(n, part) for n in range(2 * len(coordinates)) for part in ("low", "high")]
     digits = tuple(names.fresh(f"{placement.name}_{part}") for _, part in parts)
-    return PlacedCopy(run, coordinates, digits, isl.PwMultiAff.from_map(element), found.domain())
+    values = tuple(names.fresh(f"{placement.name}_value") for _ in range(VECTOR_BYTES[-1] // 4))
+    return PlacedCopy(run, coordinates, digits, values, isl.PwMultiAff.from_map(element), found.domain())
 
 
 def _context(copies: Iterable[PlacedCopy]) -> isl.Set:

@@ -1,7 +1,7 @@
-"""Full tiles are filled by vectors of 16 bytes, where rows are aligned when the kernel runs.
+"""Full tiles are filled by vectors where their plan says so, and rows are aligned when the kernel runs.
 
 before: for (a) A_tile[a + t / 16][t % 16] = A[..];
-after:  if (aligned<16>(&A[first row], &A[next row])) for (a) { double2 v = A[..]; A_tile[..] = v.x; A_tile[..] = v.y; }
+after:  if (aligned<16>(&A[first row], &A[next row])) for (a) { double2 v = A[..]; *(double2 *)&A_tile[..] = v; }
         else for (a) A_tile[a + t / 16][t % 16] = A[..];
 """
 

@@ -113,7 +113,7 @@ class _Choice:
     ) -> Iterator[tuple[Placement, str]]:
         for shared in shared_tiles(self.scop, self.loops, arrays, taken, memory, self.tuning):
             name = self.names.fresh(f"{shared.tile.array.name}_tile")
-            found = shared_placement(name, shared, self.scop)
+            found = shared_placement(name, shared, self.scop, self.tuning.copy_bytes)
             if not has_plain_copies(found, shared.tile):
                 continue
             yield found, _line(found, shared.tile, shared.why(self.tuning))

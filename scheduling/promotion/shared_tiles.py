@@ -10,7 +10,7 @@ less memory leaves room for more blocks.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, prod
 
@@ -138,13 +138,16 @@ def _is_written(tile: ReferenceTile, everything: Sequence[Reference], whole: Lab
     return not kept[0].is_disjoint(kept[1])
 
 
-def shared_placement(name: str, shared: SharedTile, scop: Scop) -> Placement:
-    """The placement of a tile, filled with those elements of its box that the SCoP uses at all."""
+def shared_placement(name: str, shared: SharedTile, scop: Scop, copy_bytes: int) -> Placement:
+    """The placement of a tile, filled with those elements of its box that the SCoP uses at all, in accesses of so many
+    bytes where several elements fit into one."""
     tile = shared.tile
     elements = scop.accesses(*USES, arrays=frozenset((tile.array.name,))).intersect_params(scop.context).range()
     there = isl.Set.from_union_set(tile.loop.places(tile.owner).range())
     box = box_elements(tile.box)
     box = box.intersect_range(elements.extract_set(box.get_space().range()).coalesce())
+    fill = copy_of(tile, box.intersect_domain(there).gist_domain(there))
+    vector = max(1, copy_bytes // tile.array.element.size)
     return Placement(
         name,
         tile.array.name,
@@ -155,5 +158,5 @@ def shared_placement(name: str, shared: SharedTile, scop: Scop) -> Placement:
         cell_text(tile),
         tile.box.extents,
         layout_for(tile.box, shared.reads, tile.array.element.size),
-        fill=copy_of(tile, box.intersect_domain(there).gist_domain(there)),
+        fill=None if fill is None else replace(fill, vector=vector),
     )

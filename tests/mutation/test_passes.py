@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import polytile
+from polytile import pipeline
 from polytile.api import CompiledScop
 from polytile.codegen import passes
 from polytile.codegen.passes import WAITING_FOR_A_STRATEGY
@@ -34,10 +35,11 @@ from polytile.ir.expr import (
     rewrite,
     walk,
 )
-from polytile.ir.gpu_ops import AwaitLaunches, Load
+from polytile.ir.gpu_ops import AwaitLaunches, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
+from polytile.machine import machine_of
 from polytile.runtime.emulator.instrument import CHECKS
 
 BEFORE, AFTER = "#pragma scop\n", "\n#pragma endscop\n}\n"
@@ -144,7 +146,7 @@ def fewer_points(node: Any) -> Any:
 
 def backwards(node: Any) -> Any:
     """The elements of a vector in the opposite order."""
-    return replace(node, targets=node.targets[::-1]) if isinstance(node, Load) else node
+    return replace(node, values=node.values[::-1]) if isinstance(node, Store) else node
 
 
 def without_partial_tiles(node: Any) -> Any:
@@ -171,6 +173,7 @@ class Planted:
     change: Break
     verified: bool = False
     schedule: str = "superposed"
+    copy_bytes: int = 0
 
 
 PLANTED = (
@@ -187,7 +190,7 @@ PLANTED = (
     Planted("launch-bounds", AGAIN, lambda kernel: replace(kernel, min_blocks=1000), verified=True),
     Planted("unroll-hints", PRODUCT, each(fewer_points), schedule="tiled"),
     Planted("partition-tiles", PRODUCT, each(without_partial_tiles), schedule="tiled"),
-    Planted("wide-copies", PRODUCT, each(backwards), schedule="tiled"),
+    Planted("wide-copies", PRODUCT, each(backwards), schedule="tiled", copy_bytes=16),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
@@ -214,6 +217,11 @@ def plant(patch: pytest.MonkeyPatch, planted: Planted) -> list[bool]:
 
         return all_kernels
 
+    if planted.copy_bytes:
+        machine = machine_of("sm_90")
+        promotion = replace(machine.tuning.promotion, copy_bytes=planted.copy_bytes)
+        machine = replace(machine, tuning=replace(machine.tuning, promotion=promotion))
+        patch.setattr(pipeline, "machine_of", lambda _: machine)
     for listed, wrap in (("KERNEL_PASSES", on_kernel), ("PROGRAM_PASSES", on_program)):
         own = getattr(passes, listed)
         new = (replace(one, run=wrap(one.run)) if one.name == planted.name else one for one in own)

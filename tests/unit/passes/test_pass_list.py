@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import polytile
+from polytile import pipeline
 from polytile.cli.main import main
 from polytile.codegen import passes
 from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES, WAITING_FOR_A_STRATEGY
@@ -113,13 +114,17 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--dump passes lists" in capsys.readouterr().err
 
 
-def test_what_waits_for_a_strategy() -> None:
+def test_what_waits_for_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiled programs ask for each pass but those that are said to wait, and for none of these."""
     gemver = Path(__file__).parents[3] / "polybench" / "polybench" / "gemver.c"
     (scop,) = polytile.compile(gemver, schedule="superposed").scops
     asked = {step.done for step in scop.compilation.steps}
     asked |= {done for text in (PRODUCT, AGAIN) for done, _ in steps(text)}
     gemm = gemver.with_name("gemm.c")
+    machine = machine_of("sm_90")
+    promotion = replace(machine.tuning.promotion, copy_bytes=16)
+    wide = replace(machine, tuning=replace(machine.tuning, promotion=promotion))
+    monkeypatch.setattr(pipeline, "machine_of", lambda _: wide)
     asked |= {step.done for step in polytile.compile(gemm, schedule="tiled").scops[0].compilation.steps}
     assert {*pass_names()} - asked == {*WAITING_FOR_A_STRATEGY}
     assert len(WAITING_FOR_A_STRATEGY) == len({*WAITING_FOR_A_STRATEGY})
