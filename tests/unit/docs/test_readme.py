@@ -66,7 +66,7 @@ def test_c_examples_are_right(text: str) -> None:
 
 def hot_loop(kernel: str) -> str:
     """The first loop of a kernel that runs batches."""
-    found = re.search(r"^( *)#pragma unroll 1\n.*?^\1}$", kernel, re.MULTILINE | re.DOTALL)
+    found = re.search(r"^( *)for \(int k0 .*?^\1}$", kernel, re.MULTILINE | re.DOTALL)
     assert found is not None
     return textwrap.dedent(found.group())
 
