@@ -1,0 +1,109 @@
+"""Kernels with tiles: guards of padded tiles, who copies what, and how they are named."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile.codegen.targets.cuda.cuda import print_kernel
+from polytile.ir.expr import For, If, walk
+from polytile.ir.gpu_ops import Load
+from polytile.ir.kernel import Barrier, Kernel
+from polytile.ir.memory import Space, constant_extents
+from polytile.ir.verify.kernel import check_kernel
+
+
+def kernel(arguments: str, body: str, **settings: Any) -> Kernel:
+    text = f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    given = {"tile": (32, 32, 8), "block": (8, 16), **settings}
+    program = polytile.compile(text, name="test.c", schedule="tiled", **given).scops[0].program
+    assert program is not None
+    found = program.kernels[0]
+    check_kernel(found)
+    return found
+
+
+def product(element: str = "double", *, term: str = "A[i][k] * B[k][j]") -> tuple[str, str]:
+    arrays = f"{element} A[n][m], {element} B[m][n], {element} C[n][n]"
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < m; k++)"
+    return f"int n, int m, {arrays}", f"{body} C[i][j] += {term};"
+
+
+def product_guards(found: Kernel) -> list[str]:
+    text = print_kernel(found)
+    loops = re.findall(r"if \(([^\n]*)\) \{\n *C_acc\[\w+\]\[\w+\] \+=", text)
+    return sorted(loops)
+
+
+def test_products_are_guarded_by_the_serial_loop_alone() -> None:
+    """Rows and columns beyond the end have cells of nobody."""
+    assert product_guards(kernel(*product())) == ["m >= 8 * k0 + kk + 1"]
+
+
+def test_products_of_integers_do_not_run_beyond_the_end() -> None:
+    """They might overflow."""
+    (test,) = product_guards(kernel(*product("int")))
+    assert "n >= ti + 32 * bi + 8 * points + 1" in test and "n >= tj + 32 * bj + 16 * points_1 + 1" in test
+
+
+def test_full_tiles_have_no_guards() -> None:
+    """Under the test of a full tile there is none but that of other parts."""
+    found = kernel(*product())
+    full = [n for n in walk(*found.body) if isinstance(n, If) and n.otherwise]
+    assert len(full) == 5  # the sums start, A and B are copied, the products, the sums are stored
+    for branch in full:
+        inside = list(walk(*branch.then))
+        assert not any(isinstance(n, If) for n in inside)
+        assert not any(isinstance(n, Load) and n.guard is not None for n in inside)
+
+
+def test_why_barriers_are_there() -> None:
+    reasons = [n.reason for n in walk(*kernel(*product()).body) if isinstance(n, Barrier)]
+    assert reasons == [
+        "A_tile and B_tile must be filled before threads read each other's part",
+        "all are done with A_tile and B_tile before the next iteration",
+        "the block's next tile may touch what this one used",
+    ]
+
+
+def test_loops_and_coordinates_are_called_after_what_they_run_through() -> None:
+    found = kernel(*product())
+    loops = {n.iterator for n in walk(*found.body) if isinstance(n, For)}
+    assert {"bi", "k0", "kk", "points", "points_1"} <= loops
+    assert {c.name for c in found.coordinates} >= {"bj", "ti", "tj"}
+
+
+def test_names_of_the_program_are_not_taken() -> None:
+    arguments, body = product()
+    found = kernel(f"{arguments}, int k0, double A_tile[n]", body.replace("+= A", "+= k0 * A_tile[0] + A"))
+    assert len({s.name for s in found.storage}) == len(found.storage)
+
+
+@pytest.mark.parametrize(
+    ("tile", "block", "shape"),
+    [((32, 32, 8), (8, 16), (32, 8)), ((24, 40, 5), (6, 10), (24, 5)), ((8, 8, 1), (2, 8), (8, 1))],
+    ids=["whole rows", "rows that threads do not divide", "one column"],
+)
+def test_shapes_of_tiles(tile: tuple[int, ...], block: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Whatever the shapes, each cell is copied by one thread: the emulator and the checker see to values."""
+    arguments, body = product()
+    text = f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (scop,) = polytile.compile(text, name="test.c", schedule="tiled", tile=tile, block=block).scops
+    assert scop.program is not None
+    homes = {s.array: s for s in scop.program.kernels[0].storage if s.space is Space.SHARED}
+    if homes:  # a tile of one column is not worth its barriers
+        rows, columns = constant_extents(homes["A_tile"])
+        assert (rows, columns) >= shape
+    for n, m in ((1, 1), (47, 19)):
+        scop.validate(on="emulator", parameters={"n": n, "m": m}, seed=1)
+
+
+def test_bank_conflicts_are_padded_away() -> None:
+    """Lanes read B along its columns: rows of 8 doubles would share two banks."""
+    arguments, body = product(term="A[i][k] * B[j][k]")
+    found = kernel(arguments.replace("B[m][n]", "B[n][m]"), body)
+    tile = next(s for s in found.storage if s.array == "B_tile")
+    assert constant_extents(tile)[1] % 2 == 1
