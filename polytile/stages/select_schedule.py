@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice, takewhile
+from math import inf
 
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
@@ -20,6 +21,7 @@ from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.stages.place_data import realised
 
+MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
 
@@ -76,10 +78,10 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     """That of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
-    found = next(_proposed(problem, [name]), None)
+    found = _of_best_sizes(problem) if name == TILED else next(_proposed(problem, [name]), None)
     notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule",)
     if found is not None and simpler:
-        found = _estimated(problem, found)
+        found = found if found.estimate else _estimated(problem, found)
         found = _explained([found], found)
     if found is not None:
         yield found
@@ -114,8 +116,24 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
     """That of the tiled strategy, where threads of the first schedule share what they read."""
     if first.schedule is None or not shares_reads(first.scop, first.schedule.tree):
         return None
-    tiled = next(_proposed(problem, [TILED]), None)
-    return tiled and _estimated(problem, tiled)
+    return _of_best_sizes(problem)
+
+
+def _of_best_sizes(problem: Problem) -> Candidate | None:
+    """The tiled strategy's first candidate; a later one, where kernels of that wait for more than their arithmetic, as
+    when what threads add up finds no place in registers."""
+    best: Candidate | None = None
+    for one in islice(strategy(TILED)(problem), MOST_SIZES):
+        one = _estimated(problem, one)
+        if best is None or _microseconds(one) < _microseconds(best):
+            best = one
+        if one.estimate is None or not any(k.residency and k.bound != "arithmetic" for k in one.estimate.kernels):
+            break
+    return best
+
+
+def _microseconds(candidate: Candidate) -> float:
+    return candidate.estimate.microseconds if candidate.estimate else inf
 
 
 def _with_tiles(problem: Problem, first: Candidate, best: Candidate, tiled: Candidate) -> Candidate:

@@ -6,14 +6,14 @@ A fill of a shared tile and its barriers stall a block, which other blocks hide:
     one block of 64 x 64 sums, 16 terms a tile: 1.2 us of work and 0.75 us of stalls for each tile
     three blocks at a time: 3.6 us of work for three tiles, no stalls
 
-The numbers were fitted to measured kernels of an H200, products of 4 x 4 to 8 x 8 sums in a thread.
+The numbers were fitted to measured kernels of an H200: products, 4 x 4 to 8 x 8 sums in a thread.
 """
 
 from __future__ import annotations
 
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
 
-REACHED = 0.63  # of the rate of arithmetic, by many warps
+REACHED = 0.8  # of the rate of arithmetic, by many warps
 _MISSED_WARPS = 1.5  # with so many more, as much would be reached by few
 _APART = 0.25  # of the shorter of requests and arithmetic: as much is not done at the same time
 _OTHER_REGISTERS = 30  # of a thread, beside its sums and what they read

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from polytile.machine import Machine
+from polytile.scheduling.cost.point_count import DEFAULT_SIZE
+from polytile.scheduling.cost.tile_shape_cost import TileShape, serial_step
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, spread, spread_inner
 
 
@@ -50,14 +52,32 @@ class TiledLoops:
 
 
 def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[TileSizes, ...]:
-    """Sizes in order of preference: the largest tiles of which there are enough for all multiprocessors, then smaller
-    ones, then larger ones. What was asked for is the only choice."""
+    """Sizes in order of preference: those first with which products of the operands of tiles take least time, of equal
+    ones the larger. What was asked for is the only choice."""
     serial = max(1, chooser.machine.tuning.tiles.serial_bytes // loops.element)
-    found = list(dict.fromkeys(_defaults(loops, serial, chooser.machine)))
-    enough = [sizes for sizes in found if _blocks(loops, sizes, chooser.machine) >= chooser.machine.sms]
-    sorted_ = (*enough, *(sizes for sizes in reversed(found) if sizes not in enough))
+    found = dict.fromkeys(_defaults(loops, serial, chooser.machine))
+    sorted_ = tuple(sorted(found, key=lambda sizes: _time(loops, sizes, chooser.machine)))
     asked = _asked(chooser, kernel, sorted_[0])
     return (asked,) if asked else sorted_
+
+
+def _time(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> float:
+    exact = None not in loops.iterations
+    along = [
+        -(-n // tile) if n is not None else DEFAULT_SIZE / tile
+        for n, tile in zip(loops.iterations, sizes.tile, strict=True)
+    ]
+    shape = TileShape(
+        sizes.tile,
+        sizes.points,
+        prod(sizes.threads),
+        sizes.serial,
+        loops.other_points,
+        loops.other_blocks * prod(along),
+        exact,
+        loops.element,
+    )
+    return serial_step(shape, machine)
 
 
 def _defaults(loops: TiledLoops, serial: int, machine: Machine) -> Iterator[TileSizes]:
@@ -79,12 +99,6 @@ def _no_more(points: int, threads: int, iterations: int | None) -> int:
     while iterations is not None and points > 1 and points // 2 * threads >= iterations:
         points //= 2
     return points
-
-
-def _blocks(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> int:
-    assumed = machine.tuning.sharing.assumed_iterations
-    along = [assumed if n is None else n for n in loops.iterations]
-    return loops.other_blocks * prod(-(-n // tile) for n, tile in zip(along, sizes.tile, strict=True))
 
 
 def _asked(chooser: SizeChooser, kernel: int, default: TileSizes) -> TileSizes | None:
