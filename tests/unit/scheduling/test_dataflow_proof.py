@@ -8,6 +8,7 @@ from dataclasses import replace
 import islpy as isl
 import pytest
 
+from polytile.ir.isl_util import budget
 from polytile.ir.scop import AccessRelation, Scop, Statement
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.proof.dataflow import Change, changed_values
@@ -204,3 +205,23 @@ def test_a_value_that_was_overwritten_is_no_input(scop: Callable[..., Scop]) -> 
     others = [read for read in element_reads(source.statement("S0"), "B") or () if not read.updates]
     program = apply_snapshot(source, "B", {"S0": others})
     assert {c.what for c in changes(source, program)} == {"reads values", "reads earlier values"}
+
+
+def test_many_pieces_of_first_values_are_compared_with_little_effort(scop: Callable[..., Scop]) -> None:
+    point = "A[(t + 1) % 3][k + {}][j + {}][i + {}]"
+    around = [(a, b, c) for a in (-1, 0, 1) for b in (-1, 0, 1) for c in (-1, 0, 1)]
+    edges = " + ".join(point.format(*p) for p in around if sum(map(abs, p)) == 2)
+    corners = " + ".join(point.format(*p) for p in around if sum(map(abs, p)) == 3)
+    source = scop(
+        "int s, int l, int m, int n, double A[3][l][m][n]",
+        f"""for (int t = 0; t < s; t++)
+            for (int k = 1; k < l - 1; k++) for (int j = 1; j < m - 1; j++) for (int i = 1; i < n - 1; i++) {{
+                double e = {edges};
+                double c = {corners};
+                A[(t + 2) % 3][k][j][i] = e + c;
+            }}""",
+    )
+    fused = fuse_locals(source)
+    before, after = analyse(source), analyse(fused)
+    with budget(4_000_000):
+        assert changed_values(source, before, fused, after) == ()
