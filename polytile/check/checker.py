@@ -35,7 +35,10 @@ def problems(scop: Check) -> Iterator[str]:
     context, program = isl.Set(scop["context"]), scop.get("run") or scop["program"]
     tree, order = isl.Schedule(scop["mapped"]), isl.Schedule(program["order"])
     domain = union([s["domain"] for s in program["statements"].values()], isl.UnionSet).intersect_params(context)
-    yield from _check_tree(tree, domain, context)
+    wrong = list(_check_tree(tree, domain, context))
+    yield from wrong
+    if wrong:  # of what is no mapped tree there are no places
+        return
     placed, unknown_ones = _placed(scop, program, tree)
     yield from unknown_ones
     tiled = {p["array"] for p in placed if is_tile(p)}

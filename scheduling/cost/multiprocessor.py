@@ -16,7 +16,7 @@ from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_BYTES, THREAD_REGIST
 REACHED = 0.8  # of the rate of arithmetic, by many warps
 _MISSED_WARPS = 1.5  # with so many more, as much would be reached by few
 _APART = 0.25  # of the shorter of requests and arithmetic: as much is not done at the same time
-_OTHER_REGISTERS = 30  # of a thread, beside its sums and what they read
+_BESIDE_SUMS = 30  # of a thread, beside its sums and what they read
 
 
 def reached(warps: float) -> float:
@@ -38,7 +38,7 @@ def in_rounds(blocks: int, resident: int, each: float, stalls: float) -> float:
 
 def thread_registers(kept: int, read: int) -> int:
     """Of a thread that keeps sums of so many bytes, and reads so many at a time."""
-    wanted = _OTHER_REGISTERS + -(-(kept + read) // REGISTER_BYTES)
+    wanted = _BESIDE_SUMS + -(-(kept + read) // REGISTER_BYTES)
     return min(MAX_THREAD_REGISTERS, -(-wanted // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT)
 
 

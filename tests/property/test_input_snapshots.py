@@ -57,7 +57,6 @@ def emulator() -> None:
         pytest.skip(f"needs a host compiler: {error.message}")
 
 
-@pytest.mark.slow(but="lower left")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_products_in_place_are_the_same_as_in_c(name: str) -> None:
     for schedule in ("auto", *STRATEGIES):
@@ -75,7 +74,6 @@ def test_which_programs_copy_their_inputs(name: str) -> None:
     assert bool(found.scop.prologue) == (name not in UNCHANGED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lower left", "upper right", "two arrays", "under a condition"])
 def test_their_kernels_pass_all_checks(name: str) -> None:
     (found,) = polytile.compile(source(PROGRAMS[name], "double"), schedule="superposed").scops

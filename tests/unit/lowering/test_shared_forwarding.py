@@ -216,8 +216,8 @@ def test_certificates(compiled: Callable[..., Any]) -> None:
         ({"owner": "thread"}, "shared memory of a thread"),
         ({"array": "A"}, "reads values of A that it has not written"),
         ({"array": "nosuch"}, "no array nosuch"),
-        ({"level": "k"}, "of a kind that is not known"),
-        ({"fill": {"elements": "{ [p0] -> w[a0] }", "at": "kernel"}}, "of a kind that is not known"),
+        ({"level": "k"}, "which is there 0 times"),
+        ({"fill": {"elements": "{ [p0] -> w[a0] }", "at": "kernel"}}, "what is copied has no cell in w_here"),
     ):
         plans = [{"kernel": 0, "placements": [{**copy, **change}]}]
         assert any(why in line for line in problems({**scop, "plans": plans})), change

@@ -139,10 +139,10 @@ def test_options_check_sizes(options: dict[str, Any], message: str) -> None:
 
 SHAPES = [
     (PRODUCT, {"tile": (16,)}, "kernel(block[i/16,j/16] serial[k/16] thread[8,16] serial[kmod16] S0)"),
-    (PRODUCT, {"tile": (32, 64)}, "kernel(block[i/32,j/64] thread[8,32] serial[k] S0)"),
+    (PRODUCT, {"tile": (32, 64), "schedule": "superposed"}, "kernel(block[i/32,j/64] thread[8,32] serial[k] S0)"),
     (
         PRODUCT,
-        {"block": (4, 16)},
+        {"block": (4, 16), "schedule": "superposed"},
         "kernel(block[i/16,j/32] thread[4,16] serial[k] serial[jmod2] serial[imod4] S0)",
     ),
     (

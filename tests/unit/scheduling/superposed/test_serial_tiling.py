@@ -115,5 +115,7 @@ def test_sizes_that_are_expected(compiled: Callable[..., Any]) -> None:
 
 
 def test_auto_takes_what_fetches_far_less(compiled: Callable[..., Any]) -> None:
-    state = compiled(*TWO_LOOPS).compilation
+    """With tiles in shared memory less still."""
+    state = compiled(*TWO_LOOPS, schedule="superposed").compilation
     assert state.schedule.strategy == "superposed" and state.scop.privatised
+    assert compiled(*TWO_LOOPS).compilation.schedule.strategy.startswith("tiled")
