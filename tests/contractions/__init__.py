@@ -1,0 +1,1 @@
+"""Random contractions, convolutions and stencils, with definitions in NumPy that owe nothing to their C."""

@@ -1,0 +1,90 @@
+"""Random programs with tiles of arrays in shared memory and registers, in the emulator with all its checks.
+
+The same for many more programs: tests/property/test_promotion.py. On a GPU: `python -m tests.contractions`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from polytile.diagnostics import DeviceError
+from polytile.fuzz.draw import source_of
+from polytile.runtime.emulator import host_compiler
+
+from .checks import accepted, as_defined, compiled, known, same_as_c
+from .export import has_tiles, write
+from .generate import program_of, sizes_of
+
+SEED, QUICK = 0, 12
+
+
+def _no_compiler() -> str:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        return error.message
+    return ""
+
+
+needs_compiler = pytest.mark.skipif(bool(_no_compiler()), reason=f"needs a host compiler: {_no_compiler()}")
+
+
+@needs_compiler
+@pytest.mark.parametrize("index", range(QUICK))
+def test_tiles_compute_what_c_computes(index: int) -> None:
+    program = program_of(SEED, index)
+    scop = compiled(program)
+    same_as_c(scop, program, source_of(SEED, index), most=40_000)
+
+
+@needs_compiler
+@pytest.mark.parametrize("index", [1, 7])
+def test_definitions_say_what_programs_compute(index: int) -> None:
+    program = program_of(SEED, index)
+    scop = compiled(program)
+    for sizes in sizes_of(program, source_of(SEED, index), 40_000):
+        as_defined(scop, program, sizes)
+
+
+@pytest.mark.parametrize("index", [0, 4])
+def test_certificates_are_accepted(index: int) -> None:
+    assert accepted(program_of(SEED, index)) == []
+
+
+def test_most_programs_have_tiles() -> None:
+    tiled = [has_tiles(compiled(program_of(SEED, index))) for index in range(QUICK)]
+    assert tiled.count(True) >= 0.7 * QUICK
+
+
+@needs_compiler
+def test_the_folder_for_a_gpu(tmp_path: Path) -> None:
+    """Its entry points are called as its driver calls them, with what the emulator computes; errors are seen."""
+    assert write(tmp_path, 1, SEED) == 0
+    (own,) = (file.parent for file in tmp_path.glob("*/case.json"))
+    case = json.loads((own / "case.json").read_text())
+    assert case["entry"] in (own / case["source"]).read_text()
+    definition, sizes = module_of(tmp_path / "definition.py"), case["sizes"][2]
+    arrays, scalars = definition.inputs_of(case["program"], sizes, 1)
+    names = [name for name, _ in case["arguments"]]
+    assert set(names) == {*arrays, *scalars} and {n for n, by_value in case["arguments"] if by_value} == set(scalars)
+    scop = compiled(program_of(SEED, 0))
+    results = {name: np.array(values) for name, values in arrays.items()}
+    scop(**known(scop, sizes), **scalars, **results)
+    differences = definition.differences(case["program"], sizes, arrays, scalars, results)
+    assert [wrong for *_, wrong in differences] == [0] * len(differences)
+    results[differences[0][0]].flat[0] += 0.01
+    assert definition.differences(case["program"], sizes, arrays, scalars, results)[0][-1] == 1
+
+
+def module_of(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("definition_there", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

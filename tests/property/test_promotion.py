@@ -1,0 +1,61 @@
+"""Random contractions, triangles, convolutions and stencils with tiles in shared memory and registers.
+
+Bitwise what C computes under all checks of the emulator, at sizes around those of tiles; and what their definitions in
+NumPy say. tests/contractions has the programs, and a few of these tests for the quick suite.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from polytile.diagnostics import DeviceError
+from polytile.fuzz.draw import Draw
+from polytile.runtime.emulator import host_compiler
+from tests.contractions.c_text import c_text
+from tests.contractions.checks import MOST_WORK, accepted, as_defined, compiled, same_as_c
+from tests.contractions.export import has_tiles
+from tests.contractions.generate import draw_program, program_of, sizes_of
+
+EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "60"))
+
+
+def _no_compiler() -> str:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        return error.message
+    return ""
+
+
+@pytest.mark.skipif(bool(_no_compiler()), reason=f"needs a host compiler: {_no_compiler()}")
+@settings(
+    max_examples=EXAMPLES,
+    derandomize="POLYTILE_EXAMPLES" not in os.environ,
+    deadline=None,
+    database=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.randoms(use_true_random=False))
+def test_tiles_compute_what_c_computes(source: random.Random) -> None:
+    draw = Draw(source)
+    program = draw_program(draw)
+    note(c_text(program))
+    scop = compiled(program)
+    same_as_c(scop, program, draw)
+    as_defined(scop, program, sizes_of(program, draw, MOST_WORK)[-1])
+
+
+def test_most_programs_have_tiles() -> None:
+    tiled = [has_tiles(compiled(program_of(1, index))) for index in range(EXAMPLES)]
+    assert tiled.count(True) >= 0.7 * EXAMPLES
+
+
+@pytest.mark.parametrize("index", range(8))
+def test_certificates_are_accepted(index: int) -> None:
+    assert accepted(program_of(1, index)) == []
