@@ -66,7 +66,7 @@ def described(program: Program, scop: CompiledScop, sizes: list[dict[str, int]])
         "program": program.described(),
         "sizes": sizes,
         "source": f"{scop.name}_kernel.cu",
-        "entry": f"polytile_{entry.name}",
+        "entry": entry.name,
         "integers": [p.name for p in entry.parameters],
         "arguments": [[a.name, a.name in entry.by_value] for a in entry.arguments],
     }

@@ -46,7 +46,7 @@ def shuffled(draw: Draw, items: Sequence[str]) -> tuple[str, ...]:
 def extents_of(draw: Draw, indices: Sequence[str], square: Sequence[str] = ()) -> dict[str, str | int]:
     """A parameter or a constant for each index, one and the same for those of `square`."""
     found: dict[str, str | int] = {i: draw.one_of(CONSTANTS) if draw.chance(5) else f"n{i}" for i in indices}
-    return {**found, **{i: found[square[0]] for i in square}}
+    return {**found, **dict.fromkeys(square, found[square[0]])} if square else found
 
 
 def some_scalars(draw: Draw) -> tuple[str, ...]:

@@ -113,7 +113,8 @@ def _product(step, product, extents, known, scalars):
     scale = math.prod(float(scalars[s]) if s in scalars else float(s) for s in product["scalars"])
     out = [numbers[i] for i in step["outputs"]]
     value = scale * np.einsum(*values, *masks, out, optimize=True)
-    return (-value if product["negative"] else value), abs(scale) * np.einsum(*magnitudes, *masks, out, optimize=True), roundings
+    magnitude = abs(scale) * np.einsum(*magnitudes, *masks, out, optimize=True)
+    return (-value if product["negative"] else value), magnitude, roundings
 
 
 def _place(subscripts, extents):

@@ -88,7 +88,8 @@ def main():
     if given.one:
         run_one(given.one)
         return 0
-    folders = sorted(p.parent for p in HERE.glob("*/case.json") if not given.programs or p.parent.name in given.programs)
+    folders = sorted(file.parent for file in HERE.glob("*/case.json"))
+    folders = [folder for folder in folders if not given.programs or folder.name in given.programs]
     with ThreadPoolExecutor(given.jobs) as pool:
         records = list(pool.map(lambda folder: checked(folder, given.arch), folders))
     (HERE / "results.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
