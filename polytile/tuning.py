@@ -95,6 +95,7 @@ class TileTuning:
     serial_bytes: int = 128  # of the elements of a row of a tile of the serial loop: a line
     few_iterations: int = 12  # of a loop that stays inside tiles, such as a filter's
     few_points: int = 4  # iterations of a parallel loop that one thread runs all of
+    assumed_elements: int = 1 << 27  # of an array of three or more dimensions whose extents nobody knows
 
 
 @dataclass(frozen=True, slots=True)

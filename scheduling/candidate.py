@@ -54,7 +54,8 @@ class Candidate:
     `schedule` is None where the SCoP stays on the host. `notes` are for the user if it is taken, `reasons` lines of
     --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
     made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
-    time of that.
+    time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
+    depends on sizes then.
     """
 
     strategy: str
@@ -69,6 +70,7 @@ class Candidate:
     given: tuple[KernelPlan, ...] | None = None
     plans: Plans | None = None
     estimate: Estimate | None = None
+    repeats: bool = False
 
 
 class Strategy(Protocol):

@@ -13,6 +13,7 @@ from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
 from polytile.options import STRATEGIES, TILED
 from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.cost.thread_reuse import shares_reads
@@ -78,7 +79,7 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     """That of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
-    found = _of_best_sizes(problem) if name == TILED else next(_proposed(problem, [name]), None)
+    found = _of_best_sizes(_with_assumed_sizes(problem)) if name == TILED else next(_proposed(problem, [name]), None)
     notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule",)
     if found is not None and simpler:
         found = found if found.estimate else _estimated(problem, found)
@@ -99,8 +100,14 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
             best = candidate
     if len(found) > 1:
         best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
-    tiled = _tiled(problem, found[0])
-    chosen = best if tiled is None else _with_tiles(problem, found[0], best, tiled)
+    sized = _with_assumed_sizes(problem)
+    tiled = _tiled(sized, found[0])
+    if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
+        tiled = None  # blocks may be few
+    if tiled is not None and sized is not problem:  # all by the same sizes
+        first, best = found[0], _estimated(sized, best)
+        found = [best if one is first and first.schedule is best.schedule else one for one in found]
+    chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
     compared = [*found, best, *([tiled] if tiled else []), chosen]
     yield _explained(_distinct(compared), chosen)
     if chosen is not best:
@@ -110,6 +117,19 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:
     return [one for k, one in enumerate(found) if not any(one is other for other in found[:k])]
+
+
+def _has_unknown_sizes(problem: Problem) -> bool:
+    return any(p.name not in problem.options.parameters for p in problem.scop.parameters)
+
+
+def _with_assumed_sizes(problem: Problem) -> Problem:
+    """The problem where arrays of many dimensions have extents that fit into memory, unless others are known."""
+    assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements)
+    parameters = {**assumed, **problem.options.parameters}
+    if len(parameters) == len(problem.options.parameters):
+        return problem
+    return replace(problem, options=replace(problem.options, parameters=parameters))
 
 
 def _tiled(problem: Problem, first: Candidate) -> Candidate | None:

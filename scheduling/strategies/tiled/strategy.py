@@ -7,7 +7,7 @@ sum changes its order.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -120,7 +120,7 @@ def _tiled(problem: Problem, tree: isl.Schedule, rank: int) -> TiledTree | None:
             kept = not unordered(tree, needed)
     except OverBudgetError:
         return None
-    return TiledTree(tree, found.sizes, found.notes, found.more) if kept else None
+    return TiledTree(tree, found.sizes, found.notes, found.more, found.repeats) if kept else None
 
 
 def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate:
@@ -128,4 +128,5 @@ def _candidate(problem: Problem, bands: BandTree, found: TiledTree) -> Candidate
     reasons = tuple(f"{strategy}: kernel {number}: {sizes}" for number, sizes in found.sizes.items())
     schedule = MappedSchedule(found.tree, strategy)
     notes = (*problem.notes, *bands.notes, *found.notes)
-    return Candidate("tiled", problem.choices, problem.scop, problem.dependences, schedule, notes, reasons)
+    made = Candidate("tiled", problem.choices, problem.scop, problem.dependences, schedule, notes, reasons)
+    return replace(made, repeats=found.repeats)

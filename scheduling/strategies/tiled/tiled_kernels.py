@@ -28,12 +28,13 @@ from polytile.scheduling.strategies.tiled.tile_shapes import TileSizes, preferre
 @dataclass(frozen=True, slots=True)
 class TiledTree:
     """A mapped tree without barriers, the sizes of its tiled kernels by number, and whether less preferred sizes are
-    left."""
+    left, and whether blocks run parallel loops one iteration after another."""
 
     tree: isl.Schedule = field(compare=False)
     sizes: dict[int, TileSizes]
     notes: tuple[str, ...]
     more: bool
+    repeats: bool
 
 
 @dataclass
@@ -44,6 +45,7 @@ class TiledKernels:
     rank: int
     sizes: dict[int, TileSizes] = field(default_factory=dict)
     more: bool = False
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         options = self.problem.options
@@ -55,7 +57,7 @@ class TiledKernels:
         known, few = self.problem.options.parameters, self.problem.machine.tuning.tiles.few_iterations
         nest = distributed(read(tree.get_root()), known, few)
         mapped, notes = map_kernels(self.problem.scop, to_schedule(nest), self.chooser, self._kernel)
-        return TiledTree(mapped, self.sizes, notes, self.more)
+        return TiledTree(mapped, self.sizes, notes, self.more, self.repeats)
 
     def _kernel(self, band: isl.ScheduleNode, number: int) -> isl.ScheduleNode | None:
         """The kernel at a band of parallel loops; None where tiles do not pay."""
@@ -67,6 +69,7 @@ class TiledKernels:
         if found is None:
             return None
         sizes = preferred(found.shapes, number, self.chooser)
+        self.repeats |= bool(found.repeated)
         self.more |= len(sizes) > self.rank + 1
         self.sizes[number] = sizes[min(self.rank, len(sizes) - 1)]
         labels = Labels(problem.scop)

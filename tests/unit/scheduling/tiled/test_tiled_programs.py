@@ -22,7 +22,7 @@ from polytile.scheduling.strategies.tiled.strategy import propose
 from polytile.tuning import TileTuning
 
 # The trees and plans below are of these tiles, whatever measurements say of others.
-POINTS = (((4,), (2,), (1,)), ((8, 8), (8, 4), (4, 4), (4, 2), (2, 2)))
+POINTS = (((1,),), ((4, 4),))
 TILES = TileTuning(threads=((128,), (16, 16)), points=POINTS, thread_bytes=256, serial_bytes=128)
 MACHINE = replace(machine_of("sm_90"), tuning=replace(machine_of("sm_90").tuning, tiles=TILES))
 
@@ -168,22 +168,22 @@ TREES = {
     "result by columns": f"kernel(block[j/64,i/64] {summed('j', 'i', 'k')})",
     "serial loop outside": f"kernel(block[i/64,j/64] {summed('i', 'j', 'k')})",
     "batch": (
-        f"kernel(block[t,i/128,j/64] seq({threads('i', 'j', '', rows=8)}, "
-        f"{summed('i', 'j', 'k', 'S1', rows=8, number=2)}))"
+        f"kernel(block[t,i/64,j/64] seq({threads('i', 'j', '')}, "
+        f"{summed('i', 'j', 'k', 'S1', number=2)}))"
     ),
     "batch of three": (
-        f"kernel(block[r,i/128,j/64] loop[s] serial[s] loop[t] serial[t] {summed('i', 'j', 'k', rows=8)})"
+        f"kernel(block[r,i/64,j/64] loop[s] serial[s] loop[t] serial[t] {summed('i', 'j', 'k')})"
     ),
     "contraction": (  # over b and d the same operand has both loops
-        f"kernel(block[a,c/128,d/64] loop[b] serial[b] seq({threads('c', 'd', '', rows=8)}, "
-        f"{summed('c', 'd', 'k', 'S1', rows=8, number=2)}))"
+        f"kernel(block[a,c/64,d/64] loop[b] serial[b] seq({threads('c', 'd', '')}, "
+        f"{summed('c', 'd', 'k', 'S1', number=2)}))"
     ),
     "contraction over two": (
-        f"kernel(block[a,c/128,d/64] loop[b] serial[b] loop[k] serial[k] {summed('c', 'd', 'l', rows=8)})"
+        f"kernel(block[a,c/64,d/64] loop[b] serial[b] loop[k] serial[k] {summed('c', 'd', 'l')})"
     ),
     "three channels": (
-        "kernel(block[j/64,i/32] loop[k0] serial[k/16] thread[16,16](jmod16,imod16) loop[k] serial[kmod16] "
-        "loop[points] serial[c,j/16-4*j/64,i/16-2*i/32] S0)"
+        "kernel(block[j/64,i/64] loop[k0] serial[k/16] thread[16,16](jmod16,imod16) loop[k] serial[kmod16] "
+        "loop[points] serial[c,j/16-4*j/64,i/16-4*i/64] S0)"
     ),
     "filter of constants": (
         f"kernel(block[i/64,j/64] seq({threads('i', 'j', '')}, "
@@ -194,8 +194,8 @@ TREES = {
         f"loop[r] serial[r] {summed('i', 'j', 's', 'S1', number=2)}))"
     ),
     "convolution": (
-        f"kernel(block[t,o/128,j/64] loop[i] serial[i] seq({threads('o', 'j', '', rows=8)}, loop[e] serial[e] "
-        f"{threads('o', 'j', 'loop[r] serial[r] loop[s] serial[s] ', 'S1', rows=8, number=2)}))"
+        f"kernel(block[t,o/64,j/64] loop[i] serial[i] seq({threads('o', 'j', '')}, loop[e] serial[e] "
+        f"{threads('o', 'j', 'loop[r] serial[r] loop[s] serial[s] ', 'S1', number=2)}))"
     ),
     "all pairs": "kernel(block[i/128] loop[j0] serial[j/16] thread[128](imod128) loop[j] serial[jmod16] S0)",
     "values in a serial loop": (
@@ -204,12 +204,12 @@ TREES = {
         + "))"
     ),
     "attention": (
-        f"seq(kernel(block[t,i/128,j/64] seq({threads('i', 'j', '', rows=8)}, "
-        f"{summed('i', 'j', 'e', 'S1', rows=8, number=2)})), "
+        f"seq(kernel(block[t,i/64,j/64] seq({threads('i', 'j', '')}, "
+        f"{summed('i', 'j', 'e', 'S1', number=2)})), "
         "kernel(block[t/8,i/32] thread[8,32](tmod8,imod32) seq(S2, serial[j] S3)), "
         "kernel(block[t/2,i/4,j/32] thread[2,4,32](tmod2,imod4,jmod32) S4), "
-        f"kernel(block[t,i/128,e/64] seq({threads('i', 'e', '', 'S5', rows=8)}, "
-        f"{summed('i', 'e', 'j', 'S6', rows=8, number=2)})))"
+        f"kernel(block[t,i/64,e/64] seq({threads('i', 'e', '', 'S5')}, "
+        f"{summed('i', 'e', 'j', 'S6', number=2)})))"
     ),
 }
 
