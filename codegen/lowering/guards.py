@@ -33,7 +33,8 @@ def guard_domain(
     scop: Scop, statement: Statement, padded: isl.Set, uses: Mapping[int, Use], used: Mapping[str, isl.Set]
 ) -> isl.Set:
     """A set that holds of an instance of a padded tile only if that has to run, or does no harm. `uses` are the
-    accesses that go to cells, `used` the elements that the kernel really uses through each placement."""
+    accesses that go to cells, `used` the elements that the kernel really uses through each placement, or stores
+    from it."""
     exact = statement.domain.intersect_params(scop.context)
     if not _cells_alone(scop, statement, uses) or not _is_harmless(statement.body):
         return exact

@@ -10,15 +10,15 @@ sequence. Its domain does not mention threads, so every thread of the block reac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import count
 
 import islpy as isl
 
+from polytile.codegen.lowering.copy_barriers import copy_reasons
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
-from polytile.ir.copy_tree import DRAIN, FILL
 from polytile.ir.isl_util import (
     OverBudgetError,
     band_members,
@@ -239,7 +239,7 @@ class _Inside:
 
     def _sync(self, mark: isl.ScheduleNode, threaded: bool, label: str) -> isl.ScheduleNode:
         path = path_of(mark)
-        reasons = self._reasons(mark.child(0))
+        reasons = copy_reasons(mark.child(0), self.owner.copies)
         node = self._inside(mark.child(0), threaded)
         if node.get_type() == isl.schedule_node_type.band:
             node = self._labelled(self._barrier_behind(node.child(0), path, reasons[0]).parent(), label)
@@ -247,34 +247,6 @@ class _Inside:
             for i in range(node.n_children() - 1):
                 node = self._barrier_behind(node.child(i).child(0), path, reasons[i]).parent().parent()
         return node.parent().delete()
-
-    def _reasons(self, node: isl.ScheduleNode) -> list[str]:
-        """What the barriers of a band, or behind the children of a sequence, are for, if there are copies."""
-        if node.get_type() == isl.schedule_node_type.band:
-            cells = self._cells(node, lambda name: True)
-            return [f"all are done with {cells} before the next iteration" if cells else ""]
-        found: list[str] = []
-        for i in range(node.n_children()):
-            part = node.child(i).child(0)
-            filled, rest = self._cells(part, self._is_fill), set(self._names(part))
-            drained = self._cells(node.child(i + 1).child(0), self._is_drain) if i + 1 < node.n_children() else ""
-            if filled and rest <= set(self.owner.copies):
-                found.append(f"{filled} must be filled before threads read each other's part")
-            else:
-                found.append(f"{drained} must be complete before it is stored" if drained else "")
-        return found
-
-    def _cells(self, node: isl.ScheduleNode, wanted: Callable[[str], bool]) -> str:
-        """The placements whose copies run below a node, in words."""
-        copies = self.owner.copies
-        names = [n for n in self._names(node) if n in copies and copies[n].run.dealt_out and wanted(n)]
-        return " and ".join(dict.fromkeys(copies[name].placement.name for name in names))
-
-    def _is_fill(self, name: str) -> bool:
-        return self.owner.copies[name].run.kind == FILL
-
-    def _is_drain(self, name: str) -> bool:
-        return self.owner.copies[name].run.kind == DRAIN
 
     def _barrier_behind(self, node: isl.ScheduleNode, path: Path, reason: str) -> isl.ScheduleNode:
         name = self.owner.names.fresh(f"sync{len(self.owner.syncs)}")

@@ -149,6 +149,10 @@ def _guards(
                 elements = use.element.intersect_domain(domain).range()
                 known = used.get(use.placement.name)
                 used[use.placement.name] = elements if known is None else known.union(elements)
+        for placement in plan.placements:
+            if placement.drain is not None and placement.name in used:
+                drained = relation(placement.drain.elements).range()
+                used[placement.name] = used[placement.name].union(drained)
         for name, uses in inside.items():
             guards[name] = guard_domain(scop, scop.statement(name), domains[name], uses, used)
     return guards

@@ -169,7 +169,7 @@ def _runs(
     whole: bool,
 ) -> list[CopyRun]:
     loop, level = _loop(loops, plan, copy.at), _loop(loops, plan, placement.level)
-    name = f"{placement.name}_{kind}" if plan.kernel == 0 else f"k{plan.kernel}_{placement.name}_{kind}"
+    name = f"{placement.name}_{kind}" + (f"_k{plan.kernel}" if plan.kernel else "")
     require(loop.path[: len(level.path)] == level.path, f"{name} is outside of the level of {placement.name}")
     shared = placement.owner is not Owner.BLOCK or not loop.in_threads
     require(shared, f"{name} is below a thread band, where not all threads of a block pass")

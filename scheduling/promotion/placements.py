@@ -79,6 +79,7 @@ def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memo
         tiles = [placement for placement in plan.placements if is_tile(placement)]
         for tile in tiles:
             _require_tile(run, plan.kernel, tile)
+        _require_distinct_uses(run, tiles)
         found = [_required(run, kernels[plan.kernel], p) for p in plan.placements if not is_tile(p)]
         names = [storage.array for storage in found]
         if len(set(names)) < len(names) or set(names) & {tile.array for tile in tiles}:
@@ -96,6 +97,18 @@ def tile_bytes(scop: Scop, tile: Placement) -> int:
         return 0
     size = tile.layout.size(tile.extents) * scop.array(tile.array).element.size
     return -(-size // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+
+
+def _require_distinct_uses(run: Executions, tiles: Iterable[Placement]) -> None:
+    """Raises UserError where an access has two tiles: code copies each of them from and to device memory."""
+    taken: dict[tuple[str, int], str] = {}
+    for tile in tiles:
+        accesses = ((s.name, n) for s in run.scop.statements for n, a in enumerate(s.accesses) if a.array == tile.array)
+        for use in tile.uses or accesses:
+            if use in taken:
+                message = f"access {use[1]} of {use[0]} has the placements {taken[use]} and {tile.name}"
+                raise _refused(run, message, "give each access one at most")
+            taken[use] = tile.name
 
 
 def _require_tile(run: Executions, kernel: int, tile: Placement) -> None:

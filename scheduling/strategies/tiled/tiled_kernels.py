@@ -28,7 +28,7 @@ from polytile.scheduling.strategies.tiled.tile_shapes import TileSizes, preferre
 @dataclass(frozen=True, slots=True)
 class TiledTree:
     """A mapped tree without barriers, the sizes of its tiled kernels by number, and whether less preferred sizes are
-    left, and whether blocks run parallel loops one iteration after another."""
+    left (`more`), and whether blocks run parallel loops one iteration after another (`repeats`)."""
 
     tree: isl.Schedule = field(compare=False)
     sizes: dict[int, TileSizes]

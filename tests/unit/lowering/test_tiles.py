@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import polytile
 from polytile.codegen.targets.cuda.cuda import print_kernel
+from polytile.diagnostics import UserError
 from polytile.ir.expr import For, If, walk
 from polytile.ir.gpu_ops import Load
 from polytile.ir.kernel import Barrier, Kernel
@@ -107,3 +110,44 @@ def test_bank_conflicts_are_padded_away() -> None:
     found = kernel(arguments.replace("B[m][n]", "B[n][m]"), body)
     tile = next(s for s in found.storage if s.array == "B_tile")
     assert constant_extents(tile)[1] % 2 == 1
+
+
+def replanned(text: str, name: str, change: Callable[[dict[str, Any]], dict[str, Any]], **settings: Any) -> Any:
+    """The SCoP of a text with tiles, of whose placements one is changed."""
+    saved = polytile.compile(text, name="test.c", schedule="tiled", **settings).scops[0].compilation.saved_schedule()
+    (line,) = (line for line in saved.splitlines() if f'"name": "{name}"' in line)
+    given = saved.replace(line, "# placement " + json.dumps(change(json.loads(line.partition("# placement ")[2]))))
+    return polytile.compile(text, name="test.c", load_schedule=given).scops[0]
+
+
+WIDE = """void f(int n, double A[40][40], double B[40][40], double C[40][40], double D[40]) {
+#pragma scop
+#pragma polytile assume(n <= 40)
+for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int k = 0; k < n; k++) C[i][j] += A[i][k] * B[k][j] + 1.0;
+for (int i = 0; i < 40; i++) for (int j = 0; j < 40; j++) D[j] = D[j] * 0.5 + C[i][j];
+#pragma endscop
+}
+"""
+
+
+def test_elements_that_a_plan_copies_without_need_keep_their_values() -> None:
+    """What is filled and stored beyond the end is no cell of nobody: no product may run there."""
+
+    def wider(plan: dict[str, Any]) -> dict[str, Any]:
+        copies = {what: plan[what] for what in ("fill", "drain")}
+        more = {what: {**copy, "elements": copy["elements"].replace("< n", "< 40")} for what, copy in copies.items()}
+        assert more != copies
+        return {**plan, **more}
+
+    scop = replanned(WIDE, "C_acc", wider, tile=(32, 32, 8), block=(8, 8))
+    scop.validate(on="emulator", parameters={"n": 37}, seed=1)
+
+
+def test_two_placements_of_one_access_are_refused() -> None:
+    arguments, body = product()
+    text = f"void f({arguments}) {{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    saved = polytile.compile(text, name="test.c", schedule="tiled").scops[0].compilation.saved_schedule()
+    (line,) = (line for line in saved.splitlines() if '"name": "C_acc"' in line)
+    given = saved.replace(line, line + "\n" + line.replace('"C_acc"', '"C_in"'))
+    with pytest.raises(UserError, match="has the placements C_acc and C_in"):
+        polytile.compile(text, name="test.c", load_schedule=given)

@@ -1,0 +1,46 @@
+"""What the barriers around copies are for, for the reader of a kernel.
+
+before: for (k0) { fill A_tile; barrier; products; barrier; }
+after:  the first: "A_tile must be filled ...", the second: "all are done with A_tile ..."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+from polytile.codegen.lowering.placed_accesses import PlacedCopy
+from polytile.ir.copy_tree import DRAIN, FILL
+from polytile.ir.isl_util import sets
+
+Copies = Mapping[str, PlacedCopy]
+
+
+def copy_reasons(node: isl.ScheduleNode, copies: Copies) -> list[str]:
+    """The reason for the barrier of a band, or for those behind the children of a sequence; empty where there are no
+    copies."""
+    if node.get_type() == isl.schedule_node_type.band:
+        cells = _placements(node, copies)
+        return [f"all are done with {cells} before the next iteration" if cells else ""]
+    parts = [node.child(i).child(0) for i in range(node.n_children())]
+    return [_between(part, after, copies) for part, after in zip(parts, [*parts[1:], None], strict=True)]
+
+
+def _between(part: isl.ScheduleNode, after: isl.ScheduleNode | None, copies: Copies) -> str:
+    filled = _placements(part, copies, FILL)
+    if filled and all(name in copies for name in _names(part)):
+        return f"{filled} must be filled before threads read each other's part"
+    drained = _placements(after, copies, DRAIN) if after is not None else ""
+    return f"{drained} must be complete before it is stored" if drained else ""
+
+
+def _placements(node: isl.ScheduleNode, copies: Copies, kind: str = "") -> str:
+    """The placements whose copies, of one kind or any, run below a node, in words."""
+    found = [copies[name] for name in _names(node) if name in copies]
+    wanted = [c.placement.name for c in found if c.run.dealt_out and kind in ("", c.run.kind)]
+    return " and ".join(dict.fromkeys(wanted))
+
+
+def _names(node: isl.ScheduleNode) -> list[str]:
+    return [s.get_tuple_name() for s in sets(node.get_domain())]
