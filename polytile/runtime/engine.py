@@ -70,7 +70,10 @@ class EmulatorEngine:
     def call(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]) -> int:
         """Run the SCoP once; returns what the entry point returned."""
         passed = arguments(self.scop, layouts, values, memory, structs_by_address=True)
-        return int(self.library.function(self.entry)(*passed))
+        try:
+            return int(self.library.function(self.entry)(*passed))
+        finally:
+            self.library.release_stacks()
 
     def judge(self, status: int) -> None:
         """Raise DeviceError unless the entry point returned 0."""

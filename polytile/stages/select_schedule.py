@@ -79,7 +79,7 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     """That of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
-    found = _of_best_sizes(_with_assumed_sizes(problem)) if name == TILED else next(_proposed(problem, [name]), None)
+    found = _of_best_sizes(problem) if name == TILED else next(_proposed(problem, [name]), None)
     notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule",)
     if found is not None and simpler:
         found = found if found.estimate else _estimated(problem, found)

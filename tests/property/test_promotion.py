@@ -21,7 +21,7 @@ from tests.contractions.checks import MOST_WORK, accepted, as_defined, compiled,
 from tests.contractions.export import has_tiles
 from tests.contractions.generate import draw_program, program_of, sizes_of
 
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "10"))
 
 
 def _no_compiler() -> str:

@@ -69,6 +69,10 @@ class EmulatorLibrary:
         """Forget a failed kernel, which otherwise makes every later CUDA call fail."""
         self.function("polytile_emulator_reset_errors")()
 
+    def release_stacks(self) -> None:
+        """Give back the stacks of threads between runs: a process has so many mappings only."""
+        self.function("polytile_emulator_release_stacks")()
+
     def allocated_bytes(self) -> int:
         """The device memory that is allocated now."""
         function = self.function("polytile_emulator_memory")

@@ -28,6 +28,8 @@ POLYTILE_EMULATOR_HOOK void polytile_emulator_reset_errors() {
 }
 
 // Bytes of device memory that are allocated.
+POLYTILE_EMULATOR_HOOK void polytile_emulator_release_stacks() { polytile_emulator::fibers.release(); }
+
 POLYTILE_EMULATOR_HOOK unsigned long long polytile_emulator_memory() { return polytile_emulator::ranges.bytes(); }
 
 #undef POLYTILE_EMULATOR_HOOK
