@@ -10,7 +10,7 @@ from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import KernelPlan
-from polytile.ir.schedule import loop_label, nodes
+from polytile.ir.schedule import MappedSchedule, loop_label, nodes
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
@@ -40,13 +40,19 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    found = _placed(run, shared_memory, machine, known, candidate.given)
-    schedule = candidate.schedule if found.run is run else found.run.schedule
+    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given)
+    schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(
         candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons
     )
     return ready, found.run, found.plans
+
+
+def _with_barriers(schedule: MappedSchedule, found: _Placed) -> MappedSchedule:
+    """The schedule of instances with the barriers of tiles, as the one of executions has them."""
+    tree = with_tile_barriers(schedule.tree, tile_plans(found.plans.kernels))
+    return schedule if tree is schedule.tree else replace(schedule, tree=tree)
 
 
 def combine_lanes(state: Compilation) -> Compilation:
@@ -61,8 +67,10 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    found = _placed(state.run, state.shared_memory, state.machine, state.known_homes, state.given)
-    schedule = state.schedule if found.run is state.run else found.run.schedule
+    found = _placed(
+        state.run, state.schedule, state.shared_memory, state.machine, state.known_homes, state.given
+    )
+    schedule = _with_barriers(state.schedule, found)
     considered = (*state.considered, *found.lines)
     return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
 
@@ -72,12 +80,23 @@ def _combined(run: Executions) -> tuple[Executions, Known]:
     return (found.run, found.private) if found else (run, {})
 
 
-def _placed(run: Executions, shared_memory: int, machine: Machine, known: Known, given: Given) -> _Placed:
+def _with_given_barriers(run: Executions, schedule: MappedSchedule, given: tuple[KernelPlan, ...]) -> Executions:
+    """What runs with the barriers of tiles that the schedule has: no dependence of the SCoP needs them, so that they
+    are lost where lanes combine partial results."""
+    tiles = tile_plans(given)
+    if not tiles or with_tile_barriers(schedule.tree, tiles) is not schedule.tree:
+        return run
+    return replace(run, schedule=replace(run.schedule, tree=with_tile_barriers(run.schedule.tree, tiles)))
+
+
+def _placed(
+    run: Executions, schedule: MappedSchedule, shared_memory: int, machine: Machine, known: Known, given: Given
+) -> _Placed:
     """Plans that were given, or what is found to be good."""
     copied = transfers(run.scop, run.dependences)
     if given is not None:
         require_placements(run, given, shared_memory)
-        return _Placed(run, Plans(given, copied))
+        return _Placed(_with_given_barriers(run, schedule, given), Plans(given, copied))
     homes = contract(run, shared_memory, known=known)
     handed = handovers(run, homes, shared_memory)
     plans = kernel_plans(run, homes, handed)
