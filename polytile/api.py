@@ -57,6 +57,7 @@ class Settings(TypedDict, total=False):
 
     schedule: str
     tile: tuple[int, ...]
+    time_tile: int
     block: tuple[int, ...]
     sizes: str | None
     max_shared_memory: int | None

@@ -9,12 +9,14 @@ from polytile.diagnostics import UsageError
 from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
 TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
+SPLIT = "split"  # the strategy of time loops around stencils
 # The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
     "classic": "polytile.scheduling.strategies.classic",
     "superposed": "polytile.scheduling.strategies.superposed.strategy",
     TILED: "polytile.scheduling.strategies.tiled.strategy",
+    SPLIT: "polytile.scheduling.strategies.split.strategy",
 }
 SCHEDULES = ("auto", *STRATEGIES)
 MAX_TILE = 1 << 20
@@ -38,6 +40,7 @@ class Options:
 
     schedule: str = "auto"
     tile: tuple[int, ...] = ()
+    time_tile: int = 0  # 0: as the strategy chooses
     block: tuple[int, ...] = ()
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
@@ -57,6 +60,8 @@ class Options:
             for size in sizes:
                 if not 1 <= size <= MAX_TILE:
                     raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
+        if not 0 <= self.time_tile <= MAX_TILE:
+            raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
         if self.max_operations < 1:
             raise UsageError("--max-operations is at least 1")
         if len(self.block) > 3:

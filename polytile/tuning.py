@@ -99,6 +99,18 @@ class TileTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitTuning:
+    """Split tiles of time-iterated stencils: scheduling/strategies/split/sizes.py; by the dimensions of space."""
+
+    threads: tuple[tuple[int, ...], ...] = ((256,), (8, 32), (2, 4, 32))  # of a block
+    widths: tuple[tuple[tuple[int, ...], ...], ...] = (  # of shrinking tiles at their first step
+        ((256,), (512,), (1024,), (2048,)),
+        ((16, 32), (32, 32), (32, 64), (48, 48), (64, 64), (64, 96)),
+        ((8, 8, 32), (12, 12, 32), (16, 16, 32)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class PromotionTuning:
     """Tiles in shared memory and registers: scheduling/promotion/choose_placements.py."""
 
@@ -120,5 +132,6 @@ class Tuning:
     blocks: BlockTuning = BlockTuning()
     sharing: SharingTuning = SharingTuning()
     tiles: TileTuning = TileTuning()
+    split: SplitTuning = SplitTuning()
     promotion: PromotionTuning = PromotionTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

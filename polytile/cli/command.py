@@ -66,6 +66,7 @@ def _options(request: Request) -> Options:
     return Options(
         schedule=request.schedule,
         tile=request.tile,
+        time_tile=request.time_tile,
         block=request.block,
         sizes=request.sizes,
         max_shared_memory=request.max_shared_memory,

@@ -11,7 +11,7 @@ from math import inf
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.options import STRATEGIES, TILED
+from polytile.options import SPLIT, STRATEGIES, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -30,7 +30,7 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
     """The candidates in the order in which to try them, each made when it is asked for. There is at least one."""
     assert state.dependences is not None
     options = state.options
-    choices = Choices(tile=options.tile, block=options.block)
+    choices = Choices(tile=options.tile, block=options.block, time_tile=options.time_tile)
     problem = Problem(state.scop, state.dependences, options, state.machine, choices, state.notes, state.unexpanded)
     if options.load_schedule is not None:
         yield from loaded.propose(problem)
@@ -80,20 +80,23 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     """That of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
     found = _of_best_sizes(problem) if name == TILED else next(_proposed(problem, [name]), None)
-    notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule",)
+    why = problem.remembered.get(name, "")
+    notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule{why and f': {why}'}",)
     if found is not None and simpler:
         found = found if found.estimate else _estimated(problem, found)
         found = _explained([found], found)
     if found is not None:
         yield found
-    for other in _proposed(problem, reversed(simpler)):
+    others = _by_estimate(problem) if name == SPLIT else _proposed(problem, reversed(simpler))
+    for other in others:
         yield replace(other, notes=(*other.notes, *notes))
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """The first, or a later one that is clearly better, or one put together from two; behind one with tiles the best
     one without, then those of simpler strategies than its own."""
-    found = [_estimated(problem, one) for one in _proposed(problem, [name for name in STRATEGIES if name != TILED])]
+    plain = [name for name in STRATEGIES if name not in (SPLIT, TILED)]
+    found = [_estimated(problem, one) for one in _proposed(problem, plain)]
     best = found[0]
     for candidate in found[1:]:
         if _is_better(candidate, best):

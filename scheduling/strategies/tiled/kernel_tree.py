@@ -17,8 +17,8 @@ import islpy as isl
 
 from polytile.ir.schedule import BLOCK, KERNEL, thread_mark
 from polytile.scheduling.strategies.band_rewriting import Member
+from polytile.scheduling.strategies.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of, in_order
 from polytile.scheduling.strategies.tiled.loop_labels import Labels
-from polytile.scheduling.strategies.tiled.loop_nest import Band, Loop, Mark, Nest, Order, Point, domain_of, in_order
 from polytile.scheduling.strategies.tiled.loop_roles import Roles
 from polytile.scheduling.strategies.tiled.parallel_loops import Known, Members, has_long_loop, is_long, iterations
 from polytile.scheduling.strategies.tiled.serial_loops import Distribution

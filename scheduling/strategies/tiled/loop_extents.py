@@ -8,7 +8,7 @@ from functools import reduce
 import islpy as isl
 
 from polytile.scheduling.strategies.band_rewriting import Member
-from polytile.scheduling.strategies.tiled.loop_nest import on_domain
+from polytile.scheduling.strategies.loop_nest import on_domain
 
 
 def most_iterations(

@@ -11,7 +11,7 @@ from polytile.ir.plan import WHOLE_KERNEL
 from polytile.ir.schedule import loop_mark
 from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.band_rewriting import Member
-from polytile.scheduling.strategies.tiled.loop_nest import Mark, Nest, on_domain
+from polytile.scheduling.strategies.loop_nest import Mark, Nest, on_domain
 
 
 @dataclass

@@ -15,7 +15,7 @@ from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.cost.strides import DEPTH_WEIGHT
 from polytile.scheduling.strategies.band_rewriting import Member
-from polytile.scheduling.strategies.tiled.loop_nest import Loop, Nest, Order, Point, on_domain
+from polytile.scheduling.strategies.loop_nest import Loop, Nest, Order, Point, on_domain
 
 
 def may_share_reads(scop: Scop) -> bool:

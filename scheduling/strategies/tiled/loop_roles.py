@@ -18,8 +18,8 @@ from polytile.machine import MAX_DIMENSIONS
 from polytile.scheduling.cost.array_layout import element_size
 from polytile.scheduling.cost.strides import strided_accesses
 from polytile.scheduling.strategies.band_rewriting import Member
+from polytile.scheduling.strategies.loop_nest import Nest, domain_of
 from polytile.scheduling.strategies.tiled.loop_extents import most_iterations
-from polytile.scheduling.strategies.tiled.loop_nest import Nest, domain_of
 from polytile.scheduling.strategies.tiled.loop_reuse import Reuse, reuse
 from polytile.scheduling.strategies.tiled.parallel_loops import Known
 from polytile.scheduling.strategies.tiled.tile_shapes import TiledLoops

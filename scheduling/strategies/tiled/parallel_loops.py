@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polytile.scheduling.strategies.band_rewriting import Member
-from polytile.scheduling.strategies.tiled.loop_extents import most_iterations
-from polytile.scheduling.strategies.tiled.loop_nest import (
+from polytile.scheduling.strategies.loop_nest import (
     Loop,
     Nest,
     Order,
@@ -22,6 +21,7 @@ from polytile.scheduling.strategies.tiled.loop_nest import (
     in_order,
     parallel_loops,
 )
+from polytile.scheduling.strategies.tiled.loop_extents import most_iterations
 
 Known = Mapping[str, int]
 Members = tuple[Member, ...]

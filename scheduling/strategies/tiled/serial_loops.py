@@ -17,7 +17,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import is_constant
 from polytile.scheduling.strategies.band_rewriting import Member
-from polytile.scheduling.strategies.tiled.loop_nest import Loop, Nest, Order, domain_of, in_order, is_single, on_domain
+from polytile.scheduling.strategies.loop_nest import Loop, Nest, Order, domain_of, in_order, is_single, on_domain
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,17 @@ import islpy as isl
 
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.band_rewriting import members_of
-from polytile.scheduling.strategies.mapping import map_kernels
-from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
-from polytile.scheduling.strategies.tiled.kernel_tree import KernelTree
-from polytile.scheduling.strategies.tiled.loop_labels import Labels
-from polytile.scheduling.strategies.tiled.loop_nest import (
+from polytile.scheduling.strategies.loop_nest import (
     NODE,
     parallel_loops,
     read,
     replaced,
     to_schedule,
 )
+from polytile.scheduling.strategies.mapping import map_kernels
+from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
+from polytile.scheduling.strategies.tiled.kernel_tree import KernelTree
+from polytile.scheduling.strategies.tiled.loop_labels import Labels
 from polytile.scheduling.strategies.tiled.loop_roles import roles
 from polytile.scheduling.strategies.tiled.parallel_loops import Members, distributed
 from polytile.scheduling.strategies.tiled.serial_loops import Distribution

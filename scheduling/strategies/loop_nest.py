@@ -157,9 +157,11 @@ def replaced(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:
     return _inserted(node.cut(), nest)
 
 
-def to_schedule(nest: Nest) -> isl.Schedule:
-    """The nest as an isl tree, parallel loops inside one another as one permutable band."""
-    return _inserted(isl.Schedule.from_domain(domain_of(nest)).get_root().child(0), nest).get_schedule()
+def to_schedule(nest: Nest, domain: isl.UnionSet | None = None) -> isl.Schedule:
+    """The nest as an isl tree, parallel loops inside one another as one permutable band; `domain` is what it runs, in
+    fewer pieces perhaps."""
+    root = isl.Schedule.from_domain(domain_of(nest) if domain is None else domain).get_root()
+    return _inserted(root.child(0), nest).get_schedule()
 
 
 def _inserted(node: isl.ScheduleNode, nest: Nest) -> isl.ScheduleNode:

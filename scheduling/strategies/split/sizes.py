@@ -1,0 +1,109 @@
+"""Sizes of split tiles: how many steps a band has, how wide tiles are, how many threads run one.
+
+A tile's box holds the values of its places while a band of steps runs. Higher bands fetch them less often, but tiles
+get narrower as they shrink, and more of the box is halo. What a step fetches, for boxes of S places and periods of P
+along each of d dimensions, is about 2^d * prod(S) / (H * prod(P)) elements a place and array, filled and drained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, inf, prod
+
+from polytile.diagnostics import UsageError
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.strategies.split.cone import Cone
+from polytile.scheduling.strategies.split.tile_sets import Cut
+
+HEIGHTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSizes:
+    """How each dimension is cut, and the threads of a block, outermost first."""
+
+    cuts: tuple[Cut, ...]
+    threads: tuple[int, ...]
+
+    def __str__(self) -> str:
+        widths = " x ".join(str(cut.width) for cut in self.cuts)
+        threads = " x ".join(map(str, self.threads))
+        return f"bands of {self.cuts[0].height} steps, tiles {widths} wide, {threads} threads"
+
+
+def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) -> SplitSizes:
+    """The sizes that are asked for, or the best that fit into shared memory, where each place takes so many bytes.
+
+    Raises UsageError where the widths that are asked for are too small for the height.
+    """
+    threads = _threads(problem, len(cones))
+    asked = _spread(problem.choices.tile, len(cones))
+    height = problem.choices.time_tile
+    if asked and height:
+        return SplitSizes(_asked(cones, height, asked), threads)
+    heights = [height] if height else HEIGHTS
+    found = [cuts for h in heights for cuts in _candidates(problem, cones, h, asked)]
+    fitting = [cuts for cuts in found if prod(map(_box, cuts)) * bytes_of_place <= problem.options.shared_memory]
+    if not fitting:
+        smallest = _asked(cones, height or 1, asked) if asked else _narrowest(cones, height or 1)
+        return SplitSizes(smallest, threads)
+    return SplitSizes(min(fitting, key=_fetched), threads)
+
+
+def _threads(problem: Problem, dims: int) -> tuple[int, ...]:
+    block = _spread(problem.choices.block, dims)
+    return block or problem.machine.tuning.split.threads[dims - 1]
+
+
+def _spread(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """One number stands for all dimensions; of several the last ones count."""
+    return sizes * count if len(sizes) == 1 else sizes[-count:]
+
+
+def _asked(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tuple[Cut, ...]:
+    cuts = []
+    for cone, width in zip(cones, widths, strict=True):
+        narrow = Cut(cone, 0, 0, height)
+        top = width - narrow.spread
+        if top < 1:
+            raise UsageError(
+                f"--tile: {width} is too narrow for --time-tile {height}: a tile gets {narrow.spread} narrower",
+                hint=f"a width of at least {narrow.spread + 1}, or fewer steps",
+            )
+        cuts.append(_cut(cone, top, height))
+    return tuple(cuts)
+
+
+def _cut(cone: Cone, top: int, height: int) -> Cut:
+    """Growing tiles begin as wide as shrinking ones end, so that both have the same box; none where nothing shrinks."""
+    return Cut(cone, top, 0 if Cut(cone, 0, 0, height).spread == 0 else top, height)
+
+
+def _candidates(
+    problem: Problem, cones: Sequence[Cone], height: int, asked: Sequence[int]
+) -> Iterator[tuple[Cut, ...]]:
+    if asked:
+        if all(width > Cut(cone, 0, 0, height).spread for cone, width in zip(cones, asked, strict=True)):
+            yield _asked(cones, height, asked)
+        return
+    for widths in problem.machine.tuning.split.widths[len(cones) - 1]:
+        if all(width > Cut(cone, 0, 0, height).spread for cone, width in zip(cones, widths, strict=True)):
+            yield _asked(cones, height, widths)
+
+
+def _narrowest(cones: Sequence[Cone], height: int) -> tuple[Cut, ...]:
+    return tuple(_cut(cone, 1, height) for cone in cones)
+
+
+def _box(cut: Cut) -> int:
+    """About how many places a tile's values take along a dimension: with what one step reads around it."""
+    lower, upper = cut.cone.lower, cut.cone.upper
+    return cut.width + ceil(lower.slope + upper.slope)
+
+
+def _fetched(cuts: Sequence[Cut]) -> float:
+    """Elements that are filled or drained for each place and step, of one array."""
+    split = sum(cut.base > 0 for cut in cuts)
+    places = prod(cut.period for cut in cuts)
+    return 2**split * 2 * prod(map(_box, cuts)) / (places * cuts[0].height) if places else inf
