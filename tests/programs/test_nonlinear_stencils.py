@@ -27,12 +27,15 @@ TABLES = {
     "reorder": tomllib.loads((FOLDER / "reorder" / "programs-sw4.toml").read_text()),
 }
 PROGRAMS = [(family, name) for family in TABLES for name in TABLES[family]]
+TABLES |= {"split": tomllib.loads((FOLDER / "split" / "programs-forms.toml").read_text())}  # see test_split_forms.py
+TABLED = [*PROGRAMS, *(("split", name) for name in TABLES["split"])]
 DATASETS = ["mini", "small", "medium", "large", "extralarge"]
 CC = os.environ.get("CC", "gcc")
 FLAGS = ["-std=c99", "-O0", "-Wall", "-Wextra", "-Werror", "-pedantic"]
 
 needs_cc = pytest.mark.skipif(shutil.which(CC) is None, reason=f"no C compiler ({CC})")
 each_program = pytest.mark.parametrize(("family", "name"), PROGRAMS, ids=[f"{f}-{n}" for f, n in PROGRAMS])
+each_tabled = pytest.mark.parametrize(("family", "name"), TABLED, ids=[f"{f}-{n}" for f, n in TABLED])
 
 
 def source_of(family, name):
@@ -101,7 +104,7 @@ def test_program_computes_its_vector(family, name, data_type, tmp_path):
 
 
 @needs_cc
-@each_program
+@each_tabled
 def test_program_runs_at_tiny_sizes(family, name, tmp_path):
     run = compile_program(family, name, tmp_path, "DATA_TYPE=float")
     macros = [parameter["macro"] for parameter in TABLES[family][name]["parameters"].values()]
@@ -166,10 +169,10 @@ def evaluate(formula, values):
 
 
 @needs_cc
-@each_program
+@each_tabled
 def test_formulas_count_what_the_statements_do(family, name):
     program = TABLES[family][name]
-    sizes = {v: {"tsteps": 3, "nx": 11, "ny": 12, "nz": 14}[v] for v in program["parameters"]}
+    sizes = {v: {"tsteps": 5, "n": 13, "nx": 11, "ny": 12, "nz": 14}[v] for v in program["parameters"]}
     (scop,) = read_program(str(source_of(family, name))).scops
     flops = sum(count(fixed(statement.domain, sizes)) * sum(map(operations, statement.body))
                 for statement in scop.statements)
@@ -177,7 +180,7 @@ def test_formulas_count_what_the_statements_do(family, name):
     assert evaluate(program["bytes"], sizes) == footprints(scop, sizes).total()
 
 
-@each_program
+@each_tabled
 def test_sizes(family, name):
     program = TABLES[family][name]
     source = source_of(family, name).read_text()
