@@ -108,6 +108,8 @@ class SplitTuning:
         ((16, 32), (32, 32), (32, 64), (48, 48), (64, 64), (64, 96)),
         ((8, 8, 32), (12, 12, 32), (16, 16, 32)),
     )
+    slab_share: float = 0.6  # of the L2 cache that the planes of a slab take
+    slab_spread: float = 0.6  # of a slab's planes by which it gets narrower in a band of steps, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from polytile.scheduling.cost.coalescing import Request, request
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
-from polytile.scheduling.cost.point_count import counts
+from polytile.scheduling.cost.point_count import counts, filled
 from polytile.scheduling.cost.warp_coverage import Dimension, mean_lanes, mean_request, warp_shapes
 
 # Operations that a division, or a function of the library, counts for.
@@ -80,7 +80,12 @@ class Work:
     @cached_property
     def instances(self) -> float:
         """Of one launch."""
-        return prod(self.extents) / self.launches
+        return self.filled * prod(self.extents) / self.launches
+
+    @cached_property
+    def filled(self) -> float:
+        """Which part of the iterations within its loops' extents the statement has."""
+        return filled(self.mapped.domain, self.values)
 
     @cached_property
     def serial(self) -> float:
@@ -295,9 +300,9 @@ def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
 def _share(loop: MappedLoop, extent: float) -> LoopShare:
     launches = blocks = lanes = 1.0
     inside, within, serial = extent, extent, 0.0
-    if (host := loop.part(Role.HOST)) is not None:
-        launches = _whole(extent / host.tile)
-        inside = within = min(extent, host.tile)
+    if hosts := [part.tile for part in loop.parts if part.role is Role.HOST]:
+        launches = _whole(extent / min(hosts))
+        inside = within = min(extent, min(hosts))
     if (block := loop.part(Role.BLOCK)) is not None:
         blocks = _whole(inside / block.tile)
         inside = within = inside / blocks

@@ -16,12 +16,13 @@ from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.split.cone import Cone
 from polytile.scheduling.strategies.split.tile_sets import Cut
 
+SLAB_DIMENSIONS = 3  # of space, where tiles of few points in each do not pay
 HEIGHTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128)
 
 
 @dataclass(frozen=True, slots=True)
 class SplitSizes:
-    """How each dimension is cut, and the threads of a block, outermost first."""
+    """How each dimension is cut, the outermost alone for slabs, and the threads of a block, outermost first."""
 
     cuts: tuple[Cut, ...]
     threads: tuple[int, ...]
@@ -29,7 +30,8 @@ class SplitSizes:
     def __str__(self) -> str:
         widths = " x ".join(str(cut.width) for cut in self.cuts)
         threads = " x ".join(map(str, self.threads))
-        return f"bands of {self.cuts[0].height} steps, tiles {widths} wide, {threads} threads"
+        what = "tiles" if len(self.cuts) == len(self.threads) else "slabs"
+        return f"bands of {self.cuts[0].height} steps, {what} {widths} wide, {threads} threads"
 
 
 def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) -> SplitSizes:
@@ -49,6 +51,22 @@ def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) ->
         smallest = _asked(cones, height or 1, asked) if asked else _narrowest(cones, height or 1)
         return SplitSizes(smallest, threads)
     return SplitSizes(min(fitting, key=_fetched), threads)
+
+
+def slab_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_plane: int) -> SplitSizes:
+    """The sizes that are asked for, or slabs of as many planes as the L2 cache has room for, where a plane of all
+    arrays takes so many bytes, in bands as high as leaves them wide enough.
+
+    Raises UsageError where the width that is asked for is too small for the height.
+    """
+    tuning = problem.machine.tuning.split
+    height, asked = problem.choices.time_tile, problem.choices.tile
+    planes = asked[0] if asked else max(1, int(tuning.slab_share * problem.machine.speed.l2_bytes / bytes_of_plane))
+    most = planes - 1 if asked else tuning.slab_spread * planes
+    fitting = [h for h in HEIGHTS if Cut(cones[0], 0, 0, h).spread <= most]
+    height = height or max(fitting, default=1)
+    width = asked or (max(planes, Cut(cones[0], 0, 0, height).spread + 1),)
+    return SplitSizes(_asked(cones[:1], height, width), _threads(problem, len(cones)))
 
 
 def _threads(problem: Problem, dims: int) -> tuple[int, ...]:

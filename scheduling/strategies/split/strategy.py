@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from polytile.diagnostics import Location
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Array
 from polytile.machine import MAX_DIMENSIONS
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import (
@@ -21,10 +22,13 @@ from polytile.scheduling.analysis.stencil_form import (
     time_loops,
 )
 from polytile.scheduling.candidate import Candidate, Problem
-from polytile.scheduling.cost.array_layout import element_size
+from polytile.scheduling.cost.array_layout import element_size, pitches
+from polytile.scheduling.cost.assumed_sizes import assumed_sizes
+from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
-from polytile.scheduling.strategies.split.sizes import split_sizes
+from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, slab_sizes, split_sizes
+from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling
 
 NAME = "split"
@@ -45,9 +49,15 @@ def _candidate(problem: Problem) -> Candidate:
     scop = problem.scop
     form, cone = _recognised(problem)
     domains = tuple(scop.statement(name).domain.intersect_params(scop.context) for name in form.names)
-    sizes = split_sizes(problem, cone, _bytes_of_place(problem, form))
-    tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
-    reasons = (f"split: {sizes}", *(f"split: {line}" for line in _cone_lines(problem, form, cone)))
+    held = list(_held(problem, form))
+    if form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
+        sizes = split_sizes(problem, cone, sum(map(element_size, held)))
+        tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
+    else:
+        sizes = slab_sizes(problem, cone, sum(_bytes_of_plane(problem, array, form.dims) for array in held))
+        tree = slab_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
+    lines = _cone_lines(cone[: len(sizes.cuts)])
+    reasons = (f"split: {sizes}", *(f"split: {line}" for line in lines))
     return Candidate(
         NAME, problem.choices, scop, problem.dependences, MappedSchedule(tree, NAME), problem.notes, reasons
     )
@@ -87,16 +97,22 @@ def _at(problem: Problem, statement: str) -> Location:
     return problem.scop.statement(statement).location
 
 
-def _bytes_of_place(problem: Problem, form: StencilForm) -> int:
-    """The bytes of one element of each array that a tile holds: those of at least as many dimensions as space has."""
+def _held(problem: Problem, form: StencilForm) -> Iterator[Array]:
+    """The arrays that tiles hold: those that are written, of at least as many dimensions as space has."""
     scop = problem.scop
-    used = {a.array for name in form.names for a in scop.statement(name).accesses}
     written = {a.array for name in form.names for a in scop.statement(name).accesses if a.writes}
-    held = [scop.array(name) for name in sorted(used) if scop.array(name).rank >= form.dims and name in written]
-    return sum(element_size(array) for array in held)
+    return (scop.array(name) for name in sorted(written) if scop.array(name).rank >= form.dims)
 
 
-def _cone_lines(problem: Problem, form: StencilForm, found: Sequence[Cone]) -> Iterator[str]:
-    """The slopes of each dimension, for a reader."""
+def _bytes_of_plane(problem: Problem, array: Array, dims: int) -> int:
+    """The bytes of an array at one place of the outermost dimension of space, by sizes that are known or assumed."""
+    known = problem.options.parameters
+    assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements)
+    sizes = fix_parameters(problem.scop.context, {**assumed, **known})
+    return pitches(array, sizes)[array.rank - dims] or element_size(array)
+
+
+def _cone_lines(found: Sequence[Cone]) -> Iterator[str]:
+    """The slopes of each dimension that is cut, for a reader."""
     for k, cone in enumerate(found):
         yield f"dimension {k}: {cone.lower.slope} places a step below, {cone.upper.slope} above"

@@ -81,7 +81,7 @@ def colours(dims: int) -> list[Colour]:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A stencil cut into tiles, along each dimension by one of `cuts`, which have the same height."""
+    """A stencil cut into tiles along its first dimensions, or all, each by one of `cuts`, all of the same height."""
 
     form: StencilForm
     cuts: tuple[Cut, ...]
@@ -117,6 +117,10 @@ class Tiling:
         """The number of the tile of each instance along a dimension."""
         return self._value(self._tile_number(dimension, colour))
 
+    def step(self) -> isl.UnionPwAff:
+        """The step of each instance."""
+        return self._value("t")
+
     def folded_step(self) -> isl.UnionPwAff:
         """levels * t + level: the order inside a tile."""
         k = self.form.levels
@@ -149,7 +153,7 @@ class Tiling:
 
     def _coordinates(self, colour: Colour) -> isl.Map:
         """`{ [t, x] -> [b, K..] }` for all places."""
-        numbers = [f"floor(t/{self.height})", *(self._tile_number(k, colour) for k in range(self.form.dims))]
+        numbers = [f"floor(t/{self.height})", *(self._tile_number(k, colour) for k in range(len(self.cuts)))]
         return isl.Map(f"{{ [{', '.join(self._place_names())}] -> [{', '.join(numbers)}] }}")
 
     def _tiles(self, statement: str, colour: Colour) -> isl.Map:
@@ -158,7 +162,7 @@ class Tiling:
         tests = [f"0 <= {u} < {self.height}"]
         for k, (cut, grows) in enumerate(zip(self.cuts, colour, strict=True)):
             tests.append(cut.constraints(statement, f"x{k}", u, f"K{k}", grows=grows))
-        tiles = ["b", *(f"K{k}" for k in range(self.form.dims))]
+        tiles = ["b", *(f"K{k}" for k in range(len(self.cuts)))]
         text = f"[{', '.join(self._place_names())}] -> [{', '.join(tiles)}] : {' and '.join(tests)}"
         return isl.Map(f"{{ {text} }}")
 

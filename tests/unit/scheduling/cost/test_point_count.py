@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from polytile.scheduling.cost.point_count import counts, fix_parameters
+from polytile.scheduling.cost.point_count import counts, filled, fix_parameters
 
 # A set, the size n, and how far off the count may be.
 SETS = [
@@ -51,3 +51,14 @@ def test_counts(text: str, n: int, error: float) -> None:
 def test_parameters_without_a_value(context: str, known: dict[str, int], expected: dict[str, int]) -> None:
     """They are large, within what the context allows."""
     assert fix_parameters(isl.Set(context), known) == expected
+
+
+def test_divisions_that_cut_something_out() -> None:
+    shrinking = isl.Set(
+        "[N, T] -> { [t, x] : 0 <= t < T and 0 <= x < N and exists (b, k: 8b <= t < 8b + 8 and "
+        "20k + t - 8b <= x <= 20k + 9 - t + 8b) }"
+    )
+    per_tile = 10 + 8 + 6 + 4 + 2  # of 8 steps and 20 places
+    assert filled(shrinking, {"N": 2000, "T": 800}) == pytest.approx(per_tile / (8 * 20), rel=0.02)
+    assert filled(isl.Set("[N] -> { [x] : 0 <= x < N and x mod 2 = 0 }"), {"N": 1000}) == pytest.approx(0.5)
+    assert filled(isl.Set("{ [x] : 0 <= x < 10 }"), {}) == 1.0

@@ -1,0 +1,57 @@
+"""Slabs: time loops over three dimensions of space, of which the host cuts the outermost one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+
+INSIDE = "for (int i = 1; i < N - 1; i++) for (int j = 1; j < M - 1; j++) for (int k = 1; k < L - 1; k++)"
+STAR = f"""
+void f(int T, int N, int M, int L, double A[N][M][L], double B[N][M][L])
+{{
+#pragma scop
+    for (int t = 0; t < T; t++) {{
+        {INSIDE}
+            B[i][j][k] = 0.2 * (A[i - 1][j][k] + A[i + 1][j][k]) + 0.3 * (A[i][j - 1][k + 1] + A[i][j + 1][k - 1]);
+        {INSIDE}
+            A[i][j][k] = 0.2 * (B[i - 1][j][k] + B[i + 1][j][k]) + 0.3 * (B[i][j - 1][k + 1] + B[i][j + 1][k - 1]);
+    }}
+#pragma endscop
+}}
+"""
+
+
+@cache
+def compiled(tile: tuple[int, ...] = (), time_tile: int = 0, sizes: tuple[tuple[str, int], ...] = ()) -> CompiledScop:
+    options = {"schedule": "split", "strict": True, "tile": tile, "time_tile": time_tile, "parameters": dict(sizes)}
+    return polytile.compile(STAR, name="f.c", **options).scops[0]
+
+
+def explained(scop: CompiledScop) -> str:
+    return "\n".join(scop.compilation.considered)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 7])
+def test_results_are_those_of_c(steps: int) -> None:
+    scop = compiled((11,), 2)
+    assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == "split"
+    for size in (1, 2, 3, 10, 11, 12, 33):
+        (report,) = scop.validate(on="emulator", parameters={"T": steps, "N": size, "M": 5, "L": 34}, seed=size)
+        assert report.bitwise
+
+
+def test_one_kernel_for_each_level_and_colour() -> None:
+    text = compiled((11,), 2).compilation.schedule_text()
+    assert text.count('mark: "kernel"') == 4
+    assert "floor((i)/16)" in text  # 11 wide, narrower by 6: 11 + 5 to the next
+
+
+def test_planes_fill_the_cache_where_sizes_are_known() -> None:
+    small = explained(compiled(sizes=(("N", 100), ("M", 100), ("L", 100))))
+    large = explained(compiled(sizes=(("N", 1000), ("M", 1000), ("L", 1000))))
+    assert "slabs 235 wide" in small  # 60% of 60 MB, planes of 2 * 80 000 bytes
+    assert "bands of 1 steps, slabs 3 wide" in large
