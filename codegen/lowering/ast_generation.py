@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
+from polytile.codegen.lowering.deal_to_threads import deal_to_threads
 from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marked, statements, substitute
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.placed_accesses import Placed
@@ -60,6 +61,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else f"{inner}_"
     body = generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
+    body = deal_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
 
 
@@ -102,7 +104,8 @@ def generate(
         node = build.node_from_schedule(tree)
         if errors:
             raise errors[0]
-        found = statements(node, integer, labels, details)
+        kept = frozenset(label for b in bands if b.dealt for label in b.labels)
+        found = statements(node, integer, labels, details, kept)
     require_faithful(tree, context, iterator, found)
     return found
 

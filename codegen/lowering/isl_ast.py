@@ -8,7 +8,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytile.ir.expr import INT, Access, CType, Expr, For, If, Name, Stmt, rewrite
+from polytile.ir.expr import INT, Access, Binary, CType, Expr, For, If, Name, Stmt, rewrite
 from polytile.ir.isl_expr import expression
 from polytile.ir.substitute import with_values
 
@@ -64,9 +64,11 @@ def statements(
     integer: CType = INT,
     labels: Labels | None = None,
     details: Mapping[str, Detail] | None = None,
+    kept: frozenset[str] = frozenset(),
 ) -> tuple[Stmt, ...]:
-    """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations."""
-    return _Conversion(integer, labels or {}, details or {}).statements(node, {})
+    """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations. Loops
+    of one iteration stay if they have a label that is `kept`."""
+    return _Conversion(integer, labels or {}, details or {}, kept).statements(node, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class _Conversion:
     integer: CType
     labels: Labels
     details: Mapping[str, Detail]
+    kept: frozenset[str]
 
     def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         """`known` labels the loops over these iterators."""
@@ -103,11 +106,13 @@ class _Conversion:
         assert isinstance(iterator, Name)
         body = self.statements(node.for_get_body(), known)
         lower = expression(node.for_get_init(), self.integer)
-        if node.for_is_degenerate():
+        label = known.get(iterator.name, "")
+        if node.for_is_degenerate() and label not in self.kept:
             return tuple(substitute(s, iterator.name, lower) for s in body)
+        if node.for_is_degenerate():
+            return (For(iterator.name, lower, Binary("<=", iterator, lower), 1, body, self.integer, label=label),)
         condition = expression(node.for_get_cond(), self.integer)
         step = node.for_get_inc().get_val().to_python()
-        label = known.get(iterator.name, "")
         return (For(iterator.name, lower, condition, step, body, self.integer, label=label),)
 
 

@@ -18,11 +18,12 @@ from itertools import count
 import islpy as isl
 
 from polytile.codegen.lowering.copy_barriers import copy_reasons
+from polytile.codegen.lowering.deal_to_threads import thread_labels
+from polytile.codegen.lowering.grid_ranges import ends, hull_of, range_of
+from polytile.codegen.lowering.known_quotients import chosen, coordinates_around, with_coordinates
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
 from polytile.ir.isl_util import (
-    OverBudgetError,
     band_members,
-    budget,
     mark_name,
     reduce_quotients,
     sets,
@@ -33,8 +34,6 @@ from polytile.ir.schedule import BLOCK, KERNEL, SYNC, Path, loop_label, loop_mar
 from polytile.ir.scop import Scop
 
 AXES = "xyz"
-END_OPERATIONS = 1_000_000  # of isl, for the ends of a grid dimension
-MOST_PIECES = 6  # of the ends of a grid dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,13 @@ class BlockCoordinate:
 @dataclass(frozen=True, slots=True)
 class LabelledBand:
     """A serial band of a kernel, the mark above it, and what its loops are called: one label for each member, from the
-    `depth` of the first one in the schedule on."""
+    `depth` of the first one in the schedule on. The members of a thread band may be here, too: their loops, `dealt`
+    later, are over all the band's values."""
 
     mark: str
     depth: int
     labels: tuple[str, ...]
+    dealt: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +127,15 @@ class Annotation:
         statements = tuple(s.get_tuple_name() for s in sets(mark.get_domain()))
         host = tuple(f"{self.iterator}{i}" for i in range(int(mark.get_schedule_depth())))
         labels = frozenset(label for n in below if (label := loop_label(n)))
-        rewriting = _Inside(self, blocks, threads, sizes, labels)
-        inside = rewriting.visit(mark.child(0)).get_schedule()
-        tree = inside.intersect_domain(_fixed(mark, host))
+        coordinates = coordinates_around(mark, block_mark, (*host, *(b.name for b in blocks)))
+        meet = any(mark_name(n) == SYNC for threaded in thread_marks for n in descendants(threaded))
+        plain = not meet and coordinates.occur(chosen(mark))
+        rewriting = _Inside(self, blocks, threads, sizes, labels, whole_loops=plain)
+        if plain:
+            tree = rewriting.visit(with_coordinates(mark, coordinates).child(0)).get_schedule()
+        else:
+            inside = rewriting.visit(mark.child(0)).get_schedule()
+            tree = inside.intersect_domain(_fixed(mark, host))
         where = as_parameters(_prefix_range(mark), host)
         context = as_parameters(_context(mark, blocks, block_mark, threads, sizes), host)
         launch = self.names.fresh(f"launch{number}")
@@ -152,10 +159,10 @@ class Annotation:
         members = band_members(mark.child(0))
         coordinates: list[BlockCoordinate] = []
         for i, member in enumerate(members):
-            ranges = _range_of(mark, member)
+            ranges = range_of(mark, member)
             name = self._coordinate("b", {_iterator(self.scop, member, str(i))}, i, [c.name for c in coordinates])
             axis = AXES[len(members) - 1 - i]
-            first, last = (reduce_quotients(bound) for bound in _ends(ranges))
+            first, last = (reduce_quotients(bound) for bound in ends(ranges))
             coordinates.append(BlockCoordinate(name, axis, first, last))
         return tuple(coordinates)
 
@@ -180,13 +187,15 @@ class Annotation:
 
 @dataclass
 class _Inside:
-    """The rewriting of one kernel's subtree. A mark above each serial band names its `loops`."""
+    """The rewriting of one kernel's subtree. A mark above each serial band names its `loops`; with `whole_loops`, above
+    thread bands too, which keep the instances of all threads."""
 
     owner: Annotation
     blocks: tuple[BlockCoordinate, ...]
     threads: tuple[tuple[str, str], ...]
     sizes: tuple[int, ...]
     given: frozenset[str]  # labels that the tree has
+    whole_loops: bool = False
     loops: list[LabelledBand] = field(default_factory=list)
 
     def visit(self, node: isl.ScheduleNode, threaded: bool = False, label: str = "") -> isl.ScheduleNode:
@@ -199,6 +208,8 @@ class _Inside:
             return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
         if thread_sizes(node):
             node = self._inside(node.child(0), True)
+            if self.whole_loops:
+                return self._dealt(node).parent().delete()
             names = [t for t, _ in self.threads]
             return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
         if name == SYNC:
@@ -222,6 +233,14 @@ class _Inside:
             labels.append(label if label and i == 0 else next(n for n in numbers if n not in taken | set(labels)))
         band = LabelledBand(loop_mark(labels[0]), int(node.get_schedule_depth()), tuple(labels))
         self.loops.append(band)
+        return node.insert_mark(isl.Id(band.mark))
+
+    def _dealt(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """A mark above a thread band, whose loops deal their iterations out to the threads."""
+        depth = int(node.get_schedule_depth())
+        band = LabelledBand(f"threads@{depth}", depth, thread_labels(len(self.threads)), dealt=True)
+        if all(band.mark != other.mark for other in self.loops):
+            self.loops.append(band)
         return node.insert_mark(isl.Id(band.mark))
 
     def _all_run(self, leaf: isl.ScheduleNode) -> bool:
@@ -308,35 +327,6 @@ def _prefix_range(node: isl.ScheduleNode) -> isl.Set:
     return isl.Set.from_union_set(prefix.range())
 
 
-def _range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
-    """The values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
-    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
-    values = isl.UnionMap.from_union_pw_aff(member)
-    return isl.Map.from_union_map(prefix.reverse().apply_range(values))
-
-
-def _hull(ranges: isl.Map) -> isl.Map:
-    """A convex superset of the ranges, without divisions."""
-    return isl.Map.from_basic_map(ranges.simple_hull().remove_divs())
-
-
-def _ends(ranges: isl.Map) -> tuple[isl.PwAff, isl.PwAff]:
-    """The least and the greatest value. Where they are too many cases, those of the hull: blocks between do nothing."""
-    try:
-        with budget(END_OPERATIONS):  # many bounds have very many orders
-            first, last = ranges.dim_min(0), ranges.dim_max(0)
-    except OverBudgetError:
-        hull = _hull(ranges)
-        return hull.dim_min(0), hull.dim_max(0)
-    if first.n_piece() + last.n_piece() > MOST_PIECES:
-        try:
-            hull = _hull(ranges)
-            return hull.dim_min(0), hull.dim_max(0)
-        except isl.Error:  # the hull has no bound
-            return first, last
-    return first, last
-
-
 def _equal(node: isl.ScheduleNode, names: list[str], sizes: tuple[int, ...] | None) -> isl.UnionSet:
     """The instances of the band at `node` whose members equal the named coordinates (modulo the sizes)."""
     dims = [f"p{i}" for i in range(len(names))]
@@ -359,7 +349,7 @@ def _context(
     members = band_members(block_mark.child(0)) if block_mark is not None else []
     for coordinate, member in zip(blocks, members, strict=True):
         assert block_mark is not None
-        hull = _hull(_range_of(block_mark, member))
+        hull = hull_of(range_of(block_mark, member))
         hull = hull.move_dims(isl.dim_type.param, hull.dim(isl.dim_type.param), isl.dim_type.out, 0, 1)
         hull = hull.set_dim_name(isl.dim_type.param, hull.dim(isl.dim_type.param) - 1, coordinate.name)
         context = context.intersect(hull.domain().align_params(context.get_space()))

@@ -232,7 +232,7 @@ class _Growth:
         elif kind == isl.schedule_node_type.mark:
             new = new.insert_mark(old.mark_get_id())
         elif kind == isl.schedule_node_type.band and old.band_n_member():
-            new = _with_properties(new.insert_partial_schedule(self._band(old)), old)
+            new = with_properties(new.insert_partial_schedule(self._band(old)), old)
         else:
             return self._around(new, old)
         return self._around(new.child(0), old).parent()
@@ -273,7 +273,7 @@ class _Growth:
         return new.ancestor(new.get_tree_depth() - depth) if new.get_tree_depth() > depth else new
 
 
-def _with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
+def with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
     """The band with what the old one says of its members."""
     band = band.band_set_permutable(old.band_get_permutable())
     for k in range(int(old.band_n_member())):
