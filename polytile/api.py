@@ -131,6 +131,13 @@ class CompiledScop:
         """The proof, the choice of schedule and the mapping, for a reader."""
         return self.compilation.explain()
 
+    def draw(self, parameters: Mapping[str, int] | None = None) -> str:
+        """An SVG picture of the schedule: the iteration space, its tiles and a dependence cone. Parameters that are not
+        given get small values."""
+        from polytile.drawing import draw
+
+        return draw([self.compilation], parameters or {})[0]
+
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).
 
@@ -253,6 +260,12 @@ class Program:
     def explain(self) -> str:
         """What was done to each SCoP and why."""
         return "\n\n".join([*(s.explain().rstrip() for s in self.scops), *(str(r) for r in self.refusals)]) + "\n"
+
+    def draw(self, parameters: Mapping[str, int] | None = None) -> str:
+        """An SVG picture of the schedules of all SCoPs that can be drawn; see CompiledScop.draw."""
+        from polytile.drawing import draw
+
+        return draw([s.compilation for s in self.scops], parameters or {})[0]
 
     def files(self, folder: Path) -> dict[Path, str]:
         """The three files of the output and their texts."""

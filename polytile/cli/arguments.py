@@ -57,6 +57,7 @@ class Request:
     save_schedule: str | None
     load_schedule: str | None
     certificate: str | None
+    draw: str | None
     json: bool
     verbose: bool
     quiet: bool
@@ -117,6 +118,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
+    add("--draw", metavar="F.svg", help="draw the iteration space, its tiles and a dependence cone in this file")
     stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")
     add("--verify-passes", action="store_true", help="check each kernel after each pass")
@@ -177,6 +179,7 @@ def parse(arguments: Sequence[str]) -> Request:
         save_schedule=found.save_schedule,
         load_schedule=found.load_schedule,
         certificate=found.certificate,
+        draw=_picture(found.draw),
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,
@@ -240,6 +243,12 @@ def _checks(text: str | None) -> tuple[str, ...]:
         if name not in (*CHECKS, "all"):
             raise UsageError(f"--sanitize: there is no check {name!r}", hint=f"some of {','.join(CHECKS)}, or all")
     return names
+
+
+def _picture(name: str | None) -> str | None:
+    if name is not None and not name.endswith(".svg"):
+        raise UsageError(f"--draw {name}: pictures are SVG files", hint="--draw FILE.svg")
+    return name
 
 
 def _passes() -> set[str]:

@@ -81,7 +81,7 @@ def _options(request: Request) -> Options:
 
 def _targets(request: Request) -> list[Path]:
     """Files that will be written, to be refused before any work is done; the input names the others."""
-    named = [name for name in (request.save_schedule, request.certificate, request.build) if name]
+    named = [name for name in (request.save_schedule, request.certificate, request.draw, request.build) if name]
     stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
     return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
 
@@ -270,7 +270,20 @@ def _write(request: Request, report: Report, program: Program) -> None:
         files[Path(request.save_schedule)] = program.schedules
     if request.certificate is not None:
         files[Path(request.certificate)] = program.certificate
+    if request.draw is not None:
+        with report.stage("draw"):
+            files[Path(request.draw)] = _drawing(report, program)
     with report.stage("write"):
         write_outputs(files)
     report.add(files=[str(path) for path in files])
     report.line("wrote " + ", ".join(str(path) for path in files))
+
+
+def _drawing(report: Report, program: Program) -> str:
+    """The picture, and warnings about SCoPs that are not in it."""
+    from polytile.drawing import draw
+
+    text, refused = draw([s.compilation for s in program.scops], {})
+    for error in refused:
+        report.diagnostic(replace(error.diagnostic, severity="warning"))
+    return text

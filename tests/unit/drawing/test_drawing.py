@@ -1,0 +1,184 @@
+"""What pictures show is what the schedule does, and what cannot be drawn is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.cli.main import main
+from polytile.diagnostics import UserError
+from polytile.drawing.build import drawing_of
+from polytile.drawing.model import Drawing, Instance
+
+ONE = """
+void f(int T, int N, double A[N], double B[N])
+{
+#pragma scop
+    for (int t = 0; t < T; t++) {
+        for (int i = 1; i < N - 1; i++)
+            B[i] = A[i - 1] + A[i] + A[i + 1];
+        for (int i = 1; i < N - 1; i++)
+            A[i] = B[i - 1] + B[i] + B[i + 1];
+    }
+#pragma endscop
+}
+"""
+TWO = """
+void f(int T, int N, double A[2][N][N])
+{
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = 1; i < N - 1; i++)
+            for (int j = 1; j < N - 1; j++)
+                A[(t + 1) % 2][i][j] = A[t % 2][i - 1][j] + A[t % 2][i + 1][j] + A[t % 2][i][j + 1];
+#pragma endscop
+}
+"""
+ADD = """
+void f(int N, double A[N][N], double B[N][N])
+{
+#pragma scop
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            A[i][j] += B[i][j];
+#pragma endscop
+}
+"""
+THREE = """
+void f(int N, double A[N][N][N])
+{
+#pragma scop
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            for (int k = 0; k < N; k++)
+                A[i][j][k] += 1.0;
+#pragma endscop
+}
+"""
+SERIAL = """
+void f(int N, double A[N])
+{
+#pragma scop
+    for (int i = 1; i < N; i++)
+        A[i] = 0.5 * A[i - 1];
+#pragma endscop
+}
+"""
+SPLIT = {"schedule": "split", "tile": (16,), "time_tile": 3}
+
+
+def compiled(text: str, **settings: object) -> CompiledScop:
+    return polytile.compile(text, **settings).scops[0]  # type: ignore[arg-type]
+
+
+def needed(instance: Instance, n: int) -> set[Instance]:
+    """What an instance of ONE reads, if it is computed."""
+    name, (t, i) = instance
+    before = ("S0", t) if name == "S1" else ("S1", t - 1)
+    return {(before[0], (before[1], x)) for x in (i - 1, i, i + 1) if before[1] >= 0 and 0 < x < n - 1}
+
+
+def cone(instance: Instance, n: int) -> set[Instance]:
+    reached: set[Instance] = set()
+    latest = needed(instance, n)
+    while latest:
+        reached |= latest
+        latest = {source for sink in latest for source in needed(sink, n)} - reached
+    return reached
+
+
+def of_one(schedule: dict[str, object], n: int, steps: int) -> Drawing:
+    return drawing_of(compiled(ONE, **schedule).compilation, {"N": n, "T": steps})
+
+
+@pytest.mark.parametrize("schedule", [SPLIT, {"schedule": "classic"}], ids=["split", "classic"])
+def test_each_instance_is_drawn_once_and_the_cone_is_what_it_needs(schedule: dict[str, object]) -> None:
+    n, steps = 70, 7
+    drawing = of_one(schedule, n, steps)
+    everything = [(name, (t, i)) for name in ("S0", "S1") for t in range(steps) for i in range(1, n - 1)]
+    assert sorted(cell.instance for cell in drawing.cells) == everything
+    assert drawing.cone is not None and drawing.cone.whole
+    assert drawing.cone.sources == needed(drawing.cone.focus, n)
+    assert drawing.cone.all == cone(drawing.cone.focus, n)
+    assert all(cell.place == (cell.iterators[1],) for cell in drawing.cells)
+
+
+def test_sources_are_in_the_same_tile_or_in_earlier_launches() -> None:
+    n = 70
+    drawing = of_one(SPLIT, n, 7)
+    tiles = {cell.instance: cell.tile for cell in drawing.cells}
+    assert len({tile.launch for tile in tiles.values()}) == 2 * 3  # of bands of 3, 3 and 1 steps
+    for sink, tile in tiles.items():
+        assert all(tiles[source] == tile or tiles[source].launch < tile.launch for source in needed(sink, n))
+
+
+def test_sizes_show_some_tiles_and_two_bands() -> None:
+    drawing = drawing_of(compiled(ONE, **SPLIT).compilation)
+    assert drawing.parameters["T"] == 6
+    launches = [kernel.launches for kernel in drawing.kernels]
+    assert launches == [(1, 3), (2, 4)]
+    for launch in (1, 2, 3, 4):
+        assert len({cell.tile.block for cell in drawing.cells if cell.tile.launch == launch}) in (3, 4)
+
+
+def test_two_dimensions_have_a_section_through_the_tile_and_panels_of_its_steps() -> None:
+    drawing = drawing_of(compiled(TWO, **SPLIT).compilation)
+    assert drawing.section is not None and drawing.section.axis == "i"
+    assert drawing.section.view.axes == ("j",) and drawing.space.axes == ("i", "j")
+    assert [row.values for row in drawing.section.view.rows] == [f"t = {t}" for t in range(6)]
+    assert {cell.place[0] for cell in drawing.section.view.cells} == {drawing.section.place}
+    own = {cell.row for cell in drawing.space.cells if cell.tile == drawing.tile}
+    assert own == set(range(len(drawing.space.rows)))
+    assert len(drawing.kernels) == 4
+    assert drawing.cone is not None
+    focus = next(cell for cell in drawing.space.cells if cell.instance == drawing.cone.focus)
+    assert focus.tile == drawing.tile and focus.place[0] == drawing.section.place
+
+
+def test_many_cells_are_thinned_and_the_picture_says_so() -> None:
+    scop = compiled(ONE, schedule="split", tile=(2048,), time_tile=64)
+    view = drawing_of(scop.compilation, {"N": 9000, "T": 128}).space
+    assert view.stride == 20 and view.notes[-1] == "every 20th place" and view.notes[0] == "every 3rd row"
+    assert all(cell.place[0] % 20 == 0 for cell in view.cells)
+    assert "every 20th place" in scop.draw({"N": 9000, "T": 128})
+
+
+def test_without_time_there_is_a_panel_of_blocks() -> None:
+    drawing = drawing_of(compiled(ADD, schedule="classic").compilation)
+    assert drawing.section is None and drawing.cone is None
+    assert [row.label for row in drawing.space.rows] == ["S0"]
+    assert len({cell.tile.block for cell in drawing.cells}) > 4
+
+
+def test_the_text_is_xml_and_the_same_each_time() -> None:
+    text = compiled(ADD).draw({"N": 40})
+    assert text == compiled(ADD).draw({"N": 40})
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [(THREE, "3 space dimensions"), (SERIAL, "no schedule to draw")], ids=["three", "serial"]
+)
+def test_what_cannot_be_drawn_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        compiled(text).draw()
+
+
+def test_scops_are_drawn_beneath_each_other_and_others_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "several.c"
+    source.write_text(ADD + THREE.replace("f(", "g(") + ADD.replace("f(", "h("))
+    assert main([str(source), "-o", str(tmp_path), "--draw", str(tmp_path / "a.svg"), "--param", "N=20"]) == 0
+    drawn = ElementTree.fromstring((tmp_path / "a.svg").read_text())
+    assert len(drawn.findall("{http://www.w3.org/2000/svg}svg")) == 2
+    assert "warning: g_scop0 writes arrays over 3 space dimensions" in capsys.readouterr().err
+
+
+def test_pictures_are_svg_files(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["a.c", "--draw", "a.png"]) == 2
+    assert "pictures are SVG files" in capsys.readouterr().err
