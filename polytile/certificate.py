@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from polytile.compilation import Compilation
+from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
@@ -49,7 +50,7 @@ def statements(scop: Scop) -> dict[str, Any]:
     """A Scop's statements and order as isl text; `parts` are the source's statements that each runs."""
     main = {s.name for s in scop.main}
     return {
-        "statements": {s.name: _statement(s, s.name not in main) for s in scop.statements},
+        "statements": {s.name: _statement(scop, s, s.name not in main) for s in scop.statements},
         "order": _tree(scop.schedule),
     }
 
@@ -58,11 +59,16 @@ def _tree(schedule: Any) -> str:
     return MappedSchedule(schedule, "").to_text()
 
 
-def _statement(statement: Statement, copy: bool) -> dict[str, Any]:
+def _statement(scop: Scop, statement: Statement, apart: bool) -> dict[str, Any]:
+    found = _uses(statement, apart)
+    return {**found, "copy": True} if is_plain_copy(scop, statement) else found
+
+
+def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
     return {
         "place": statement.location.short if statement.location.line else "",
         "domain": str(statement.domain),
-        "parts": [] if copy else list(statement.parts or (statement.name,)),
+        "parts": [] if apart else list(statement.parts or (statement.name,)),
         "accesses": [
             {"array": a.array, "kind": a.kind.value, "relation": str(a.relation)} for a in statement.accesses
         ],

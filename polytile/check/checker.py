@@ -7,7 +7,8 @@ It shares no code with what made the schedule or proved it the first time, and t
 - arrays inside kernels pass the same values on, though their elements share cells;
 - blocks' copies of other arrays have what their kernels read of these;
 - tiles, which are filled and drained inside kernels, pass on the values of their elements;
-- the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded);
+- the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded,
+  copies left out);
 - where threads combine what they hold, they do what the program's instances do;
 - the dependences that the certificate claims are those of its accesses.
 """
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.copied_values import Groups, groups, left_out, not_copies, takes_one_element, wrong_values
 from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
@@ -154,10 +156,15 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
     made = results(source, program, context)
     source = settled(source, made)
     yield from wrong_results(source, program, visible, made, context)
-    yield from _wrong_copies(program, context)
+    gone = left_out(source, program)
+    yield from not_copies(source, gone, context)
+    shared = groups(source, gone)
+    yield from _wrong_copies(program, shared, context)
+    for group in shared:
+        yield from wrong_values(source, program, group, visible, context)
     given = {array: seen(program, array, root, array in visible) for array, root in program["arrays"].items()}
     into = union(list(given.values()), isl.UnionMap).intersect_range(copies)
-    for array in source["arrays"]:
+    for array in (a for a in source["arrays"] if not any(a in group for group in shared)):
         wanted, theirs = isl.UnionMap("{ }"), union([r.source for r in made if r.root == array], isl.UnionMap)
         for pairs in maps(condensed(seen(source, array, array, array in visible).intersect_params(context), theirs)):
             first, then = (str(pairs.get_tuple_name(kind)) for kind in (IN, OUT))
@@ -175,13 +182,14 @@ def _check_values(source: Check, program: Check, visible: list[str], context: is
             yield f"the scheduled program does not pass on the source's values of {array}"
 
 
-def _wrong_copies(program: Check, context: isl.Set) -> Iterator[str]:
-    """A statement of none of the source's takes one element to one other that holds values of the same array."""
+def _wrong_copies(program: Check, shared: Groups, context: isl.Set) -> Iterator[str]:
+    """A statement of none of the source's takes one element to one other that holds values of the same array, or of one
+    in its group."""
+    group = {array: number for number, arrays in enumerate(shared) for array in arrays}
     for name, statement in program["statements"].items():
-        domain, found = isl.Set(statement["domain"]).intersect_params(context), statement["accesses"]
-        single = (isl.Map(a["relation"]).intersect_domain(domain).is_single_valued() for a in found)
-        kinds, roots = sorted(a["kind"] for a in found), {program["arrays"][a["array"]] for a in found}
-        if not statement["parts"] and not (kinds == ["read", "write"] and len(roots) == 1 and all(single)):
+        roots = {program["arrays"][a["array"]] for a in statement["accesses"]}
+        one = len(roots) == 1 or (len({group.get(root, root) for root in roots}) == 1 and statement.get("copy"))
+        if not statement["parts"] and not (one and takes_one_element(statement, context)):
             yield f"{name} is no copy of elements"
 
 

@@ -8,6 +8,7 @@ import islpy as isl
 
 from polytile.check.relations import Check
 from polytile.frontend.program import read_program
+from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.scop import Scop, Statement
 
 
@@ -37,8 +38,11 @@ def _scop_differences(claimed: Check, scop: Scop) -> Iterator[str]:
     if not isl.Schedule(claimed["order"]).get_map().is_equal(_reread(scop.schedule.get_map())):
         yield f"{scop.name} has another order in the C"
     for statement in scop.statements:
-        if not _same(claimed["statements"][statement.name], statement):
+        entry = claimed["statements"][statement.name]
+        if not _same(entry, statement):
             yield f"{statement.name} of {scop.name} has other instances or accesses in the C"
+        if entry.get("copy") and not is_plain_copy(scop, statement):
+            yield f"{statement.name} of {scop.name} does not only copy in the C"
 
 
 def _same(claimed: Check, statement: Statement) -> bool:

@@ -7,9 +7,9 @@ by what they compute, whatever made the second:
 - the elements that it read as they were before the SCoP, it reads as they were then;
 - each element that can be seen afterwards was written last by the same instance.
 
-A statement that only copies counts as a wire: a value that comes through it comes from where it got it. A result of a
-reduction that was split into partial results counts as one node on both sides; what goes on inside is shown in
-reductions.py.
+A statement that only copies counts as a wire: a value that comes through it comes from where it got it. Copies of the
+source that the program does not run are wires, too (copied_values.py). A result of a reduction that was split into
+partial results counts as one node on both sides; what goes on inside is shown in reductions.py.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.isl_util import maps, sets
+from polytile.ir.plain_copies import is_plain_copy, takes_one_element
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences, same_accesses
 from polytile.scheduling.analysis.last_writers import is_seen, last_writers
+from polytile.scheduling.proof.copied_values import Wires, compared, wires
 from polytile.scheduling.proof.reductions import Regrouping, regroupings, settled_source
 
 UNKNOWN = "unknown"  # the space of an element that is not known
@@ -53,8 +55,10 @@ def changed_values(
     carry = _carrier(source, program, results)
     copies = _copies(source, program)
     ours = _union([r.program for r in results], carry)
-    found = list(_wrong_copies(program, copies))
-    for array in (a for a in source.arrays if a.name not in kept):
+    gone = wires(source, program)
+    found = [*_left_out(source, gone), *_wrong_copies(program, copies, gone)]
+    found += _changed_copies(source, before, program, after, gone, carry)
+    for array in (a for a in source.arrays if a.name not in kept and len(gone.group(a.name)) == 1):
         theirs = _union([r.source for r in results if r.root == array.name], carry)
         holders = [a.name for a in program.arrays if a.root == array.name]
         wanted = _between_statements(_condensed(before.of(array.name).flow, theirs), carry, program)
@@ -68,6 +72,27 @@ def changed_values(
             seen = _condensed(_through(after, copies, last_writers(program, array.name)), ours)
             found += _compare(source, array.name, last, seen, "leaves values")
     return tuple(found)
+
+
+def _left_out(source: Scop, gone: Wires) -> Iterator[Change]:
+    """Statements of the source that are no copies, and that the program does not run."""
+    for name in sorted(gone.others):
+        statement = source.statement(name)
+        written = next(a.array for a in statement.accesses if a.writes)
+        yield Change(written, isl.UnionSet.identity(isl.UnionSet.from_set(statement.domain)), "does not make values")
+
+
+def _changed_copies(
+    source: Scop, before: Dependences, program: Scop, after: Dependences, gone: Wires, carry: isl.UnionMap
+) -> Iterator[Change]:
+    """Values that come through copies of the source which the program does not run."""
+    for array, wanted, given in compared(source, before, program, after, gone):
+        if wanted is None or given is None:
+            yield Change(array, carry, "passes on values through copies")
+            continue
+        others = wanted.domain().union(wanted.range()).subtract(carry.domain())
+        wanted = _between_statements(wanted, carry.union(isl.UnionSet.identity(others)), program)
+        yield from _compare(source, array, wanted, given, "passes on values")
 
 
 def _compare(scop: Scop, array: str, wanted: isl.UnionMap, given: isl.UnionMap, what: str) -> list[Change]:
@@ -127,21 +152,24 @@ def _copies(source: Scop, program: Scop) -> isl.UnionSet:
     return total
 
 
-def _wrong_copies(program: Scop, copies: isl.UnionSet) -> Iterator[Change]:
-    """Statements that count as copies but do not take one element to one other that holds values of the same array."""
+def _wrong_copies(program: Scop, copies: isl.UnionSet, gone: Wires) -> Iterator[Change]:
+    """Statements that count as copies but do not take one element to one other that holds values of the same array, or
+    of one that the source copies it to or from."""
     names = {s.get_tuple_name() for s in sets(copies)}
     for statement in (s for s in program.statements if s.name in names):
-        if not _copies_elements(program, statement):
+        if not _copies_elements(program, statement, gone):
             own = isl.UnionSet.identity(isl.UnionSet.from_set(statement.domain))
             yield Change(statement.accesses[0].array if statement.accesses else "", own, "copies values")
 
 
-def _copies_elements(program: Scop, statement: Statement) -> bool:
+def _copies_elements(program: Scop, statement: Statement, gone: Wires) -> bool:
     kinds = {a.kind for a in statement.accesses}
-    roots = {program.array(a.array).root for a in statement.accesses}
+    roots = {gone.group(program.array(a.array).root) for a in statement.accesses}
     if len(statement.accesses) != 2 or kinds != {AccessKind.READ, AccessKind.WRITE} or len(roots) != 1:
         return False
-    return all(a.relation.intersect_domain(statement.domain).is_single_valued() for a in statement.accesses)
+    if any(len(group) > 1 for group in roots) and not is_plain_copy(program, statement):
+        return False
+    return takes_one_element(program, statement)
 
 
 def _between_statements(flow: isl.UnionMap, carry: isl.UnionMap, program: Scop) -> isl.UnionMap:

@@ -1,4 +1,5 @@
-"""More storage than where reuse alone serialises loops, for where it is worth it: expansion, copies of inputs."""
+"""More storage than where reuse alone serialises loops, for where it is worth it: expansion, copies of inputs, two
+versions of an array in turns."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
 from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
 
 Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
@@ -44,6 +46,21 @@ def with_snapshots(problem: Problem) -> Problem | None:
             problem = of_expanded(problem, expanded)
             with budget(operations):
                 found = snapshot_inputs(problem.scop, problem.dependences, operations)
+    except OverBudgetError:
+        return None
+    if found is None:
+        return None
+    notes = (*problem.notes, *found.notes)
+    return replace(problem, scop=found.scop, dependences=found.dependences, notes=notes, unexpanded=None)
+
+
+def without_copy_back(problem: Problem) -> Problem | None:
+    """The problem of the Scop whose arrays have two versions in turns where steps of a time loop end in a copy; None
+    where none does, or finding it takes too long."""
+    operations = problem.options.array_operations
+    try:
+        with budget(operations):
+            found = eliminate_copy_back(problem.scop, problem.dependences, operations)
     except OverBudgetError:
         return None
     if found is None:

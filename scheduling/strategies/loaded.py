@@ -16,7 +16,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import prove, require_mapped
 from polytile.scheduling.strategies.classic import inexact, mapped
-from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots
+from polytile.scheduling.strategies.expansion import further_expansion, of_expanded, with_snapshots, without_copy_back
 from polytile.scheduling.strategies.pluto import BandTree
 from polytile.scheduling.transform.reductions.text import split_as_in
 
@@ -26,7 +26,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
     Raises UserError where the text is no schedule of the Scop.
     """
-    problem = _with_its_copies(problem)
+    problem = _without_copies_back(_with_its_copies(problem))
     plain = _loaded(problem)
     expanded = further_expansion(problem)
     if expanded is None or _is_legal(problem, plain):
@@ -41,6 +41,16 @@ def _with_its_copies(problem: Problem) -> Problem:
     text = problem.options.load_schedule or ""
     runs = copied is not None and any(re.search(rf"\b{name}\[", text) for name in copied.scop.prologue)
     return copied if copied is not None and runs else problem
+
+
+def _without_copies_back(problem: Problem) -> Problem:
+    """The problem whose arrays have two versions in turns where the text leaves out the copies between them."""
+    found = without_copy_back(problem)
+    if found is None:
+        return problem
+    text = problem.options.load_schedule or ""
+    ours, theirs = ({s.name for s in one.scop.main} for one in (problem, found))
+    return problem if any(re.search(rf"\b{name}\[", text) for name in ours - theirs) else found
 
 
 def _loaded(problem: Problem) -> Candidate:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import islpy as isl
+
 from polytile.diagnostics import Location
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
@@ -25,8 +27,10 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.array_layout import element_size, pitches
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.strategies.expansion import without_copy_back
 from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
+from polytile.scheduling.strategies.split.parallel_kernels import with_kernels
 from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, slab_sizes, split_sizes
 from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling
@@ -35,20 +39,25 @@ NAME = "split"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """One candidate, where the SCoP is a time loop around stencils; else the reason is remembered."""
-    try:
-        with budget(CODE_OPERATIONS):
-            yield _candidate(problem)
-    except OverBudgetError:
-        problem.remembered[NAME] = "cutting its loops into tiles takes too long"
-    except NotAStencilError as error:
-        problem.remembered[NAME] = str(error)
+    """A candidate, where the SCoP is a time loop around stencils, first without copies at the end of steps; else the
+    reason is remembered."""
+    for one in (without_copy_back(problem), problem):
+        if one is None:
+            continue
+        try:
+            with budget(CODE_OPERATIONS):
+                found = _candidate(one)
+            yield found
+        except OverBudgetError:
+            problem.remembered[NAME] = "cutting its loops into tiles takes too long"
+        except NotAStencilError as error:
+            problem.remembered[NAME] = str(error)
 
 
 def _candidate(problem: Problem) -> Candidate:
     scop = problem.scop
     form, cone = _recognised(problem)
-    domains = tuple(scop.statement(name).domain.intersect_params(scop.context) for name in form.names)
+    domains = tuple(_domain(problem, name) for name in form.names)
     held = list(_held(problem, form))
     if form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
         sizes = split_sizes(problem, cone, sum(map(element_size, held)))
@@ -56,6 +65,8 @@ def _candidate(problem: Problem) -> Candidate:
     else:
         sizes = slab_sizes(problem, cone, sum(_bytes_of_plane(problem, array, form.dims) for array in held))
         tree = slab_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
+    first, last = ([_domain(problem, name) for name in names] for names in (scop.prologue, scop.epilogue))
+    tree = with_kernels(tree, first, last, sizes.threads)
     lines = _cone_lines(cone[: len(sizes.cuts)])
     reasons = (f"split: {sizes}", *(f"split: {line}" for line in lines))
     return Candidate(
@@ -63,11 +74,15 @@ def _candidate(problem: Problem) -> Candidate:
     )
 
 
+def _domain(problem: Problem, statement: str) -> isl.Set:
+    return problem.scop.statement(statement).domain.intersect_params(problem.scop.context)
+
+
 def _recognised(problem: Problem) -> tuple[StencilForm, tuple[Cone, ...]]:
     """The time loop that the SCoP is, with its cones; raises NotAStencilError."""
     scop = problem.scop
     loops = time_loops(scop)
-    if len(loops) != 1 or len(loops[0]) != len(scop.statements):
+    if len(loops) != 1 or len(loops[0]) != len(scop.main):
         raise NotAStencilError("it is not one loop over steps around everything else", scop.location)
     form = stencil_form(scop, problem.dependences, loops[0])
     if not any(distance.steps > 0 for distance in form.distances):
