@@ -14,6 +14,7 @@ from polytile.drawing.instances import (
     Launches,
     at_places,
     cells_of,
+    filled,
     in_rows,
     launch_numbers,
     merged,
@@ -120,7 +121,7 @@ def _view(space: _Space, names: tuple[str, ...], domains: Domains, rows: tuple[R
     shown = range(rank - len(names), rank)
     if stride > 1:
         drawn = at_places(drawn, space.axes, " and ".join(f"x{k} mod {stride} = 0" for k in shown))
-    cells = cells_of(space.run.scop, space.kernels, space.axes, drawn, chosen, space.launches)
+    chosen, cells = filled(chosen, cells_of(space.run.scop, space.kernels, space.axes, drawn, chosen, space.launches))
     notes = [f"every {_th(step)} row"] if step > 1 else []
     notes += [f"{len(rows)} of {len(space.rows)} rows"] if len(rows) < len(space.rows) else []
     notes += [f"every {_th(stride)} place"] if stride > 1 else []

@@ -122,6 +122,12 @@ def cells_of(
     return tuple(sorted(found, key=lambda c: (c.row, c.place, c.tile)))
 
 
+def filled(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, ...], tuple[Cell, ...]]:
+    """The rows that have cells."""
+    numbers = {old: new for new, old in enumerate(sorted({cell.row for cell in cells}))}
+    return tuple(rows[k] for k in numbers), tuple(replace(c, row=numbers[c.row]) for c in cells)
+
+
 def merged(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, ...], tuple[Cell, ...]]:
     """Rows that follow each other and whose instances are in the same tiles, as one, with the cells of the first."""
     found: list[Row] = []

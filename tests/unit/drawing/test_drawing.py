@@ -139,6 +139,16 @@ def test_two_dimensions_have_a_section_through_the_tile_and_panels_of_its_steps(
     assert focus.tile == drawing.tile and focus.place[0] == drawing.section.place
 
 
+def test_steps_that_a_section_does_not_meet_have_no_row() -> None:
+    loop = "for (int j = 0; j < N; j++)\n            A[(t + 1) % 2][0][j] = t;"
+    edge = TWO.replace("T; t++)", f"T; t++) {{\n        {loop}")
+    drawing = drawing_of(compiled(edge.replace("#pragma endscop", "    }\n#pragma endscop"), **SPLIT).compilation)
+    assert drawing.section is not None
+    rows = drawing.section.view.rows
+    assert {row.statement for row in rows} == {"S1"}
+    assert {cell.row for cell in drawing.section.view.cells} == set(range(len(rows)))
+
+
 def test_many_cells_are_thinned_and_the_picture_says_so() -> None:
     scop = compiled(ONE, schedule="split", tile=(2048,), time_tile=64)
     view = drawing_of(scop.compilation, {"N": 9000, "T": 128}).space
