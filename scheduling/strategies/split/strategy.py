@@ -7,10 +7,12 @@ trapezoidal tiles (GPGPU-6, 2013).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import islpy as isl
 
 from polytile.diagnostics import Location
+from polytile.ir.expr import Literal
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Array
@@ -36,6 +38,7 @@ from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling
 
 NAME = "split"
+MOST_VERSIONS = 4  # an array with more elements for a place has one for each step, of which a tile uses a few
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
@@ -60,10 +63,10 @@ def _candidate(problem: Problem) -> Candidate:
     domains = tuple(_domain(problem, name) for name in form.names)
     held = list(_held(problem, form))
     if form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
-        sizes = split_sizes(problem, cone, sum(map(element_size, held)))
+        sizes = split_sizes(problem, cone, sum(element_size(a) * _versions(a, form.dims) for a in held))
         tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
     else:
-        sizes = slab_sizes(problem, cone, sum(_bytes_of_plane(problem, array, form.dims) for array in held))
+        sizes = slab_sizes(problem, cone, sum(_bytes_of_plane(problem, a, form.dims) for a in held))
         tree = slab_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
     first, last = ([_domain(problem, name) for name in names] for names in (scop.prologue, scop.epilogue))
     tree = with_kernels(tree, first, last, sizes.threads)
@@ -124,7 +127,14 @@ def _bytes_of_plane(problem: Problem, array: Array, dims: int) -> int:
     known = problem.options.parameters
     assumed = assumed_sizes(problem.scop, problem.machine.tuning.tiles.assumed_elements)
     sizes = fix_parameters(problem.scop.context, {**assumed, **known})
-    return pitches(array, sizes)[array.rank - dims] or element_size(array)
+    return (pitches(array, sizes)[array.rank - dims] or element_size(array)) * _versions(array, dims)
+
+
+def _versions(array: Array, dims: int) -> int:
+    """How many elements an array has for one place, where they are few: those of `A[t%2][i]` are two."""
+    leading = array.extents[: array.rank - dims]
+    found = prod(int(e.text) if isinstance(e, Literal) and e.text.isdigit() else MOST_VERSIONS + 1 for e in leading)
+    return found if found <= MOST_VERSIONS else 1
 
 
 def _cone_lines(found: Sequence[Cone]) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -112,3 +114,13 @@ def test_their_schedules_can_be_saved_and_loaded() -> None:
     state = again.scops[0].compilation
     assert state.schedule is not None and state.schedule.strategy == "loaded"
     assert [s.name for s in state.scop.statements] == [s.name for s in scop.compilation.scop.statements]
+
+
+def test_both_versions_fit_into_shared_memory() -> None:
+    """As do two arrays in turns, with the same steps."""
+    inner = "for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++)"
+    body = f"for (int t = 0; t < T; t++) {{ {inner} E[i][j] = D[i][j - 1] + D[i + 1][j]; {inner} D[i][j] = E[i][j]; }}"
+    for size in (8_000, 32_000):
+        found = polytile.compile(text(f"\n{body}"), schedule="split", max_shared_memory=size).scops[0].compilation
+        cuts = next(re.findall(r"tiles (\d+) x (\d+) wide", line) for line in found.considered if "wide" in line)
+        assert 2 * 8 * prod(int(width) + 1 for width in cuts[0]) <= size
