@@ -22,7 +22,7 @@ from polytile.drawing.instances import (
     rows_of,
 )
 from polytile.drawing.launches import MappedKernel, mapped_kernels
-from polytile.drawing.model import Cell, Cone, Drawing, KernelFacts, Row, Section, Tile, View
+from polytile.drawing.model import Cell, Cone, Drawing, Instance, KernelFacts, Row, Section, Tile, View
 from polytile.drawing.sizes import choose_sizes
 from polytile.runtime.parameters import point
 from polytile.scheduling.analysis.executions import Executions
@@ -186,7 +186,13 @@ def spread(values: list[int], most: int) -> list[int]:
 
 
 def _cone(space: _Space, cells: tuple[Cell, ...], tile: Tile) -> Cone | None:
-    return cone_of(cells, space.run.dependences.flow.intersect_params(point(space.values)), tile)
+    numbered = {(row.statement, row.first): k for k, row in enumerate(space.rows)}
+
+    def time(instance: Instance) -> int:
+        name, iterators = instance
+        return numbered[name, tuple(iterators[k] for k in space.axes[name].keys)]
+
+    return cone_of(cells, space.run.dependences.flow.intersect_params(point(space.values)), tile, time)
 
 
 def _kernels(state: Compilation, space: _Space, cells: tuple[Cell, ...]) -> tuple[KernelFacts, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import islpy as isl
 
@@ -29,13 +29,16 @@ def chosen_tile(cells: Iterable[Cell]) -> Tile:
     return full[len(full) // 2]
 
 
-def cone_of(cells: tuple[Cell, ...], flow: isl.UnionMap, tile: Tile) -> Cone | None:
-    """The cone of the middle instance in the last row of a tile; None where it needs no other."""
+def cone_of(
+    cells: tuple[Cell, ...], flow: isl.UnionMap, tile: Tile, time: Callable[[Instance], int]
+) -> Cone | None:
+    """The cone of the middle instance in the last row of a tile, or the latest part of it; None where it needs no
+    other."""
     own = [cell for cell in cells if cell.tile == tile]
     last = max(cell.row for cell in own)
     top = [cell for cell in own if cell.row == last]
     focus = min(top, key=lambda c: (_from_middle(c, top), c.place)).instance
-    around, whole = _boxes(focus, flow)
+    around, beyond = _boxes(focus, flow)
     needs = _sources(flow.intersect_range(around))
     reached: set[Instance] = set()
     waiting = [focus]
@@ -43,7 +46,13 @@ def cone_of(cells: tuple[Cell, ...], flow: isl.UnionMap, tile: Tile) -> Cone | N
         found = set(needs.get(waiting.pop(), ())) - reached
         reached |= found
         waiting += found
-    return Cone(focus, frozenset(needs[focus]), frozenset(reached), whole) if reached else None
+    since = max((time(i) for i in _instances(beyond)), default=-1)  # what is beyond needs nothing that is later
+    late = frozenset(i for i in reached if time(i) > since)
+    return Cone(focus, frozenset(needs[focus]), late, beyond.is_empty()) if reached else None
+
+
+def _instances(found: isl.UnionSet) -> list[Instance]:
+    return [(s.get_tuple_name(), p) for s in sets(found) for p in points(s)]
 
 
 def _from_middle(cell: Cell, among: list[Cell]) -> int:
@@ -52,8 +61,8 @@ def _from_middle(cell: Cell, among: list[Cell]) -> int:
     return sum(abs(2 * x - low - high) for x, (low, high) in zip(cell.place, spans, strict=True))
 
 
-def _boxes(focus: Instance, flow: isl.UnionMap) -> tuple[isl.UnionSet, bool]:
-    """Boxes around what is needed directly, by that in turn, and so on; and whether these are all."""
+def _boxes(focus: Instance, flow: isl.UnionMap) -> tuple[isl.UnionSet, isl.UnionSet]:
+    """Boxes around what is needed directly, by that in turn, and so on; and where there is more."""
     back = flow.reverse()
     latest = isl.UnionSet(f"{{ {focus[0]}[{', '.join(map(str, focus[1]))}] }}")
     total, count = latest, 1
@@ -64,10 +73,8 @@ def _boxes(focus: Instance, flow: isl.UnionMap) -> tuple[isl.UnionSet, bool]:
             latest = latest.union(isl.UnionSet.from_set(box))
             count += size
         latest = latest.subtract(total)
-        if latest.is_empty():
-            return total, True
-        if count > MAX_CONE:
-            return total, False
+        if latest.is_empty() or count > MAX_CONE:
+            return total, latest
         total = total.union(latest).coalesce()
 
 

@@ -90,7 +90,7 @@ def marks(drawing: Drawing) -> list[tuple[str, str]]:
     if drawing.cone:
         statement, iterators = drawing.cone.focus
         name = f"{statement}({', '.join(map(str, iterators))})"
-        rest = "" if drawing.cone.whole else " (not all: they are many)"
+        rest = "" if drawing.cone.whole else " (the latest of many)"
         needed = f"the instances that {name} depends on{rest}"
         return [*found, ("point", f"{name}, in this tile"), ("cone", needed), *_cut(drawing)]
     thread = ", ".join(map(str, thread_cells(drawing)[0].thread))

@@ -73,7 +73,7 @@ class KernelFacts:
 @dataclass(frozen=True, slots=True)
 class Cone:
     """An instance in the middle of a tile, and those whose values it is computed from: directly (`sources`) or through
-    others (`all`, the sources among them). `whole`: none are left out, as they are many."""
+    others (`all`, the sources among them). `whole`: not only those of some last rows."""
 
     focus: Instance
     sources: frozenset[Instance]

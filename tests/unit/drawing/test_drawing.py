@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 import polytile
+import polytile.drawing.cone
 from polytile.api import CompiledScop
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
@@ -105,6 +106,16 @@ def test_each_instance_is_drawn_once_and_the_cone_is_what_it_needs(schedule: dic
     assert drawing.cone.sources == needed(drawing.cone.focus, n)
     assert drawing.cone.all == cone(drawing.cone.focus, n)
     assert all(cell.place == (cell.iterators[1],) for cell in drawing.cells)
+
+
+def test_of_a_large_cone_the_last_rows_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polytile.drawing.cone, "MAX_CONE", 60)
+    n = 70
+    drawing = of_one(SPLIT, n, 7)
+    assert drawing.cone is not None and not drawing.cone.whole
+    found = {(t, name) for name, (t, _) in drawing.cone.all}
+    assert 2 < len(found) < 13
+    assert drawing.cone.all == {i for i in cone(drawing.cone.focus, n) if (i[1][0], i[0]) >= min(found)}
 
 
 def test_sources_are_in_the_same_tile_or_in_earlier_launches() -> None:
