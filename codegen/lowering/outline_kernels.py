@@ -144,7 +144,7 @@ class Annotation:
             launch,
             host,
             where,
-            context.intersect(where),
+            context.intersect(_convex(where) if plain else where),
             tree,
             blocks,
             threads,
@@ -208,7 +208,7 @@ class _Inside:
             return node.insert_filter(_equal(node, [b.name for b in self.blocks], None)).parent().delete()
         if thread_sizes(node):
             node = self._inside(node.child(0), True)
-            if self.whole_loops:
+            if self.whole_loops and not _one_each(node, self.sizes):
                 return self._dealt(node).parent().delete()
             names = [t for t, _ in self.threads]
             return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
@@ -298,6 +298,22 @@ def as_parameters(points: isl.Set, names: tuple[str, ...]) -> isl.Set:
     for i, name in enumerate(names):
         moved = moved.set_dim_name(isl.dim_type.param, first + i, name)
     return moved.params()
+
+
+def _one_each(node: isl.ScheduleNode, sizes: tuple[int, ...]) -> bool:
+    """Whether the values of a thread band are the threads: each has one iteration at most."""
+    own = node.get_domain()
+    for member, size in zip(band_members(node), sizes, strict=True):
+        values = isl.Set.from_union_set(isl.UnionMap.from_union_pw_aff(member.intersect_domain(own)).range())
+        least, most = values.dim_min_val(0), values.dim_max_val(0)
+        if not (least.is_int() and most.is_int() and least.is_nonneg() and most.lt(isl.Val(size))):
+            return False
+    return True
+
+
+def _convex(points: isl.Set) -> isl.Set:
+    """A convex superset without divisions: where instances have none, those of the launches only slow isl down."""
+    return isl.Set.from_basic_set(points.remove_divs().simple_hull())
 
 
 def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:

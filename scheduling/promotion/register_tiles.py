@@ -61,7 +61,7 @@ def _tiles_of(
             continue
         for tile in tiles(scop, left, loop, Owner.THREAD):
             good = tile.written and _is_reused(tile)
-            if good and _is_alone(tile) and _is_left_alone(tile, own, dependences):
+            if good and _is_left_alone(tile, own, dependences) and _is_alone(tile):
                 placed |= set(tile.uses)
                 yield tile
 

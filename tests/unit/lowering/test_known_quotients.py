@@ -100,3 +100,20 @@ def test_kernels_of_split_tiles_have_no_quotients_of_coordinates() -> None:
     loops = [line for line in scop.cuda.splitlines() if "for (int i " in line]
     assert loops
     assert all("%" not in line and line.count("floord") <= 1 for line in loops), loops
+
+
+def test_threads_of_one_iteration_have_no_loops() -> None:
+    """Slabs of a time band are cut into blocks as parallel loops are: a thread band of at most one point a thread."""
+    sum_of = "+ ".join(f"A[t % 2][i {d}][j][k]" for d in ("- 1", "+ 1"))
+    source = f"""void f(int T, int N, double A[2][N][N][N]) {{
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = 1; i < N - 1; i++) for (int j = 1; j < N - 1; j++) for (int k = 1; k < N - 1; k++)
+            A[(t + 1) % 2][i][j][k] = {sum_of};
+#pragma endscop
+}}"""
+    (scop,) = polytile.compile(source, name="f.c", schedule="split", time_tile=2).scops
+    assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == "split"
+    kernels = scop.cuda[scop.cuda.index("__global__") :]
+    assert "threadIdx.x" in kernels
+    assert "+= 32" not in kernels.split("\n}\n")[0]
