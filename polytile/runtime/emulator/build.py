@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polytile.diagnostics import DeviceError
+from polytile.runtime.emulator.core import shared_core
 from polytile.runtime.emulator.host_compiler import HostCompiler, host_compiler
 from polytile.runtime.emulator.instrument import PLAIN, Instrumentation
 from polytile.runtime.emulator.process import run_to_end
@@ -102,16 +103,22 @@ def compile_shared(
 ) -> Path:
     """Compile a .cu file (a path) or its text (a string) to the shared library `out`, for EmulatorLibrary.
 
-    An instrumented build is compiled and linked apart: the compiler's own run-time libraries must stay away.
+    An instrumented build is compiled and linked apart: the compiler's own run-time libraries must stay away. So is
+    every build but the first of its kind in a process: what the emulator is made of is compiled once (core.py).
     """
-    flags = (*_define_flags(defines), *extra_flags)
-    if instrumentation == PLAIN:
-        return _build(cu, out, (*_SHARED_FLAGS, *flags), fp_contract, optimise).run(timeout=timeout)
+    own = (*_define_flags(defines), *extra_flags)
+    if instrumentation != PLAIN:
+        own = (*own, *instrumentation.flags(host_compiler()))
+    core = shared_core(host_compiler(), (*_base_flags(host_compiler(), fp_contract), optimise, *own), timeout)
+    if core is None and instrumentation == PLAIN:
+        return _build(cu, out, (*_SHARED_FLAGS, *own), fp_contract, optimise).run(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="polytile-") as directory:
         part = Path(directory) / f"{out.stem}.o"
-        own = instrumentation.flags(host_compiler())
-        _build(cu, part, ("-c", *flags, *own), fp_contract, optimise).run(timeout=timeout)
-        return EmulatorBuild((part,), out, host_compiler(), _SHARED_FLAGS, language="none").run(timeout=timeout)
+        apart = () if core is None else core.flags(bool(extern_shared_flags(_text(cu))))
+        _build(cu, part, ("-c", *own, *apart), fp_contract, optimise).run(timeout=timeout)
+        parts = (part,) if core is None else (part, core.object)
+        link = (*_SHARED_FLAGS, *extra_flags)
+        return EmulatorBuild(parts, out, host_compiler(), link, language="none").run(timeout=timeout)
 
 
 def compile_object(
@@ -162,18 +169,17 @@ def _define_flags(defines: Sequence[str]) -> tuple[str, ...]:
 
 def _build(cu: str | Path, out: Path, flags: Sequence[str], fp_contract: bool, optimise: str) -> EmulatorBuild:
     compiler = host_compiler()
-    text = cu if isinstance(cu, str) else _read(cu)
-    all_flags = (*_base_flags(compiler, fp_contract), optimise, *extern_shared_flags(text), *flags)
+    all_flags = (*_base_flags(compiler, fp_contract), optimise, *extern_shared_flags(_text(cu)), *flags)
     if isinstance(cu, str):
         return EmulatorBuild((), out, compiler, all_flags, text=cu, text_name=f"{out.stem}.cu")
     return EmulatorBuild((cu,), out, compiler, all_flags)
 
 
-def _read(path: Path) -> str:
+def _text(cu: str | Path) -> str:
     try:
-        return path.read_text(errors="replace")
+        return cu if isinstance(cu, str) else cu.read_text(errors="replace")
     except OSError as error:
-        raise DeviceError(f"cannot read {path}: {error.strerror}") from error
+        raise DeviceError(f"cannot read {cu}: {error.strerror}") from error
 
 
 # C leaves open which zero fmin(-0.0, 0.0) is, and compilers that put their own instructions in place of the library's

@@ -3,6 +3,7 @@
 //
 // Each header below owns one thing:
 //   dialect.h       the keywords (__global__, __shared__, ...)
+//   dynamic_shared.h the names of dynamic shared memory
 //   vector_types.h  dim3, int2, float4, ...
 //   access.h        what an observer of the kernels' memory accesses is told
 //   switch.h        the context switch; nothing else knows an instruction set
@@ -61,6 +62,7 @@
 #include "polytile_emulator/grid.h"
 #include "polytile_emulator/launch.h"
 #include "polytile_emulator/graph.h"
+#if !defined(POLYTILE_EMULATOR_APART)
 #include "polytile_emulator/hooks.h"
 #if defined(POLYTILE_EMULATOR_CHECK)
 #include "polytile_emulator/shadow.h"
@@ -69,6 +71,7 @@
 #endif
 #if defined(POLYTILE_EMULATOR_OBSERVED)
 #include "polytile_emulator/instrument.h"
+#endif
 #endif
 
 #endif

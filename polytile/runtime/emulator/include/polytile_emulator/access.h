@@ -33,6 +33,17 @@
   __attribute__((no_sanitize("thread", "undefined", "bounds-strict", "float-cast-overflow")))
 #endif
 
+// Functions that a .cu calls and that bring the rest of the emulator with them. Libraries can share one object that has
+// them (POLYTILE_EMULATOR_OBJECT when it is compiled, from this header alone); each .cu is then compiled apart from it
+// (POLYTILE_EMULATOR_APART) and sees their declarations only.
+#if defined(POLYTILE_EMULATOR_APART)
+#define POLYTILE_EMULATOR_CORE
+#elif defined(POLYTILE_EMULATOR_OBJECT)
+#define POLYTILE_EMULATOR_CORE __attribute__((used)) inline
+#else
+#define POLYTILE_EMULATOR_CORE inline
+#endif
+
 #pragma GCC visibility push(hidden)
 
 #if defined(POLYTILE_EMULATOR_OBSERVED)
@@ -45,6 +56,7 @@ enum class AccessKind : unsigned char { read, write, atomic };
 
 struct Site;
 
+#if !defined(POLYTILE_EMULATOR_APART)
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_OBSERVED)
@@ -79,12 +91,13 @@ POLYTILE_EMULATOR_QUIET inline void copied(const void *, const void *, size_t) P
 #undef POLYTILE_EMULATOR_HOOK_BODY
 
 }  // namespace observer
+#endif
 
 // Whether a block runs; host code is not observed.
 inline bool observing = false;
 
 // Every access of a kernel that the compiler or the emulator's own atomics announce comes through here.
-POLYTILE_EMULATOR_QUIET inline void on_access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void on_access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t site);
 
 #if defined(POLYTILE_EMULATOR_OBSERVED)
 // The offset of the instruction before `site` in the library, as addr2line and nm count.

@@ -31,6 +31,12 @@ struct CopyQueue {
 inline Reserve<Copy> copies;
 inline CopyQueue copy_queues[kMaxThreads];
 
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void begin_copy(void *to, const void *from, unsigned bytes, bool read,
+                                                               const Site &site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void wait_for_copies(unsigned pending);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
 namespace observer {
 
 #if defined(POLYTILE_EMULATOR_OBSERVED)
@@ -48,8 +54,8 @@ POLYTILE_EMULATOR_QUIET inline bool is_aligned(const void *address, unsigned byt
   return reinterpret_cast<uintptr_t>(address) % bytes == 0;
 }
 
-POLYTILE_EMULATOR_QUIET inline void begin_copy(void *to, const void *from, unsigned bytes, bool read,
-                                               const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void begin_copy(void *to, const void *from, unsigned bytes, bool read,
+                                                               const Site &site) {
   if (!is_aligned(to, bytes) || (read && !is_aligned(from, bytes))) {
     sticky_error = cudaErrorMisalignedAddress;
     fatal_misuse(site, "copies %u bytes asynchronously %s an address that is not aligned to them", bytes,
@@ -78,7 +84,7 @@ POLYTILE_EMULATOR_QUIET inline void finish_copy(CopyQueue &queue) {
   copies.give(copy);
 }
 
-POLYTILE_EMULATOR_QUIET inline void wait_for_copies(unsigned pending) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void wait_for_copies(unsigned pending) {
   CopyQueue &queue = copy_queues[block.current];
   while (queue.first && queue.first->group + pending < queue.group) finish_copy(queue);
 }
@@ -96,6 +102,8 @@ POLYTILE_EMULATOR_QUIET inline void forget_copies() {
   copies.give_all();
   memset(static_cast<void *>(copy_queues), 0, sizeof copy_queues);
 }
+
+#endif
 
 }  // namespace polytile_emulator
 

@@ -34,13 +34,8 @@
 // have the name of the section: an alias of dynamic shared memory with that name would be the section.
 #define POLYTILE_EMULATOR_FIXED static __attribute__((section("polytile_fixed")))
 
-#if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
-#define POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED (227 * 1024)
-// One per translation unit: the names below are local to it.
-__attribute__((used, aligned(1024))) static unsigned char polytile_emulator_dynamic_shared_memory
-    [POLYTILE_EMULATOR_MAX_DYNAMIC_SHARED] __asm__("polytile_emulator_dynamic_shared");
-#define POLYTILE_EMULATOR_ALIAS(name) __asm__(".set " #name ", polytile_emulator_dynamic_shared");
-POLYTILE_EMULATOR_EXTERN_NAMES
+#if !defined(POLYTILE_EMULATOR_APART)  // else included by the build: a precompiled header knows nothing of one .cu
+#include "polytile_emulator/dynamic_shared.h"
 #endif
 
 // Parameters that tell a function where it was called: put them last.

@@ -49,6 +49,7 @@ inline void give_up(CUgraph_st *graph) {
   free(graph);
 }
 
+#if !defined(POLYTILE_EMULATOR_APART)
 inline cudaError_t record(CUgraph_st *graph, const Launch &launch, const Body &body) {
   GraphNode *const node = static_cast<GraphNode *>(malloc(sizeof(GraphNode)));
   if (!node) return cudaErrorMemoryAllocation;
@@ -61,6 +62,7 @@ inline cudaError_t record(CUgraph_st *graph, const Launch &launch, const Body &b
   ++graph->nodes;
   return node->body.self && node->body.pointers ? cudaSuccess : cudaErrorMemoryAllocation;
 }
+#endif
 
 }  // namespace polytile_emulator
 

@@ -8,6 +8,12 @@
 
 #pragma GCC visibility push(hidden)
 
+namespace polytile_emulator {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void wait_for_grid(const Site &site);
+}
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
 extern "C" char __start_polytile_fixed[] __attribute__((weak));
 extern "C" char __stop_polytile_fixed[] __attribute__((weak));
 
@@ -67,7 +73,7 @@ POLYTILE_EMULATOR_QUIET inline Parts parts_of_block() {
   parts.add(block.thread, block.threads * sizeof(Thread));
   parts.add(copy_queues, block.threads * sizeof(CopyQueue));
   parts.add(__start_polytile_fixed, static_cast<size_t>(__stop_polytile_fixed - __start_polytile_fixed));
-#if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
+#if defined(POLYTILE_EMULATOR_DYNAMIC_SHARED)
   parts.add(polytile_emulator_dynamic_shared_memory, block.dynamic_shared);
 #endif
   observer::block_parts(parts);
@@ -147,7 +153,7 @@ POLYTILE_EMULATOR_QUIET inline bool run_together(const dim3 &grid) {
 }
 
 // The last thread of the block to come leaves for the other blocks, and releases the rest when it comes back.
-POLYTILE_EMULATOR_QUIET inline void wait_for_grid(const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void wait_for_grid(const Site &site) {
   if (!block.cooperative) fail("a barrier of the grid in a launch that is not cooperative", site.function);
   const unsigned self = block.current;
   block.thread[self].state = State::grid;
@@ -165,6 +171,8 @@ POLYTILE_EMULATOR_QUIET inline void wait_for_grid(const Site &site) {
 }
 
 }  // namespace polytile_emulator
+
+#endif
 
 #pragma GCC visibility pop
 

@@ -204,13 +204,16 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int devic
   *properties = p;
   return polytile_emulator::finish(cudaSuccess);
 }
-inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+POLYTILE_EMULATOR_CORE cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
+#if !defined(POLYTILE_EMULATOR_APART)
+POLYTILE_EMULATOR_CORE cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
   const size_t limit = polytile_emulator::memory_limit();
   *total = limit < polytile_emulator::kGlobalMemory ? limit : polytile_emulator::kGlobalMemory;
   const size_t used = polytile_emulator::ranges.bytes();
   *available = used < *total ? *total - used : 0;
   return polytile_emulator::finish(cudaSuccess);
 }
+#endif
 inline cudaError_t cudaDriverGetVersion(int *version) { return *version = 13000, cudaSuccess; }
 inline cudaError_t cudaRuntimeGetVersion(int *version) { return *version = 13000, cudaSuccess; }
 

@@ -64,6 +64,17 @@ struct Lock {
   pthread_mutex_t &mutex_;
 };
 
+POLYTILE_EMULATOR_CORE cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type);
+POLYTILE_EMULATOR_CORE cudaError_t release_memory(void *pointer);
+POLYTILE_EMULATOR_CORE cudaError_t copy(void *to, const void *from, size_t size, int kind);
+POLYTILE_EMULATOR_CORE cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                                           size_t height, int kind);
+POLYTILE_EMULATOR_CORE cudaError_t fill(void *to, int value, size_t size);
+POLYTILE_EMULATOR_CORE cudaError_t add_variable(char *base, size_t size);
+POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attributes, const void *pointer);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
 inline pthread_mutex_t memory_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 #if !defined(POLYTILE_EMULATOR_CHECK)  // else in guarded_memory.h
@@ -130,7 +141,7 @@ inline size_t memory_limit() {
   return text && *text ? strtoull(text, nullptr, 10) : ~size_t(0) / 2;
 }
 
-inline cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type) {
+POLYTILE_EMULATOR_CORE cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type) {
   if (!pointer) return finish(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (sticky_error != cudaSuccess || size == 0) return finish(cudaSuccess);
@@ -148,7 +159,7 @@ inline cudaError_t allocate(void **pointer, size_t size, cudaMemoryType type) {
   return finish(cudaSuccess);
 }
 
-inline cudaError_t release_memory(void *pointer) {
+POLYTILE_EMULATOR_CORE cudaError_t release_memory(void *pointer) {
   if (!pointer) return finish(cudaSuccess);
   Lock lock(memory_mutex);
   return finish(ranges.remove(pointer) ? cudaSuccess : cudaErrorInvalidValue);
@@ -180,7 +191,7 @@ inline cudaError_t check_copy(const void *to, const void *from, size_t size, int
   return sound ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-inline cudaError_t copy(void *to, const void *from, size_t size, int kind) {
+POLYTILE_EMULATOR_CORE cudaError_t copy(void *to, const void *from, size_t size, int kind) {
   const cudaError_t error = finish(check_copy(to, from, size, kind));
   if (error != cudaSuccess || !size) return error;
   memmove(to, from, size);
@@ -188,7 +199,7 @@ inline cudaError_t copy(void *to, const void *from, size_t size, int kind) {
   return error;
 }
 
-inline cudaError_t fill(void *to, int value, size_t size) {
+POLYTILE_EMULATOR_CORE cudaError_t fill(void *to, int value, size_t size) {
   const cudaError_t error = finish(size == 0 || is_device_range(to, size) ? cudaSuccess : cudaErrorInvalidValue);
   if (error != cudaSuccess || !size) return error;
   memset(to, value, size);
@@ -202,8 +213,8 @@ inline bool extent_2d(size_t pitch, size_t width, size_t height, size_t *bytes) 
   return !__builtin_mul_overflow(pitch, height - 1, &rows) && !__builtin_add_overflow(rows, width, bytes);
 }
 
-inline cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
-                           int kind) {
+POLYTILE_EMULATOR_CORE cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                                           size_t height, int kind) {
   if (width > to_pitch || width > from_pitch) return finish(cudaErrorInvalidPitchValue);
   if (width == 0 || height == 0) return finish(cudaSuccess);
   size_t to_bytes = 0, from_bytes = 0;
@@ -220,6 +231,25 @@ inline cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t f
   }
   return cudaSuccess;
 }
+
+// A variable whose address was asked for.
+POLYTILE_EMULATOR_CORE cudaError_t add_variable(char *base, size_t size) {
+  Lock lock(memory_mutex);
+  if (!ranges.find(base)) ranges.add({base, size, cudaMemoryTypeDevice, false});
+  return finish(cudaSuccess);
+}
+
+POLYTILE_EMULATOR_CORE cudaError_t describe_pointer(cudaPointerAttributes *attributes, const void *pointer) {
+  if (!attributes) return finish(cudaErrorInvalidValue);
+  Lock lock(memory_mutex);
+  const Range *range = ranges.find(pointer);
+  void *address = const_cast<void *>(pointer);
+  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
+  if (range) *attributes = {range->type, 0, address, range->type == cudaMemoryTypeDevice ? nullptr : address};
+  return finish(cudaSuccess);
+}
+
+#endif
 
 }  // namespace polytile_emulator
 
@@ -288,20 +318,11 @@ template <class T>
 inline cudaError_t cudaGetSymbolAddress(void **pointer, const T &symbol) {
   char *base = const_cast<char *>(reinterpret_cast<const char *>(&symbol));
   *pointer = base;
-  polytile_emulator::Lock lock(polytile_emulator::memory_mutex);
-  if (!polytile_emulator::ranges.find(base))
-    polytile_emulator::ranges.add({base, sizeof symbol, cudaMemoryTypeDevice, false});
-  return polytile_emulator::finish(cudaSuccess);
+  return polytile_emulator::add_variable(base, sizeof symbol);
 }
 
 inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
-  if (!attributes) return polytile_emulator::finish(cudaErrorInvalidValue);
-  polytile_emulator::Lock lock(polytile_emulator::memory_mutex);
-  const polytile_emulator::Range *range = polytile_emulator::ranges.find(pointer);
-  void *address = const_cast<void *>(pointer);
-  *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
-  if (range) *attributes = {range->type, 0, address, range->type == cudaMemoryTypeDevice ? nullptr : address};
-  return polytile_emulator::finish(cudaSuccess);
+  return polytile_emulator::describe_pointer(attributes, pointer);
 }
 
 #pragma GCC visibility pop

@@ -18,7 +18,7 @@ POLYTILE_EMULATOR_QUIET inline bool is_own(uintptr_t address) {
          within_bytes(address, &blockDim, sizeof blockDim) || within_bytes(address, &gridDim, sizeof gridDim);
 }
 
-POLYTILE_EMULATOR_QUIET inline void on_access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void on_access(uintptr_t address, unsigned size, AccessKind kind, uintptr_t site) {
   if (observing && !is_own(address)) observer::access(address, size, kind, site);
 }
 

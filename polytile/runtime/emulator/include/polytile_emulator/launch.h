@@ -54,9 +54,6 @@ struct cudaFuncAttributes {
 
 namespace polytile_emulator {
 
-inline pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
-inline thread_local bool inside_kernel = false;
-
 // How much dynamic shared memory each kernel opted into.
 class SharedLimits {
  public:
@@ -87,6 +84,29 @@ class SharedLimits {
 
 inline SharedLimits shared_limits;
 
+// How many blocks a multiprocessor takes, as threads and shared memory allow; registers are not known here.
+inline size_t resident_blocks(size_t threads, size_t shared) {
+  const size_t by_threads = 2048 / ((threads + 31) / 32 * 32);
+  const size_t by_shared = static_cast<size_t>(kSharedPerMultiprocessor) / (shared + 1024);
+  const size_t most = by_threads < by_shared ? by_threads : by_shared;
+  return most < 32 ? most : 32;
+}
+
+// A launch that was checked.
+struct Launch {
+  dim3 grid, threads;
+  size_t shared;
+  bool cooperative;
+};
+
+POLYTILE_EMULATOR_CORE cudaError_t run_checked(const Launch &launch, const Body &body);
+POLYTILE_EMULATOR_CORE cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
+inline pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
+inline thread_local bool inside_kernel = false;
+
 inline bool within(const dim3 &d, unsigned x, unsigned y, unsigned z) {
   return d.x >= 1 && d.y >= 1 && d.z >= 1 && d.x <= x && d.y <= y && d.z <= z;
 }
@@ -108,14 +128,6 @@ inline cudaError_t check_attributes(const cudaLaunchConfig_t &config) {
   return cudaSuccess;
 }
 
-// How many blocks a multiprocessor takes, as threads and shared memory allow; registers are not known here.
-inline size_t resident_blocks(size_t threads, size_t shared) {
-  const size_t by_threads = 2048 / ((threads + 31) / 32 * 32);
-  const size_t by_shared = static_cast<size_t>(kSharedPerMultiprocessor) / (shared + 1024);
-  const size_t most = by_threads < by_shared ? by_threads : by_shared;
-  return most < 32 ? most : 32;
-}
-
 // Whether all blocks of a cooperative launch run at once: on a GPU, and here.
 inline bool fits_together(const dim3 &grid, const dim3 &threads, size_t shared) {
   const unsigned long long blocks = 1ull * grid.x * grid.y * grid.z, each = 1ull * threads.x * threads.y * threads.z;
@@ -135,16 +147,9 @@ inline cudaError_t check_launch(const cudaLaunchConfig_t &config, const void *ke
   return check_attributes(config);
 }
 
-// A launch that was checked.
-struct Launch {
-  dim3 grid, threads;
-  size_t shared;
-  bool cooperative;
-};
-
 inline cudaError_t record(CUgraph_st *graph, const Launch &launch, const Body &body);
 
-inline cudaError_t run_checked(const Launch &launch, const Body &body) {
+POLYTILE_EMULATOR_CORE cudaError_t run_checked(const Launch &launch, const Body &body) {
   Lock lock(launch_mutex);
   if (finish(cudaSuccess) != cudaSuccess) return sticky_error;
   inside_kernel = true;
@@ -162,7 +167,7 @@ inline cudaError_t locked_check(const cudaLaunchConfig_t &config, const void *ke
   return finish(check_launch(config, kernel));
 }
 
-inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
+POLYTILE_EMULATOR_CORE cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   if (!config) return finish(cudaErrorInvalidValue);
   if (inside_kernel) return cudaErrorNotSupported;
   if (const cudaError_t error = locked_check(*config, body.kernel)) return error;
@@ -170,6 +175,8 @@ inline cudaError_t launch(const cudaLaunchConfig_t *config, const Body &body) {
   if (is_capturing(config->stream)) return finish(record(config->stream->capture, checked, body));
   return run_checked(checked, body);
 }
+
+#endif
 
 template <class T>
 inline const void *pointer_in(T *argument) {

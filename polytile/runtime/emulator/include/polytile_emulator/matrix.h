@@ -17,6 +17,8 @@ struct Fragments {
   double d[4], a[4], b[2];
 };
 
+#if !defined(POLYTILE_EMULATOR_APART)
+
 POLYTILE_EMULATOR_QUIET inline double sum_of_products(const Fragments *const *lanes, double sum, unsigned row,
                                                       unsigned column, unsigned k) {
   for (unsigned i = 0; i < k; ++i) {
@@ -37,6 +39,8 @@ POLYTILE_EMULATOR_QUIET inline void multiply(Thread *threads, unsigned arrived) 
     for (unsigned i = 0; i < 4; ++i)
       lanes[l]->d[i] = sum_of_products(lanes, lanes[l]->d[i], l / 4 + i / 2 * 8, l % 4 * 2 + i % 2, lanes[0]->k);
 }
+
+#endif
 
 POLYTILE_EMULATOR_QUIET inline void multiply(Fragments &own, double &d0, double &d1, double &d2, double &d3,
                                              const Site &site) {

@@ -9,14 +9,18 @@ namespace polytile_emulator {
 
 enum class Misuse : unsigned char { use, order };  // of a function; of what threads do at the same time
 
-#if defined(POLYTILE_EMULATOR_CHECK)
+#if defined(POLYTILE_EMULATOR_CHECK) && !defined(POLYTILE_EMULATOR_APART)
 // In misused.h.
 POLYTILE_EMULATOR_QUIET inline void record_misuse(Misuse kind, const Site &site, const char *text);
 #endif
 
 // `format` says what the running thread does: "awaits a split barrier ...".
-__attribute__((format(printf, 3, 4))) POLYTILE_EMULATOR_QUIET inline void misuse(Misuse kind, const Site &site,
-                                                                                const char *format, ...) {
+__attribute__((format(printf, 3, 4))) POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void misuse(Misuse kind,
+                                                                                  const Site &site,
+                                                                                  const char *format, ...);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void misuse(Misuse kind, const Site &site, const char *format, ...) {
   char text[256];
   va_list arguments;
   va_start(arguments, format);
@@ -32,6 +36,7 @@ __attribute__((format(printf, 3, 4))) POLYTILE_EMULATOR_QUIET inline void misuse
   fail(whole, site.function);
 #endif
 }
+#endif
 
 // A misuse after which there is no going on.
 template <class... Arguments>

@@ -10,6 +10,10 @@
 
 namespace polytile_emulator {
 
+[[noreturn]] POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void fail(const char *what, const char *function);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
 class Message {
  public:
   POLYTILE_EMULATOR_QUIET void clear() { length_ = 0, text_[0] = 0; }
@@ -123,7 +127,7 @@ POLYTILE_EMULATOR_QUIET inline void report(const char *what, const char *functio
   fflush(stderr);
 }
 
-[[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail(const char *what, const char *function) {
+[[noreturn]] POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void fail(const char *what, const char *function) {
   report(what, function);
   abandon_block();
 }
@@ -139,6 +143,8 @@ POLYTILE_EMULATOR_QUIET inline bool report_no_memory() {
   report("no memory for the stack of a thread", nullptr);
   return false;
 }
+
+#endif
 
 }  // namespace polytile_emulator
 

@@ -121,9 +121,16 @@ struct Block {
   void *launcher;  // the context of run_block
 };
 
-POLYTILE_EMULATOR_QUIET inline void fiber_main();
 inline Block block;
 inline Counts counts;
+
+[[noreturn]] POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void abandon_block();
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void yield_thread(const Site &site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE const Barrier &wait_at_barrier(bool predicate, const Site &site);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
+POLYTILE_EMULATOR_QUIET inline void fiber_main();
 inline FiberPool fibers{fiber_main};
 
 // In report.h and warp.h.
@@ -149,7 +156,7 @@ POLYTILE_EMULATOR_QUIET inline void return_to_launcher() { polytile_emulator_swi
 
 
 // Ends the launch; the fibers that still wait are dropped.
-[[noreturn]] POLYTILE_EMULATOR_QUIET inline void abandon_block() {
+[[noreturn]] POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void abandon_block() {
   block.failed = true;
   return_to_launcher();
   __builtin_unreachable();
@@ -197,7 +204,7 @@ POLYTILE_EMULATOR_QUIET inline void release(unsigned thread) {
 }
 
 // Lets every other thread run before this one goes on: for loops that wait for memory to change.
-POLYTILE_EMULATOR_QUIET inline void yield_thread(const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void yield_thread(const Site &site) {
   Thread &self = block.thread[block.current];
   self.state = State::yielded;
   self.site = site;
@@ -220,7 +227,7 @@ POLYTILE_EMULATOR_QUIET inline void open_barrier(unsigned running) {
     if (block.thread[t].state == State::barrier && t != running) release(t);
 }
 
-POLYTILE_EMULATOR_QUIET inline const Barrier &wait_at_barrier(bool predicate, const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE const Barrier &wait_at_barrier(bool predicate, const Site &site) {
   Barrier &barrier = block.barrier;
   if (barrier.waiting == 0) {
     barrier.site = site;
@@ -350,6 +357,8 @@ POLYTILE_EMULATOR_QUIET inline bool run_grid(const Body &body, const dim3 &grid,
   observer::launch_ends();
   return done;
 }
+
+#endif
 
 }  // namespace polytile_emulator
 

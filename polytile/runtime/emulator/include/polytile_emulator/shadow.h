@@ -74,9 +74,11 @@ POLYTILE_EMULATOR_QUIET inline void launch_begins() {
   }
   const size_t fixed = static_cast<size_t>(__stop_polytile_fixed - __start_polytile_fixed);
   if (!areas.fixed_shared.size && fixed) areas.fixed_shared = Area::at(__start_polytile_fixed, fixed, Memory::shared);
-#if defined(POLYTILE_EMULATOR_EXTERN_NAMES)
+#if defined(POLYTILE_EMULATOR_DYNAMIC_SHARED)
   areas.dynamic_shared.drop();
-  areas.dynamic_shared = Area::at(polytile_emulator_dynamic_shared_memory, block.dynamic_shared, Memory::shared);
+  const uintptr_t start = reinterpret_cast<uintptr_t>(polytile_emulator_dynamic_shared_memory);
+  if (start)
+    areas.dynamic_shared = Area::at(reinterpret_cast<const void *>(start), block.dynamic_shared, Memory::shared);
 #endif
 }
 

@@ -6,7 +6,7 @@
 #ifndef POLYTILE_EMULATOR_SPLIT_BARRIER_H
 #define POLYTILE_EMULATOR_SPLIT_BARRIER_H
 
-#if defined(POLYTILE_EMULATOR_CHECK)
+#if defined(POLYTILE_EMULATOR_CHECK) && !defined(POLYTILE_EMULATOR_APART)
 #include "polytile_emulator/vector_clocks.h"
 #endif
 
@@ -18,6 +18,13 @@ struct polytile_barrier {
 };
 
 namespace polytile_emulator {
+
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void start_split(polytile_barrier *address, unsigned arrivals,
+                                                                const Site &site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void arrive(polytile_barrier *address, const Site &site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void await(polytile_barrier *address, unsigned parity, const Site &site);
+
+#if !defined(POLYTILE_EMULATOR_APART)
 
 struct SplitBarrier {
   // The last phase that a thread awaited, and in which it arrived; -1: none.
@@ -84,7 +91,8 @@ POLYTILE_EMULATOR_QUIET inline SplitBarrier &used_split(const polytile_barrier *
   return *split;
 }
 
-POLYTILE_EMULATOR_QUIET inline void start_split(polytile_barrier *address, unsigned arrivals, const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void start_split(polytile_barrier *address, unsigned arrivals,
+                                                                const Site &site) {
   if (!is_aligned(address, 8)) fatal_misuse(site, "starts a split barrier that is not aligned to 8 bytes");
   if (arrivals == 0 || arrivals >= 1u << 20) fatal_misuse(site, "starts a split barrier of %u arrivals", arrivals);
   SplitBarrier *split = find_split(address);
@@ -121,7 +129,7 @@ POLYTILE_EMULATOR_QUIET inline void end_phase(SplitBarrier &split) {
   }
 }
 
-POLYTILE_EMULATOR_QUIET inline void arrive(polytile_barrier *address, const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void arrive(polytile_barrier *address, const Site &site) {
   SplitBarrier &split = used_split(address, "arrives at", site);
   SplitBarrier::Use &use = split.uses[block.current];
   if (use.arrived == split.phase)
@@ -136,7 +144,7 @@ POLYTILE_EMULATOR_QUIET inline void arrive(polytile_barrier *address, const Site
   if (--split.missing == 0) end_phase(split);
 }
 
-POLYTILE_EMULATOR_QUIET inline void await(polytile_barrier *address, unsigned parity, const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void await(polytile_barrier *address, unsigned parity, const Site &site) {
   SplitBarrier &split = used_split(address, "awaits a phase of", site);
   SplitBarrier::Use &use = split.uses[block.current];
   if (parity > 1) fatal_misuse(site, "awaits parity %u of a split barrier", parity);
@@ -169,6 +177,8 @@ POLYTILE_EMULATOR_QUIET inline void forget_splits() {
   block.splits = nullptr;
   split_barriers.give_all();
 }
+
+#endif
 
 }  // namespace polytile_emulator
 

@@ -12,6 +12,11 @@ namespace polytile_emulator {
 
 enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll, kMultiply };
 
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned long long meet(Operation operation, unsigned mask, unsigned long long value,
+                                                                        unsigned source, const Site &site);
+
+#if !defined(POLYTILE_EMULATOR_APART)
+
 POLYTILE_EMULATOR_QUIET inline const char *operation_name(unsigned char operation) {
   static const char *const names[] = {"__syncwarp",   "a shuffle",  "__ballot_sync",
                                       "__any_sync", "__all_sync", "a matrix product"};
@@ -67,8 +72,8 @@ POLYTILE_EMULATOR_QUIET inline void meet_without(unsigned w) {
   for (unsigned i = block.warps[w].open; i-- > 0;) try_conclude(w, i, kMaxThreads);
 }
 
-POLYTILE_EMULATOR_QUIET inline unsigned long long meet(Operation operation, unsigned mask, unsigned long long value, unsigned source,
-                               const Site &site) {
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned long long meet(Operation operation, unsigned mask, unsigned long long value,
+                                                                        unsigned source, const Site &site) {
   const unsigned self = block.current, w = self / kWarp, lane = self % kWarp;
   Thread &me = block.thread[self];
   me.operation = operation;
@@ -90,6 +95,8 @@ POLYTILE_EMULATOR_QUIET inline unsigned long long meet(Operation operation, unsi
   }
   return me.result;
 }
+
+#endif
 
 POLYTILE_EMULATOR_QUIET inline unsigned lane_id() { return block.current % kWarp; }
 

@@ -1,0 +1,77 @@
+"""The emulator's own functions, compiled once for the many libraries that one process makes.
+
+before: c++ gemm.cu -> gemm.so; c++ atax.cu -> atax.so            each with the whole emulator in it
+after:  c++ gemm.cu -> gemm.so; c++ -> emulator.o; c++ atax.cu emulator.o -> atax.so, ...
+
+The first library of a kind (of one set of flags) is compiled whole, which is quickest where no other follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from polytile.runtime.emulator.host_compiler import HostCompiler
+from polytile.runtime.emulator.process import run_to_end
+
+APART = "-DPOLYTILE_EMULATOR_APART=1"  # a .cu is compiled against declarations
+_OBJECT = "-DPOLYTILE_EMULATOR_OBJECT=1"  # what they declare is compiled
+_TEXT = "#include <cuda_runtime.h>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What libraries of one kind share: an object to link, and a header to include first, precompiled with gcc."""
+
+    object: Path
+    header: Path
+
+    def flags(self, dynamic_shared: bool) -> tuple[str, ...]:
+        """The flags that compile a .cu, which may have dynamic shared memory, against the object."""
+        names = ("-include", "polytile_emulator/dynamic_shared.h") if dynamic_shared else ()
+        return (APART, "-include", str(self.header), *names)
+
+
+def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) -> Core | None:
+    """The core for the flags of a build, or None for the first library of the kind: that one is compiled whole.
+
+    What is known of kinds lies in files, so that forked processes share it. None also where the core does not compile,
+    so that the library itself says what is wrong.
+    """
+    key = hashlib.sha256("\0".join((*compiler.command, *flags)).encode()).hexdigest()[:16]
+    folder = _folder() / key
+    core = Core(folder / "emulator.o", folder / "emulator.h")
+    if core.object.exists():
+        return core
+    if not folder.exists():
+        folder.mkdir(exist_ok=True)
+        return None
+    core.header.write_text(_TEXT)
+    command = (*compiler.command, *flags, "-w")  # warnings are for what the library itself has
+    if compiler.is_gcc:  # only makes it quicker
+        _compiled((*command, APART, "-x", "c++-header"), core.header, Path(f"{core.header}.gch"), timeout)
+    return core if _compiled((*command, _OBJECT, "-c", "-x", "c++"), core.header, core.object, timeout) else None
+
+
+def _compiled(command: tuple[str, ...], source: Path, output: Path, timeout: float) -> bool:
+    """Compile; the output appears only when it is complete."""
+    with tempfile.TemporaryDirectory(dir=source.parent) as folder:
+        partial = Path(folder) / output.name
+        done = run_to_end((*command, str(source), "-o", str(partial)), timeout=timeout).status == 0
+        if done:
+            partial.replace(output)
+        return done
+
+
+_HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+
+
+@cache
+def _folder() -> Path:
+    """A private folder, removed when Python ends."""
+    holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)
+    _HOLDERS.append(holder)
+    return Path(holder.name)

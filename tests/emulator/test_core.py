@@ -1,0 +1,92 @@
+"""The first library of a kind is compiled whole, later ones against one object: both do, find and count the same."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared, core
+from polytile.runtime.emulator.counts import learning, read
+from polytile.runtime.emulator.findings import Reader
+from polytile.runtime.emulator.instrument import CHECKS, COUNTING, PLAIN, Instrumentation, checked
+
+KERNELS = Path(__file__).parent / "kernels"
+CHECKED_FILES = ("grids", "addresses", "undefined", "uninitialised", "races")
+STRICT = ["-Wall", "-Werror", "-Wno-sign-compare", "-Winvalid-pch"]
+Pair = Callable[[str, Instrumentation], list[EmulatorLibrary]]
+
+
+@pytest.fixture
+def pair(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    """`pair(file, kind)`: kernels/FILE.cu compiled whole and against the object."""
+    known = tmp_path / "known"
+    known.mkdir()
+    monkeypatch.setattr(core, "_folder", lambda: known)
+
+    def build(file: str, kind: Instrumentation) -> list[EmulatorLibrary]:
+        libraries = []
+        for number in (0, 1):
+            out = tmp_path / f"{file}{number}.so"
+            compile_shared(KERNELS / f"{file}.cu", out, instrumentation=kind, extra_flags=STRICT)
+            assert len(list(known.glob("*/emulator.o"))) == number
+            libraries.append(EmulatorLibrary.open(out))
+        return libraries
+
+    return build
+
+
+def without_addresses(text: str) -> str:
+    return re.sub(r"0x[0-9a-f]+", "ADDRESS", text)
+
+
+def outcomes(library: EmulatorLibrary, file: str, kind: Instrumentation) -> dict[str, tuple[object, ...]]:
+    """Of each function of a file without arguments: what it returns, what is said and what is found."""
+    text = (KERNELS / f"{file}.cu").read_text()
+    reader, found = Reader(library, text), {}
+    for name in re.findall(r"^RUN\((\w+)\)", text, re.MULTILINE):
+        library.reset_errors()
+        if kind.checks:
+            reader.clear()
+        status = library.function(f"run_{name}")()
+        findings = [f.diagnostic.render() for f in reader.read()] if kind.checks else []
+        found[name] = (status, without_addresses(library.message()), without_addresses("\n".join(findings)))
+        assert library.allocated_bytes() == 0
+    return found
+
+
+@pytest.mark.slow(but="undefined-checked")
+@pytest.mark.parametrize(("file", "build"), [("grids", "plain"), *((file, "checked") for file in CHECKED_FILES)])
+def test_both_builds_do_and_find_the_same(pair: Pair, file: str, build: str) -> None:
+    kind = PLAIN if build == "plain" else checked(CHECKS)
+    whole, apart = (outcomes(library, file, kind) for library in pair(file, kind))
+    assert whole
+    assert whole == apart
+
+
+def test_both_builds_count_the_same(pair: Pair) -> None:
+    counts = []
+    for library in pair("reductions", COUNTING):
+        x, sums = np.ones(1000), np.zeros(8)
+        pointers = (ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(sums.ctypes.data))
+        for name in ("reduce_static", "reduce_dynamic", "reduce_shuffle"):
+            with learning(library):
+                assert library.function(name)(*pointers, 1000) == 0
+            assert library.function(name)(*pointers, 1000) == 0
+            found = read(library, arrays=["x", "sums"])
+            counts.append((name, found.kernels, found.sites))
+    assert counts[:3] == counts[3:]
+
+
+def test_without_an_object_libraries_are_compiled_whole(
+    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(core, "_TEXT", "#error none\n")
+    for _ in range(2):
+        EmulatorLibrary.open(compile_shared(KERNELS / "vector_add.cu", tmp_path / "add.so"))
+    assert not list(tmp_path.glob("*/emulator.o"))
