@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 import islpy as isl
 
@@ -12,10 +13,10 @@ from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marke
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.placed_accesses import Placed
 from polytile.codegen.lowering.verify_ast import require_faithful
-from polytile.ir.expr import CType, For, If, Name, Stmt
+from polytile.ir.expr import CType, Expr, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
-from polytile.ir.isl_util import CONTEXT, reduce_quotients
-from polytile.ir.schedule import KERNEL
+from polytile.ir.isl_util import CONTEXT, band_members, mark_name, reduce_quotients
+from polytile.ir.schedule import KERNEL, nodes
 
 
 def generate_host(annotation: Annotation, tree: isl.Schedule, integer: CType, placed: Placed) -> tuple[Stmt, ...]:
@@ -99,33 +100,70 @@ def generate(
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         details: dict[str, Detail] = {}
         errors: list[Exception] = []
-        if describe is not None:
-            build, _keep = build.set_at_each_domain(_annotate(describe, details, errors))
+        dealt = _dealt_members(tree, bands, iterator)
+        kept: dict[str, Mapping[str, Expr]] = {}
+
+        def look(name: str, build: isl.AstBuild) -> None:
+            if describe is not None:
+                details[name] = describe(build)
+            if dealt:
+                kept[name] = _values(build, dealt, integer)
+
+        if describe is not None or dealt:
+            build, _keep = build.set_at_each_domain(_annotate(look, errors))
         node = build.node_from_schedule(tree)
         if errors:
             raise errors[0]
-        kept = frozenset(label for b in bands if b.dealt for label in b.labels)
         found = statements(node, integer, labels, details, kept)
     require_faithful(tree, context, iterator, found)
     return found
 
 
 def _annotate(
-    describe: Describe, details: dict[str, Detail], errors: list[Exception]
+    look: Callable[[str, isl.AstBuild], None], errors: list[Exception]
 ) -> Callable[[isl.AstNode, isl.AstBuild], isl.AstNode]:
-    """What isl calls for each instance: its details are kept under the name of an annotation. No exception may pass
-    through isl: the first one is kept."""
+    """What isl calls for each instance: what is seen there is kept under the name of an annotation. No exception may
+    pass through isl: the first one is kept."""
+    numbers = count()
 
     def annotate(node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
-        name = f"detail{len(details)}"
+        name = f"detail{next(numbers)}"
         try:
             if not errors:
-                details[name] = describe(build)
+                look(name, build)
         except Exception as error:
             errors.append(error)
         return node.set_annotation(isl.Id(name))
 
     return annotate
+
+
+def _dealt_members(
+    tree: isl.Schedule, bands: Sequence[LabelledBand], iterator: str
+) -> list[tuple[str, isl.UnionPwAff]]:
+    """The iterators of the loops of thread bands, innermost first, with what they stand for."""
+    depths = {b.mark: b.depth for b in bands if b.dealt}
+    found: list[tuple[str, isl.UnionPwAff]] = []
+    for node in nodes(tree) if depths else ():
+        if (depth := depths.get(mark_name(node) or "")) is not None:
+            domain = node.get_domain()
+            members = (m.intersect_domain(domain) for m in band_members(node.child(0)))
+            found += [(f"{iterator}{depth + i}", member) for i, member in enumerate(members)]
+    return found[::-1]
+
+
+def _values(build: isl.AstBuild, dealt: Sequence[tuple[str, isl.UnionPwAff]], integer: CType) -> dict[str, Expr]:
+    """The values of the thread band's members at an instance: isl makes no loop over those that have one value only."""
+    instance = isl.PwMultiAff.from_map(isl.Map.from_union_map(build.get_schedule()).reverse())
+    name = instance.get_tuple_name(isl.dim_type.out)
+    values = {}
+    for iterator, member in dealt:
+        found: list[isl.PwAff] = []
+        member.foreach_pw_aff(found.append)
+        for own in found:
+            if own.get_domain_space().get_tuple_name(isl.dim_type.set) == name:
+                values[iterator] = expression(build.expr_from_pw_aff(own.pullback_pw_multi_aff(instance)), integer)
+    return values
 
 
 def max_depth(tree: isl.Schedule) -> int:

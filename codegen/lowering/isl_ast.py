@@ -64,11 +64,12 @@ def statements(
     integer: CType = INT,
     labels: Labels | None = None,
     details: Mapping[str, Detail] | None = None,
-    kept: frozenset[str] = frozenset(),
+    kept: Mapping[str, Mapping[str, Expr]] | None = None,
 ) -> tuple[Stmt, ...]:
     """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations. Loops
-    of one iteration stay if they have a label that is `kept`."""
-    return _Conversion(integer, labels or {}, details or {}, kept).statements(node, {})
+    of one iteration stay if their iterators are `kept`, which has, for each annotation, their values where isl made no
+    loop of them at all."""
+    return _Conversion(integer, labels or {}, details or {}, kept or {}).statements(node, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class _Conversion:
     integer: CType
     labels: Labels
     details: Mapping[str, Detail]
-    kept: frozenset[str]
+    kept: Mapping[str, Mapping[str, Expr]]
 
     def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         """`known` labels the loops over these iterators."""
@@ -96,21 +97,35 @@ class _Conversion:
         call = node.user_get_expr()
         name = str(call.get_op_arg(0).get_id().get_name())
         values = (expression(call.get_op_arg(i), self.integer) for i in range(1, call.get_op_n_arg()))
-        if not self.details:
+        if not self.details and not self.kept:
             return (Instance(name, tuple(values)),)
-        found = self.details[str(node.get_annotation().get_name())]
-        return (Instance(name, tuple(values), found.guard, found.cells, found.numbers),)
+        annotation = str(node.get_annotation().get_name())
+        instance = Instance(name, tuple(values))
+        if found := self.details.get(annotation):
+            instance = replace(instance, guard=found.guard, cells=found.cells, numbers=found.numbers)
+        return (self._in_loops(instance, self.kept.get(annotation, {}), known),)
+
+    def _in_loops(self, stmt: Stmt, values: Mapping[str, Expr], known: Mapping[str, str]) -> Stmt:
+        """Loops of one iteration around an instance, over what is kept and has no loop yet."""
+        for iterator, value in values.items():
+            if iterator in known:
+                stmt = self._once(iterator, value, (stmt,), known[iterator])
+        return stmt
+
+    def _once(self, iterator: str, value: Expr, body: tuple[Stmt, ...], label: str) -> For:
+        condition = Binary("<=", Name(iterator, self.integer), value)
+        return For(iterator, value, condition, 1, body, self.integer, label=label)
 
     def _loop(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         iterator = expression(node.for_get_iterator(), self.integer)
         assert isinstance(iterator, Name)
-        body = self.statements(node.for_get_body(), known)
-        lower = expression(node.for_get_init(), self.integer)
         label = known.get(iterator.name, "")
-        if node.for_is_degenerate() and label not in self.kept:
-            return tuple(substitute(s, iterator.name, lower) for s in body)
+        body = self.statements(node.for_get_body(), {k: v for k, v in known.items() if k != iterator.name})
+        lower = expression(node.for_get_init(), self.integer)
         if node.for_is_degenerate():
-            return (For(iterator.name, lower, Binary("<=", iterator, lower), 1, body, self.integer, label=label),)
+            if any(iterator.name in values for values in self.kept.values()) and label:
+                return (self._once(iterator.name, lower, body, label),)
+            return tuple(substitute(s, iterator.name, lower) for s in body)
         condition = expression(node.for_get_cond(), self.integer)
         step = node.for_get_inc().get_val().to_python()
         return (For(iterator.name, lower, condition, step, body, self.integer, label=label),)
