@@ -80,7 +80,7 @@ def check(program: Program, height: int, top: int) -> None:
 
 
 @pytest.mark.slow(but="1")
-@pytest.mark.parametrize("dims", [1])
+@pytest.mark.parametrize("dims", [1, 2, 3])
 def test_random_stencils(dims: int) -> None:
     @settings(
         max_examples={1: EXAMPLES, 2: -(-EXAMPLES // 3), 3: -(-EXAMPLES // 12)}[dims],
