@@ -146,7 +146,7 @@ def _gather(dims: int, radius: int, points: list[Place]) -> Program:
 # What must be refused -----------------------------------------------------------------------------------------------
 def conflicts(program: Program, sizes: Mapping[str, int]) -> tuple[set[tuple[int, int]], bool]:
     """Of all pairs of accesses to one element, one of which writes: those of different iterations within one step, as
-    numbers of updates, and whether there are any between steps; by running all iterations at these sizes."""
+    numbers of updates, and whether a step reads what an earlier one wrote; by running all iterations at these sizes."""
     extents = tuple(sizes[name] for name in EXTENTS[: program.dims])
     within: set[tuple[int, int]] = set()
     touched: dict[object, set[bool]] = {}
@@ -158,7 +158,7 @@ def conflicts(program: Program, sizes: Mapping[str, int]) -> tuple[set[tuple[int
                 accesses = list(_accesses(program, update, step, place))
                 for element, writes in accesses:
                     within |= {(n, number) for n, wrote in now.get(element, ()) if writes or wrote}
-                    between |= any(writes or wrote for wrote in touched.get(element, ()))
+                    between |= not writes and True in touched.get(element, ())
                 for element, writes in accesses:
                     now.setdefault(element, set()).add((number, writes))
         for element, seen in now.items():
