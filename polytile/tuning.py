@@ -118,6 +118,7 @@ class PromotionTuning:
 
     tile_registers: int = 128  # of a thread, for what it adds up: as many again are left for the rest
     sharing_threads: int = 2  # that use an element of a shared tile, on average, at least
+    tile_updates: int = 3  # times, on average, that a tile is used which is filled and drained, at least
     reads_per_barrier: int = 32  # of elements of shared tiles, by each thread, at least
     coalescing_elements: int = 4  # of a row that a fill loads at once, where reads do not coalesce
     unrolled_iterations: int = 256  # of loops in one another, inside the thread band

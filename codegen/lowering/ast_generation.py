@@ -57,7 +57,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
         context = context.intersect_params(placed.context)
 
         def describe(build: isl.AstBuild) -> Detail:
-            return placed.detail(annotation.scop, build, integer)
+            return placed.detail(annotation.scop, kernel.number, build, integer)
 
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else f"{inner}_"

@@ -9,6 +9,7 @@ are then tested once (codegen/passes/partition_tiles.py).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 
 import islpy as isl
@@ -20,12 +21,14 @@ from polytile.ir.schedule import KERNEL, nodes_below, thread_sizes
 
 def with_full_tiles(tree: isl.Schedule, kernels: Collection[int]) -> isl.Schedule:
     """The tree whose kernels of these numbers have full tiles. Statements whose loops inside the thread band have no
-    constant bounds keep their domains."""
+    constant bounds, and those of several kernels, keep their domains."""
     marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
+    inside = Counter(s.get_tuple_name() for mark in marks for s in sets(mark.get_domain()))
     more = isl.UnionSet("{ }")
     for number in kernels:
         for padded in _padded(marks[number]):
-            more = more.union(isl.UnionSet.from_set(padded))
+            if inside[padded.get_tuple_name()] == 1:
+                more = more.union(isl.UnionSet.from_set(padded))
     return with_more_instances(tree, more)
 
 

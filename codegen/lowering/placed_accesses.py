@@ -62,19 +62,20 @@ class PlacedCopy:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A mapped tree with copies, whose kernels with placements (`kernels`) have full tiles. `guards` are the domains of
-    their statements, `context` says what is known of the coordinates of cells."""
+    """A mapped tree with copies, whose kernels with placements (`kernels`) have full tiles. `accesses` are by kernel and
+    statement, `guards` the domains of statements that are padded, `context` says what is known of the coordinates of
+    cells."""
 
     tree: isl.Schedule = field(compare=False)
     kernels: frozenset[int] = frozenset()
-    accesses: Mapping[str, tuple[PlacedAccess, ...]] = field(default_factory=dict)
+    accesses: Mapping[tuple[int, str], tuple[PlacedAccess, ...]] = field(default_factory=dict)
     copies: Mapping[str, PlacedCopy] = field(default_factory=dict)
     guards: Mapping[str, isl.Set] = field(default_factory=dict)
     context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"), compare=False)
     storage: Mapping[int, tuple[Storage, ...]] = field(default_factory=dict)
 
-    def detail(self, scop: Scop, build: isl.AstBuild, integer: CType) -> Detail:
-        """What an instance is where isl makes its leaf."""
+    def detail(self, scop: Scop, kernel: int, build: isl.AstBuild, integer: CType) -> Detail:
+        """What an instance of a kernel is where isl makes its leaf."""
         schedule = isl.Map.from_union_map(build.get_schedule())
         name = schedule.get_tuple_name(isl.dim_type.in_)
         leaf = _Leaf(build, schedule, integer)
@@ -84,7 +85,7 @@ class Placed:
             names = tuple(Name(c, integer) for c in copy.cells)
             there = Access(copy.placement.name, names, element)
             return Detail(leaf.guard(copy.where), (there, leaf.access(copy.element, element)), ())
-        placed = self.accesses.get(name, ())
+        placed = self.accesses.get((kernel, name), ())
         cells = tuple(leaf.access(p.cell, scop.array(p.placement.array).element) for p in placed)
         guard = leaf.guard(self.guards[name]) if name in self.guards else None
         return Detail(guard, cells, tuple(p.number for p in placed))
@@ -121,11 +122,11 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
     padded = with_full_tiles(schedule.tree, kernels)
     found = with_copies(padded, plans, whole=True)
     copies = {run.name: _copy(found, run, names) for run in found.runs}
-    inside = {s.get_tuple_name() for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())}
+    inside = [(p, s.get_tuple_name()) for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())]
     return Placed(
         found.tree,
         kernels,
-        {name: tuple(_accesses(scop, found, plans, name)) for name in inside},
+        {(p.kernel, name): tuple(_accesses(scop, found, p, name)) for p, name in inside},
         copies,
         _guards(scop, padded, found, plans),
         _context(copies.values()),
@@ -136,11 +137,14 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
 def _guards(
     scop: Scop, padded: isl.Schedule, tree: CopyTree, plans: Sequence[KernelPlan]
 ) -> dict[str, isl.Set]:
-    """The guards of statements in kernels with tiles."""
+    """The guards of statements in kernels with tiles whose domains are padded."""
     domains = {s.get_tuple_name(): s for s in sets(padded.get_domain())}
+    domains = {n: s for n, s in domains.items() if not s.is_subset(scop.statement(n).domain)}
     guards: dict[str, isl.Set] = {}
     for plan in plans:
         names = [s.get_tuple_name() for s in sets(tree.loop(plan, WHOLE_KERNEL).iterations.domain())]
+        if not any(name in domains for name in names):
+            continue
         inside = {name: dict(_uses(scop, tree, plan, name)) for name in names}
         used: dict[str, isl.Set] = {}
         for name, uses in inside.items():
@@ -153,7 +157,7 @@ def _guards(
             if placement.drain is not None and placement.name in used:
                 drained = relation(placement.drain.elements).range()
                 used[placement.name] = used[placement.name].union(drained)
-        for name, uses in inside.items():
+        for name, uses in ((name, uses) for name, uses in inside.items() if name in domains):
             guards[name] = guard_domain(scop, scop.statement(name), domains[name], uses, used)
     return guards
 
@@ -169,11 +173,10 @@ def _storage(scop: Scop, placement: Placement) -> Storage:
     return Storage(placement.name, placement.memory, element, extents, placement.name)
 
 
-def _accesses(scop: Scop, tree: CopyTree, plans: Sequence[KernelPlan], statement: str) -> Iterator[PlacedAccess]:
-    """The accesses of a statement that have cells."""
-    for plan in plans:
-        for number, use in _uses(scop, tree, plan, statement):
-            yield PlacedAccess(number, use.placement, isl.PwMultiAff.from_map(use.cell))
+def _accesses(scop: Scop, tree: CopyTree, plan: KernelPlan, statement: str) -> Iterator[PlacedAccess]:
+    """The accesses of a statement that have cells in a kernel."""
+    for number, use in _uses(scop, tree, plan, statement):
+        yield PlacedAccess(number, use.placement, isl.PwMultiAff.from_map(use.cell))
 
 
 def _uses(scop: Scop, tree: CopyTree, plan: KernelPlan, statement: str) -> Iterator[tuple[int, Use]]:

@@ -20,13 +20,15 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polytile.check.copied_values import Groups, groups, left_out, not_copies, takes_one_element, wrong_values
+from polytile.check.copies import WHOLE, labelled_loops
+from polytile.check.kernel_tiles import holds, is_of_kernel
 from polytile.check.locations import Placed, with_copies
 from polytile.check.placements import check_forwarding, check_home, placements, unknown
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
-from polytile.check.tree import LOOP, NODE, THREADS, mark, nodes, thread_of
+from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
 from polytile.ir.isl_util import OverBudgetError, budget
 
 MAX_OPERATIONS = 30_000_000  # for the tiles of one array: many seconds; most take a thirtieth
@@ -43,6 +45,8 @@ def problems(scop: Check) -> Iterator[str]:
         return
     placed, unknown_ones = _placed(scop, program, tree)
     yield from unknown_ones
+    kept = _tiles_of_kernels(placed, tree, domain, program, context)
+    placed = [p for p in placed if p not in kept]
     tiled = {p["array"] for p in placed if is_tile(p)}
     copies = with_copies(tree.intersect_domain(domain), [p for p in placed if p["array"] in tiled])
     for array in program["arrays"]:
@@ -87,6 +91,25 @@ def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check
     found = [(p, unknown(p, tree, program["arrays"])) for p in placements(scop, tree)]
     found = [(p, why or (misplaced(p, tree, program) if is_tile(p) else "")) for p, why in found]
     return [p for p, why in found if not why], [why for _, why in found if why]
+
+
+def _tiles_of_kernels(
+    placed: list[Check], tree: isl.Schedule, domain: isl.UnionSet, program: Check, context: isl.Set
+) -> list[Check]:
+    """The tiles that blocks keep for a whole launch, and that change no value of a tree that is in order."""
+    tiles = [p for p in placed if is_tile(p)]
+    loops = dict(labelled_loops(tree.intersect_domain(domain))) if tiles else {}
+    hosts = [int(kernel.get_schedule_depth()) for kernel in kernels(tree)]
+    try:
+        with budget(MAX_OPERATIONS):
+            return [
+                p
+                for p in tiles
+                if is_of_kernel(p, placed, loops, program)
+                and holds(p, loops[p["kernel"], WHOLE], hosts[p["kernel"]], program, context)
+            ]
+    except OverBudgetError:
+        return []
 
 
 def _tiles(copies: Placed, array: str, program: Check, visible: bool, context: isl.Set) -> list[str]:

@@ -19,11 +19,13 @@ from polytile.ir.plan import KernelPlan, Placement
 from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.promotion.placements import tile_bytes
 from polytile.scheduling.promotion.reference_tiles import ReferenceTile, has_plain_copies, references_in
 from polytile.scheduling.promotion.register_tiles import register_placement, register_tiles
 from polytile.scheduling.promotion.resident_blocks import launch_plan
 from polytile.scheduling.promotion.shared_tiles import shared_placement, shared_tiles
 from polytile.scheduling.promotion.tile_loops import loop_plans
+from polytile.scheduling.promotion.updated_tiles import updated_placement, updated_tiles
 from polytile.tuning import PromotionTuning
 
 MAX_OPERATIONS = 4_000_000  # of isl, for a kernel: about a second; four times what products and convolutions take
@@ -91,6 +93,9 @@ class _Choice:
         free = [array for array in arrays if array not in self.kept]
         found = [*self._in_registers(free)]
         taken = {use for placement, _ in found for use in placement.uses}
+        found += self._updated(free, taken, shared_memory)
+        shared_memory -= sum(tile_bytes(self.scop, p) for p, _ in found)
+        taken = {use for placement, _ in found for use in placement.uses}
         found += self._shared(free, taken, shared_memory)
         placements = tuple(placement for placement, _ in found)
         lines = [line for _, line in found]
@@ -107,6 +112,14 @@ class _Choice:
             if not has_plain_copies(found, tile):
                 continue
             yield found, _line(found, tile, "one thread has them alone")
+
+    def _updated(
+        self, arrays: Sequence[str], taken: Collection[tuple[str, int]], memory: int
+    ) -> Iterator[tuple[Placement, str]]:
+        found = updated_tiles(self.scop, self.loops, arrays, taken, self.dependences, memory, self.tuning)
+        for tile in found:
+            placement = updated_placement(self.names.fresh(f"{tile.tile.array.name}_tile"), tile)
+            yield placement, _line(placement, tile.tile, "the block reads what it wrote")
 
     def _shared(
         self, arrays: Sequence[str], taken: Collection[tuple[str, int]], memory: int

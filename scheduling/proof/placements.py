@@ -20,23 +20,26 @@ after:  S1[i, j, k] reads what A_tile_fill[bi, bj, k0, i, k] wrote, and that rea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polytile.ir.cell_layout import require
 from polytile.ir.copy_tree import LANDING, CopyRun, CopyTree, with_copies
-from polytile.ir.isl_util import maps
-from polytile.ir.loop_places import LabelledLoop
-from polytile.ir.plan import KernelPlan, Owner, Placement
+from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.loop_places import LabelledLoop, labelled_loops
+from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
+from polytile.scheduling.proof.kernel_tiles import keeps_whole_kernel, wrong_kernel_tile
 from polytile.scheduling.proof.legality import REVERSED, UNORDERED, unordered
 from polytile.scheduling.proof.locations import MAY_WRITE, WRITE, Locations, locations, source_locations
 from polytile.scheduling.proof.storage import Failure
 from polytile.scheduling.proof.unchanged_values import unchanged
 
 MAX_COPIES_OF_COPIES = 8  # that a value goes through on its way
+DOUBTED_OPERATIONS = 10_000_000  # of isl, where a part of the proof has failed that does not always have to hold
 
 
 def wrong_placements(
@@ -50,10 +53,36 @@ def wrong_placements(
     for placement in (p for plan in plans for p in plan.placements):
         _check_uses(scop, placement)
     there = tree.get_domain().intersect_params(scop.context)
-    found = with_copies(tree.intersect_domain(there), plans)
+    tree = tree.intersect_domain(there)
+    plans, doubts = (plans, []) if instances is not None else _not_kernel_tiles(scop, tree, plans)
+    if not any(plan.placements for plan in plans):
+        return []
+    found = with_copies(tree, plans)
     carried = isl.UnionSet.identity(there.universe()) if instances is None else instances
     arrays = dict.fromkeys(placement.array for plan in plans for placement in plan.placements)
-    return [failure for array in arrays for failure in _Theorem.about(scop, carried, plans, found, array).failures()]
+    try:
+        with budget(DOUBTED_OPERATIONS) if doubts else nullcontext():
+            return [f for array in arrays for f in _Theorem.about(scop, carried, plans, found, array).failures()]
+    except OverBudgetError:
+        if not doubts:
+            raise
+        return doubts
+
+
+def _not_kernel_tiles(
+    scop: Scop, tree: isl.Schedule, plans: Sequence[KernelPlan]
+) -> tuple[list[KernelPlan], list[Failure]]:
+    """The plans without those tiles of whole kernels that change no value (kernel_tiles.py), and why others may do."""
+    loops, left, doubts = labelled_loops(tree), [], []
+    for plan in plans:
+        kept = []
+        for placement in plan.placements:
+            ours = keeps_whole_kernel(scop, plan, placement, loops)
+            wrong = wrong_kernel_tile(scop, placement, loops[plan.kernel, WHOLE_KERNEL]) if ours else []
+            kept += [placement] if wrong or not ours else []
+            doubts += wrong
+        left.append(replace(plan, placements=tuple(kept)))
+    return left, doubts
 
 
 def _check_uses(scop: Scop, placement: Placement) -> None:

@@ -1,0 +1,120 @@
+"""Tiles that blocks keep for a whole launch, with all uses of their array there.
+
+Such a tile changes no value of a tree whose conflicting instances are ordered (which the checker asks for as well): in
+a launch the values of an element change by one block's uses alone, and its cell takes part in these in its place. Each
+element that a block uses must have a cell of its own; each read must be of what was filled, or was surely written by
+the block before; what is written is drained, no more; elements must be there, and no block may drain what others of its
+launch fill or drain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polytile.check.copies import WHOLE, Key, Loop
+from polytile.check.relations import IN, OUT, Check, accesses, dependences, maps, union
+
+Relations = dict[str, isl.UnionMap]
+
+
+def is_of_kernel(placement: Check, others: Sequence[Check], loops: dict[Key, Loop], program: Check) -> bool:
+    """Whether a placement is such a tile, in form."""
+    loop = loops[placement["kernel"], WHOLE]
+    copies = [copy for kind in ("fill", "drain") if (copy := placement.get(kind))]
+    plain = all(c["at"] == WHOLE and not c.get("ahead") and c.get("mode", "plain") == "plain" for c in copies)
+    same = [p for p in others if (p["array"], p["kernel"]) == (placement["array"], placement["kernel"])]
+    alone = len(same) == 1 and placement.get("level", WHOLE) == WHOLE and placement["owner"] == "block"
+    inside = {str(m.get_tuple_name(IN)) for m in maps(loop.iterations)}
+    uses = [
+        [name, number]
+        for name, statement in program["statements"].items()
+        for number, access in enumerate(statement["accesses"])
+        if name in inside and access["array"] == placement["array"] and access["kind"] != "kill"
+    ]
+    named = [list(use) for use in placement.get("uses") or uses]
+    return bool(copies) and plain and alone and not placement.get("through") and all(use in named for use in uses)
+
+
+def holds(placement: Check, loop: Loop, hosts: int, program: Check, context: isl.Set) -> bool:
+    """Whether it changes no value; `hosts` of the coordinates of its places tell launches apart."""
+    array, place = placement["array"], without_quotients(loop.iterations.intersect_params(context).reverse())
+    kinds = ("read", "write", "may-write")
+    of = {kind: accesses(program, array, kind).intersect_params(context) for kind in kinds}
+    uses = {kind: place.apply_range(of[kind].domain_map().reverse()) for kind in kinds}  # [place] -> [S[i] -> A[e]]
+    elements = {kind: found.range_factor_range() for kind, found in uses.items()}
+    there = place.domain()
+    filled, drained = (_copied(placement.get(kind), there) for kind in ("fill", "drain"))
+    written = elements["write"].union(elements["may-write"])
+    used = union([*elements.values(), filled], isl.UnionMap)
+    known = union([relation.range() for relation in of.values()], isl.UnionSet)
+    unset = drained.subtract(elements["write"]).subtract(filled)
+    return (
+        drained.is_equal(written)
+        and unset.is_empty()
+        and filled.range().is_subset(known)
+        and _has_cells(placement, used)
+        and _others(drained, drained.union(filled), hosts).is_empty()
+        and _left(uses, filled, array, program, of).is_empty()
+    )
+
+
+def _copied(copy: Check | None, there: isl.UnionSet) -> isl.UnionMap:
+    return isl.UnionMap(copy["elements"] if copy else "{ }").intersect_domain(there)
+
+
+def _has_cells(placement: Check, used: isl.UnionMap) -> bool:
+    """Whether each place has a cell within the extents for each element, and no cell for two."""
+    cell, pairs = isl.UnionMap(placement["cell"]), used.wrap()
+    names = [f"c{k}" for k in range(len(placement["extents"]))]
+    bounds = " and ".join(f"0 <= {c} < {e}" for c, e in zip(names, placement["extents"], strict=True))
+    box = isl.UnionSet(f"{{ [{', '.join(names)}] : {bounds or 'true'} }}")
+    found = cell.intersect_domain(pairs)
+    inside = pairs.is_subset(cell.domain()) and found.range().is_subset(box)
+    return bool(inside and found.curry().range_reverse().uncurry().is_single_valued())
+
+
+def _others(mine: isl.UnionMap, theirs: isl.UnionMap, hosts: int) -> isl.UnionMap:
+    """Pairs of places of one launch, of which one uses elements of the other."""
+    total = isl.UnionMap("{ }")
+    for pairs in maps(mine.apply_range(theirs.reverse())):
+        for k in range(hosts):
+            pairs = pairs.equate(IN, k, OUT, k)
+        total = total.union(isl.UnionMap.from_map(pairs.subtract(isl.Map.identity(pairs.get_space()))))
+    return total
+
+
+def _left(uses: Relations, filled: isl.UnionMap, array: str, program: Check, of: Relations) -> isl.UnionMap:
+    """The reads, `{ [place] -> [S[i] -> A[e]] }`, of what was neither filled nor surely written before by the block."""
+    reads = uses["read"]
+    left = reads.subtract(filled.apply_range(of["read"].range_map().reverse()))
+    kills = accesses(program, array, "kill")
+    flow = dependences(isl.Schedule(program["order"]), of["read"], of["write"], of["may-write"], kills)[0]
+    same = of["read"].range().identity()
+    return left.subtract(uses["write"].apply_range(flow.product(same)))
+
+
+def without_quotients(executions: isl.UnionMap) -> isl.UnionMap:
+    """`{ [place] -> S[i] }` without quotients that are coordinates of the place: isl compares them faster."""
+    total = isl.UnionMap("{ }")
+    for relation in maps(executions):
+        for part in relation.get_basic_maps():
+            total = total.union(isl.UnionMap.from_map(isl.Map.from_basic_map(_without(part))))
+    return total
+
+
+def _without(part: isl.BasicMap) -> isl.BasicMap:
+    lifted = part.wrap().lift()  # { [[place] -> S[i]] -> [quotients] } where there are some
+    if not part.dim(isl.dim_type.div):
+        return part
+    lifted = lifted.unwrap()
+    for quotient in range(lifted.dim(OUT)):
+        for coordinate in range(part.dim(IN)):
+            equation = isl.Constraint.equality_alloc(lifted.get_local_space())
+            equation = equation.set_coefficient_val(OUT, quotient, isl.Val(1))
+            equal = lifted.add_constraint(equation.set_coefficient_val(IN, coordinate, isl.Val(-1)))
+            if lifted.is_subset(equal):
+                lifted = equal
+                break
+    return lifted.domain().unwrap()
