@@ -31,7 +31,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
-from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality
+from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality, without_kernel_tiles
 from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
 
@@ -99,9 +99,17 @@ def _attempt(state: Compilation, without: frozenset[str]) -> Compilation | None:
 
 
 def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Compilation:
-    """Kernels and the host program, without some of the passes that improve them."""
-    with budget(CODE_OPERATIONS):
-        state = _with_program(state, without)
+    """Kernels and the host program, without some of the passes that improve them; without the tiles that blocks keep
+    for whole kernels, where finding their loops takes too long."""
+    try:
+        with budget(CODE_OPERATIONS):
+            state = _with_program(state, without)
+    except OverBudgetError:
+        plain = without_kernel_tiles(state)
+        if plain is state:
+            raise
+        with budget(CODE_OPERATIONS):
+            state = _with_program(plain, without)
     kernels = len(state.program.kernels) if state.program else 0
     strategy = state.schedule.strategy if state.schedule else ""
     return state.with_remark(

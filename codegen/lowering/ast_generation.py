@@ -54,7 +54,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
     context = kernel.context.intersect_params(annotation.scop.context)
     describe: Describe | None = None
     if kernel.number in placed.kernels:
-        context = context.intersect_params(placed.context)
+        context = _plain(context).intersect_params(placed.context)
 
         def describe(build: isl.AstBuild) -> Detail:
             return placed.detail(annotation.scop, kernel.number, build, integer)
@@ -64,6 +64,13 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
     body = generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
     body = deal_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
+
+
+def _plain(context: isl.Set) -> isl.Set:
+    """What is known of coordinates, or a part of it without quotients: isl takes long to tell cases of these apart."""
+    if not any(part.dim(isl.dim_type.div) for part in context.get_basic_sets()):
+        return context
+    return isl.Set.from_basic_set(context.remove_divs().simple_hull())
 
 
 def _grid(annotation: Annotation, kernel: KernelShape, integer: CType) -> tuple[GridRange, ...]:

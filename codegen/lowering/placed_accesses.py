@@ -62,9 +62,9 @@ class PlacedCopy:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A mapped tree with copies, whose kernels with placements (`kernels`) have full tiles. `accesses` are by kernel and
-    statement, `guards` the domains of statements that are padded, `context` says what is known of the coordinates of
-    cells."""
+    """A mapped tree with copies, whose kernels with placements (`kernels`) have full tiles. `accesses` are by kernel
+    and statement, `guards` the domains of statements that are padded, `context` says what is known of the coordinates
+    of cells."""
 
     tree: isl.Schedule = field(compare=False)
     kernels: frozenset[int] = frozenset()

@@ -105,10 +105,9 @@ def without_quotients(executions: isl.UnionMap) -> isl.UnionMap:
 
 
 def _without(part: isl.BasicMap) -> isl.BasicMap:
-    lifted = part.wrap().lift()  # { [[place] -> S[i]] -> [quotients] } where there are some
     if not part.dim(isl.dim_type.div):
         return part
-    lifted = lifted.unwrap()
+    lifted = part.wrap().lift().unwrap()  # { [[place] -> S[i]] -> [quotients] }
     for quotient in range(lifted.dim(OUT)):
         for coordinate in range(part.dim(IN)):
             equation = isl.Constraint.equality_alloc(lifted.get_local_space())

@@ -1,6 +1,7 @@
 """Quotients that are coordinates of a place: what a tile runs, and uses, in inequalities alone.
 
-before: { [h, b] -> S[t, i] : 8h <= t <= 8h + 7 and 66b <= i <= 66b + 65 and 66 floor(i/66) >= i + 2t - 16 floor(t/8) - 47 }
+before: { [h, b] -> S[t, i] : 8h <= t <= 8h + 7 and 66b <= i <= 66b + 65 and
+            66 floor(i/66) >= i + 2t - 16 floor(t/8) - 47 }
 after:  { [h, b] -> S[t, i] : 8h <= t <= 8h + 7 and 66b <= i <= 47 + 16h + 66b - 2t }
 
 isl does not see that a quotient is a coordinate where only inequalities say so. Without them, what a tile reads or

@@ -9,7 +9,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.plan import KernelPlan
+from polytile.ir.plan import PLAIN_LAUNCH, WHOLE_KERNEL, KernelPlan, Owner
 from polytile.ir.schedule import MappedSchedule, loop_label, nodes
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
@@ -107,6 +107,27 @@ def _placed(
     tree = with_tile_barriers(run.schedule.tree, tiles.plans)
     run = replace(run, schedule=replace(run.schedule, tree=tree))
     return _Placed(run, Plans(merged(plans, tiles.plans), copied), tiles.lines)
+
+
+def without_kernel_tiles(state: Compilation) -> Compilation:
+    """The state with its arrays in memory, in place of tiles that blocks keep for whole kernels: the order is proven
+    for that. The same state where plans were given, or have no such tiles."""
+    if state.given is not None or state.plans is None or state.proof is None:
+        return state
+    left, lines = [], []
+    for plan in state.plans.kernels:
+        gone = [p for p in plan.placements if p.owner is Owner.BLOCK and p.level == WHOLE_KERNEL and p.drain]
+        kept = tuple(p for p in plan.placements if p not in gone)
+        lines += [f"{p.name} of kernel {plan.kernel}: " for p in gone]
+        plan = replace(plan, placements=kept, launch=PLAIN_LAUNCH if gone else plan.launch)
+        left += [plan] if kept else []
+    if not lines:
+        return state
+    facts = tuple(fact for fact in state.proof.facts if not fact.startswith(tuple(lines)))
+    proof, plans = replace(state.proof, facts=facts), replace(state.plans, kernels=tuple(left))
+    name = state.scop.name
+    note = f"{name}: arrays stay in device memory, as finding the loops of kernels with tiles of them takes too long"
+    return replace(state, proof=proof, plans=plans).with_remark(note)
 
 
 def prove_legality(state: Compilation) -> Compilation:

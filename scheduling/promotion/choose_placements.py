@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.isl_util import OverBudgetError, budget, mark_name
 from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.memory import Space
 from polytile.ir.name_supply import Names
 from polytile.ir.plan import KernelPlan, Placement
+from polytile.ir.schedule import KERNEL, SYNC, nodes_below
 from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.scheduling.analysis.dependences import Dependences
@@ -52,12 +53,14 @@ def promote(
     for (kernel, _), loop in labelled_loops(tree).items():
         loops.setdefault(kernel, []).append(loop)
     names = Names.of(scop)
+    marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
+    meeting = [any(mark_name(node) == SYNC for node in nodes_below(mark)) for mark in marks]
     plans: list[KernelPlan] = []
     lines: list[str] = []
     for kernel, own in loops.items():
         if len(own) == 1:  # nothing is said of its tiles
             continue
-        choice = _Choice(scop, dependences, machine, tuple(own), frozenset(kept), names)
+        choice = _Choice(scop, dependences, machine, tuple(own), frozenset(kept), names, meeting[kernel])
         try:
             with budget(MAX_OPERATIONS):
                 plan, words = choice.plan(shared_memory)
@@ -71,7 +74,8 @@ def promote(
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What is chosen for one kernel; its loops are outermost first."""
+    """What is chosen for one kernel; its loops are outermost first. The threads of a `meeting` kernel read what others
+    wrote, behind barriers."""
 
     scop: Scop
     dependences: Dependences
@@ -79,6 +83,7 @@ class _Choice:
     loops: tuple[LabelledLoop, ...]
     kept: frozenset[str]
     names: Names
+    meeting: bool
 
     @property
     def tuning(self) -> PromotionTuning:
@@ -116,6 +121,8 @@ class _Choice:
     def _updated(
         self, arrays: Sequence[str], taken: Collection[tuple[str, int]], memory: int
     ) -> Iterator[tuple[Placement, str]]:
+        if not self.meeting:
+            return
         found = updated_tiles(self.scop, self.loops, arrays, taken, self.dependences, memory, self.tuning)
         for tile in found:
             placement = updated_placement(self.names.fresh(f"{tile.tile.array.name}_tile"), tile)

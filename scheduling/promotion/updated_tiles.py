@@ -46,8 +46,8 @@ MOST_PIECES = 6  # of what is filled: each is a condition of every element
 
 @dataclass(frozen=True, slots=True)
 class UpdatedTile:
-    """A tile of an array that a kernel reads and writes, what is copied of it, `{ [place] -> A[..] }`, and how the lanes
-    of warps read it."""
+    """A tile of an array that a kernel reads and writes, what is copied of it, `{ [place] -> A[..] }`, and how the
+    lanes of warps read it."""
 
     tile: ReferenceTile
     filled: isl.Map = field(compare=False)
@@ -104,13 +104,19 @@ def _tile(
     kept = _Kept(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
     if box is None or all(kept.covered(a).is_empty() for a in accesses):
         return None
-    there = kept.places()
+    there = _places(whole)
     filled, drained = (m.gist_domain(there) for m in (_with_few_pieces(kept, box, scop), kept.written(*WRITES)))
     footprints = tuple(Footprint(a.reference, a.full, a.full_executions) for a in accesses)
     tile = ReferenceTile(scop.array(references[0].access.array), whole, Owner.BLOCK, footprints, box)
     reads = [lane_steps(r, whole) for r in references]
     warps = tuple(WarpReads(step, whole.kernel.sizes) for step in reads if step is not None)
     return UpdatedTile(tile, filled, drained, warps)
+
+
+def _places(whole: LabelledLoop) -> isl.Set:
+    """Where blocks run anything."""
+    found = [without_place_quotients(placed.reverse()).domain() for placed in maps(whole.places(Owner.BLOCK))]
+    return reduce(lambda total, part: total.union(part), found).coalesce()
 
 
 def _accesses(reference: Reference, whole: LabelledLoop, scop: Scop) -> _Accesses | None:
@@ -205,10 +211,6 @@ class _Kept:
         """The same of tiles that the bounds of domains do not cut."""
         full = tuple(replace(a, executions=a.full_executions, unbounded=True) for a in self.accesses)
         return replace(self, accesses=full)
-
-    def places(self) -> isl.Set:
-        found = [a.executions.domain() for a in self.accesses]
-        return reduce(lambda total, part: total.union(part), found).coalesce()
 
     def written(self, *kinds: AccessKind) -> isl.Map:
         none = isl.Map.empty(self.accesses[0].elements.get_space())

@@ -134,7 +134,8 @@ class _Tile:
         for k, extent in enumerate(self.placement.extents):
             box = box.lower_bound_val(isl.dim_type.set, k, isl.Val(0))
             box = box.upper_bound_val(isl.dim_type.set, k, isl.Val(extent - 1))
-        yield from self._wrong(f"a cell of {name} is outside of its extents", cells.subtract_range(box).domain().unwrap())
+        outside = cells.subtract_range(box).domain().unwrap()
+        yield from self._wrong(f"a cell of {name} is outside of its extents", outside)
         owned = cells.curry().range_reverse().uncurry()  # { [[place] -> cell] -> A[e] }
         if not owned.is_single_valued():
             yield from self._wrong(f"two elements have one cell of {name}", used)

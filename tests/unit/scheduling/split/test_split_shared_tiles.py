@@ -108,6 +108,7 @@ def copied(kind: str, elements: str) -> Callable[[Placement], Placement]:
 
 
 ALL = "[T, N] -> { [h0, b0] -> A[e0] : 0 <= e0 < N }"
+BEYOND = ALL.replace("< N", "<= N")
 SOME = "[T, N] -> { [h0, b0] -> A[e0] : 34 b0 + 3 <= e0 < 34 b0 + 9 and 0 < e0 < N - 1 }"
 WRONG: dict[str, tuple[Callable[[Placement], Placement], str]] = {
     "a box too small": (lambda p: replace(p, extents=(19,)), "a cell of {} is outside of its extents"),
@@ -120,7 +121,7 @@ WRONG: dict[str, tuple[Callable[[Placement], Placement], str]] = {
     "no drain": (without("drain"), "what is written is not drained"),
     "a drain too small": (copied("drain", SOME), "what is written is not drained"),
     "a drain of what was not written": (copied("drain", ALL), "what is drained is not written"),
-    "a fill of what is not there": (copied("fill", ALL.replace("< N", "<= N")), "there is no such element to fill with"),
+    "a fill of what is not there": (copied("fill", BEYOND), "there is no such element to fill with"),
     "a fill of what others write": (copied("fill", ALL), "another block uses what is drained"),
 }
 
