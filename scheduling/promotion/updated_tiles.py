@@ -75,7 +75,10 @@ def updated_tiles(
     """Tiles of arrays that the first of the loops, the whole kernel, reads and writes, in no more memory than there is,
     most used elements first."""
     whole = loops[0]
-    everything = [r for r in references_in(scop, whole) if r.access.array in arrays]
+    references = references_in(scop, whole)
+    if any(part.dim(isl.dim_type.div) for r in references for part in r.access.relation.get_basic_maps()):
+        return  # kernels with cells have linear subscripts
+    everything = [r for r in references if r.access.array in arrays]
     found: list[UpdatedTile] = []
     for array in dict.fromkeys(r.access.array for r in everything):
         own = [r for r in everything if r.access.array == array]
