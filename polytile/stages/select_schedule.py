@@ -93,8 +93,8 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
-    """The first, or a later one that is clearly better, or one put together from two; behind one with tiles the best
-    one without, then those of simpler strategies than its own."""
+    """The first, or a later one that is clearly better, or one put together from two; behind one with tiles (of
+    time, too) the best one without, then those of simpler strategies than its own."""
     plain = [name for name in STRATEGIES if name not in (SPLIT, TILED)]
     found = [_estimated(problem, one) for one in _proposed(problem, plain)]
     best = found[0]
@@ -104,14 +104,17 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if len(found) > 1:
         best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
     sized = _with_assumed_sizes(problem)
+    over_time = _split_over_time(sized)
     tiled = _tiled(sized, found[0])
     if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
         tiled = None  # blocks may be few
-    if tiled is not None and sized is not problem:  # all by the same sizes
+    if (tiled or over_time) and sized is not problem:  # all by the same sizes
         first, best = found[0], _estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
-    compared = [*found, best, *([tiled] if tiled else []), chosen]
+    if over_time is not None and _is_better(over_time, chosen):
+        chosen = over_time
+    compared = [*found, best, *(one for one in (tiled, over_time) if one), chosen]
     yield _explained(_distinct(compared), chosen)
     if chosen is not best:
         yield best
@@ -140,6 +143,12 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
     if first.schedule is None or not shares_reads(first.scop, first.schedule.tree):
         return None
     return _of_best_sizes(problem)
+
+
+def _split_over_time(problem: Problem) -> Candidate | None:
+    """That of the split strategy, where the SCoP is a time loop around stencils."""
+    found = next(_proposed(problem, [SPLIT]), None)
+    return None if found is None else _estimated(problem, found)
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:

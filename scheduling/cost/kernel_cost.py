@@ -163,7 +163,7 @@ class KernelCost:
         each = sum(work.footprint(g, held) for g in groups)
         shares = ((work.shares[i], held[i]) for i in work.serial_loops)
         around = prod(share.serial if n == 1.0 else share.inside / n for share, n in shares)
-        return each * around * work.blocks
+        return each * around * work.blocks * work.filled
 
     def _arithmetic(self, work: Work) -> float:
         rate = self.speed.double_rate if is_double(work.statement) else self.speed.float_rate
@@ -174,7 +174,7 @@ class KernelCost:
 
     def _latency(self, near: float, launches: float) -> float:
         """Microseconds from the start of a block to its end. Behind a barrier its loads begin anew."""
-        chains = sum((self._chain(w, near) + self._fold(w)) * w.launches / launches for w in self.works)
+        chains = sum((self._chain(w, near) * w.filled + self._fold(w)) * w.launches / launches for w in self.works)
         barriers = max(work.barriers() for work in self.works)
         return _START_US + chains + barriers * (self.speed.barrier_us + self._far(near))
 

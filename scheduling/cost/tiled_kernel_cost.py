@@ -198,12 +198,29 @@ class TiledKernelCost(KernelCost):
             total += times * prod(placement.extents) * owners * self._size(placement)
         return total
 
+    def _arrays(self) -> dict[str, tuple[float, bool, bool]]:
+        """What one launch uses of each array; of those in tiles of the whole kernel, what its blocks copy."""
+        copied: dict[str, list[tuple[float, Copy]]] = {}
+        blocks = max(work.blocks for work in self.works)
+        for placement, copy, _ in self._copies():
+            if copy.at == WHOLE_KERNEL and placement.owner is Owner.BLOCK:
+                size = blocks * prod(placement.extents) * self._size(placement)
+                copied.setdefault(placement.array, []).append((size, copy))
+        found = {name: used for name, used in super()._arrays().items() if name not in copied}
+        for placement in self.plan.placements:
+            if placement.array in copied:
+                most = max(size for size, _ in copied[placement.array])
+                found[placement.array] = (most, placement.fill is not None, placement.drain is not None)
+        return found
+
     def _stalls(self, near: float) -> float:
         """Microseconds for which a block that is alone waits: for each copy, at barriers, and for other loads."""
         far = self._far(near)
         shared = {copy.at: times for p, copy, times in self._copies() if p.memory is Space.SHARED}
         waits = sum(times * far for _, _, times in self._copies())
-        return waits + 2 * self.speed.barrier_us * sum(shared.values()) + sum(self._waits(w, far) for w in self.works)
+        steps = max(work.barriers() for work in self.works)
+        barriers = self.speed.barrier_us * (2 * sum(shared.values()) + steps)
+        return waits + barriers + sum(self._waits(w, far) for w in self.works)
 
     def _waits(self, work: Work, far: float) -> float:
         """Microseconds in which a thread waits for loads that no tile has."""

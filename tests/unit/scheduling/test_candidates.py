@@ -151,7 +151,7 @@ def test_what_no_one_asks_for_is_not_made(asked: list[str]) -> None:
 
 def test_auto_asks_each_strategy_once(asked: list[str]) -> None:
     first, *others = candidates(analysed(parameters={"n": 3000, "m": 3000}))
-    assert asked == ["classic", "superposed"]
+    assert asked == ["classic", "superposed", "split"]
     assert first.strategy == "superposed" and [c.strategy for c in others] == ["classic"]
     assert first.plans is not None and others[0].plans is not None and not others[0].reasons
 
@@ -259,7 +259,7 @@ def test_nothing_is_simpler_than_classic(asked: list[str], refuse_proofs: Callab
     refuse_proofs(lambda strategy: InternalError(f"{strategy} loses a value"))
     with pytest.raises(InternalError, match=r"classic.* loses a value"):
         polytile.compile(POINTS)
-    assert asked == ["classic", "superposed"]
+    assert asked == ["classic", "superposed", "split"]
 
 
 def test_loops_that_are_not_found_leave_the_scop_on_the_host(refuse_kernels: Callable[[Refuse], None]) -> None:

@@ -150,7 +150,9 @@ KINDS = {
     "atax": "superposed",
     "gesummv": "superposed",
     "mvt": "superposed",
-    "jacobi-2d": "classic (fused)",
+    "jacobi-2d": "split",
+    "fdtd-2d": "split",
+    "heat-3d": "classic (fused)",
     "cholesky": "classic (fused)",
 }
 
