@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.forms import JUMPING_TEXTS
-from polytile.fuzz.generate import program
+from polytile.fuzz.generate import over_time, program
 from polytile.fuzz.sizes import draw_sizes
 from polytile.fuzz.tree import Apply, DataCompare, Name, Program, walk
-from polytile.options import MAX_OPERATIONS, SCHEDULES, Options
+from polytile.options import MAX_OPERATIONS, SCHEDULES, SPLIT, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
+WIDTHS = ((), (8,), (11,), (24,), (9, 14))  # of tiles of time loops, along each dimension of space
 BLOCKS = ((), (), (), (4,), (33,), (2, 4), (1, 1), (3, 5), (2, 2, 3))
 SIZES = (
     "{ kernel[0] -> tile[4, 2]; kernel[1] -> tile[3] }",
@@ -27,6 +28,7 @@ class Choices:
 
     tile: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
+    time_tile: int = 0
     sizes: str | None = None
     strict: bool = True
     max_shared_memory: int | None = None
@@ -39,6 +41,7 @@ class Choices:
             schedule=strategy,
             tile=self.tile,
             block=self.block,
+            time_tile=self.time_tile,
             sizes=self.sizes,
             strict=self.strict,
             max_shared_memory=self.max_shared_memory,
@@ -68,6 +71,7 @@ class Case:
         words += [f"--sanitize {','.join(self.sanitize)}"] if self.sanitize else []
         words += [f"--tile {_commas(c.tile)}"] if c.tile else []
         words += [f"--block {_commas(c.block)}"] if c.block else []
+        words += [f"--time-tile {c.time_tile}"] if c.time_tile else []
         words += [f"--sizes '{c.sizes}'"] if c.sizes else []
         words += ["--fp strict"] if c.strict else []
         words += [f"--max-shared-memory {c.max_shared_memory}"] if c.max_shared_memory is not None else []
@@ -98,7 +102,16 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
         choices = replace(choices, parameters=tuple((n, sizes[0][n]) for n in known[:1]))
     strategies = SCHEDULES if draw.chance(8) else (draw.one_of(SCHEDULES),)
     whole = draw.chance(10) and choices.strict and not drawn.autodetect
-    return Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), whole, sanitize)
+    case = Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), whole, sanitize)
+    return _over_time(draw, case) if draw.chance(6) else case
+
+
+def _over_time(draw: Draw, case: Case) -> Case:
+    """The case with a time loop over stencils instead, in tiles of several steps."""
+    drawn, threads = over_time(draw), case.choices.block
+    choices = Choices(draw.one_of(WIDTHS), threads, draw.pick(0, 1, 2, 3), strict=case.choices.strict)
+    sizes = draw_sizes(draw, drawn)
+    return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=(SPLIT,), whole=False)
 
 
 def _choices(draw: Draw, drawn: Program) -> Choices:

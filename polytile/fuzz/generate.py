@@ -43,6 +43,15 @@ def program(draw: Draw) -> Program:
     )
 
 
+def over_time(draw: Draw) -> Program:
+    """A random time loop over stencils, and nothing else."""
+    rank, kind = draw.pick(1, 1, 2, 2, 3), draw.pick("double", "float")
+    arrays = tuple(Array(name, kind, rank, "vla") for name in ARRAY_NAMES[: draw.pick(1, 2, 2, 2)])
+    found = stencil(StatementWriter(draw, list(arrays), jumps=False))
+    assert found is not None  # such arrays have one
+    return Program(arrays, (Function("f", ((found,),)),))
+
+
 def _arrays(draw: Draw) -> list[Array]:
     arrays = [_array(draw, name) for name in ARRAY_NAMES[: draw.between(2, 5)]]
     arrays += [_scalar(draw, name) for name in SCALAR_NAMES if draw.chance(2)]
