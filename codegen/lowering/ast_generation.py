@@ -15,7 +15,7 @@ from polytile.codegen.lowering.placed_accesses import Placed
 from polytile.codegen.lowering.verify_ast import require_faithful
 from polytile.ir.expr import CType, Expr, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
-from polytile.ir.isl_util import CONTEXT, band_members, mark_name, reduce_quotients
+from polytile.ir.isl_util import CONTEXT, band_members, mark_name, reduce_quotients, sets
 from polytile.ir.schedule import KERNEL, nodes
 
 
@@ -100,7 +100,9 @@ def generate(
     labels of their bands. `describe` is asked for the details of each instance. Raises UnfaithfulLoopsError where it
     does not run the tree's instances."""
     ids = isl.IdList.alloc(CONTEXT, 0)
-    for i in range(max_depth(tree)):
+    # Where members do not tell instances apart in a way that isl sees, it makes further loops, over what is left.
+    left = max((int(s.dim(isl.dim_type.set)) for s in sets(tree.get_domain())), default=0)
+    for i in range(max_depth(tree) + left):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
     labels = {b.mark: {f"{iterator}{b.depth + i}": label for i, label in enumerate(b.labels)} for b in bands}
     with ast_options():

@@ -254,6 +254,7 @@ def test_what_stays_sequential_has_no_counts() -> None:
 @pytest.mark.usefixtures("checking_compiler")
 def test_checks_and_counts_in_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = ["--validate", "--on", "emulator", "--count", "--sanitize", "race", "--seed", "1", "--json"]
+    both += ["--schedule", "classic"]
     assert main([str(SUITE / "jacobi-1d.c"), "-o", str(tmp_path), *both]) == 0
     checked, counted = json.loads(capsys.readouterr().out)["validations"]
     assert (checked["where"], counted["where"]) == ("the emulator (race)", "the emulator (counting)")

@@ -126,7 +126,7 @@ class Smooth:
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return polytile.compile(STEPS, name="smooth.c", graphs=True)
+    return polytile.compile(STEPS, name="smooth.c", graphs=True, schedule="classic")
 
 
 @pytest.fixture

@@ -32,8 +32,10 @@ def parallel_kernel(domain: isl.Set, threads: Sequence[int]) -> isl.Schedule:
     """A kernel for a statement whose instances are parallel, with a thread for each value of its last iterators, which
     runs through the others; `threads` are those of a block, along x last."""
     space, rank = isl.LocalSpace.from_space(domain.get_space()), domain.dim(SET)
-    sizes = tuple(threads[-rank:])
     values = [isl.PwAff.var_on_domain(space, SET, k) for k in range(rank)]
+    if not values:  # one instance
+        values, rank, threads = [isl.PwAff.from_aff(isl.Aff.zero_on_domain(space))], 1, (1,)
+    sizes = tuple(threads[-rank:])
     inner, outer = values[rank - len(sizes) :], values[: rank - len(sizes)]
     tiles = [v.scale_down_val(isl.Val(size)).floor() for v, size in zip(inner, sizes, strict=True)]
     points = Mark(thread_mark(sizes), Band(_members(inner, True), Point(isl.UnionSet.from_set(domain))))
