@@ -21,7 +21,7 @@ FAMILIES = Path(__file__).parents[2] / "polybench"
 PROGRAMS = {  # file: the height of bands, and how wide tiles are at their narrow side
     "polybench/jacobi-1d": (4, (3,)),
     "polybench/jacobi-2d": (3, (3, 4)),
-    "polybench/heat-3d": (2, (2, 3, 4)),
+    "polybench/heat-3d": (1, (2, 3, 4)),  # bands of two steps in three dimensions: ("star", 3, 1)
     "polybench/fdtd-2d": (3, (3, 4)),
     "split/jacobi-1d-3pt": (5, (1,)),
     "split/jacobi-1d-5pt": (3, (2,)),
