@@ -8,7 +8,7 @@ from itertools import count
 
 import islpy as isl
 
-from polytile.codegen.lowering.deal_to_threads import deal_to_threads
+from polytile.codegen.lowering.cyclic_distribution import distribute_to_threads
 from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marked, statements, substitute
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.placed_accesses import Placed
@@ -62,7 +62,7 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else f"{inner}_"
     body = generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
-    body = deal_to_threads(body, kernel.threads, kernel.block, integer)
+    body = distribute_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
 
 
@@ -109,16 +109,16 @@ def generate(
         build = isl.AstBuild.from_context(context).set_iterators(ids)
         details: dict[str, Detail] = {}
         errors: list[Exception] = []
-        dealt = _dealt_members(tree, bands, iterator)
+        cyclic = _cyclic_members(tree, bands, iterator)
         kept: dict[str, Mapping[str, Expr]] = {}
 
         def look(name: str, build: isl.AstBuild) -> None:
             if describe is not None:
                 details[name] = describe(build)
-            if dealt:
-                kept[name] = _values(build, dealt, integer)
+            if cyclic:
+                kept[name] = _values(build, cyclic, integer)
 
-        if describe is not None or dealt:
+        if describe is not None or cyclic:
             build, _keep = build.set_at_each_domain(_annotate(look, errors))
         node = build.node_from_schedule(tree)
         if errors:
@@ -147,11 +147,11 @@ def _annotate(
     return annotate
 
 
-def _dealt_members(
+def _cyclic_members(
     tree: isl.Schedule, bands: Sequence[LabelledBand], iterator: str
 ) -> list[tuple[str, isl.UnionPwAff]]:
     """The iterators of the loops of thread bands, innermost first, with what they stand for."""
-    depths = {b.mark: b.depth for b in bands if b.dealt}
+    depths = {b.mark: b.depth for b in bands if b.cyclic}
     found: list[tuple[str, isl.UnionPwAff]] = []
     for node in nodes(tree) if depths else ():
         if (depth := depths.get(mark_name(node) or "")) is not None:
@@ -161,12 +161,12 @@ def _dealt_members(
     return found[::-1]
 
 
-def _values(build: isl.AstBuild, dealt: Sequence[tuple[str, isl.UnionPwAff]], integer: CType) -> dict[str, Expr]:
+def _values(build: isl.AstBuild, cyclic: Sequence[tuple[str, isl.UnionPwAff]], integer: CType) -> dict[str, Expr]:
     """The values of the thread band's members at an instance: isl makes no loop over those that have one value only."""
     instance = isl.PwMultiAff.from_map(isl.Map.from_union_map(build.get_schedule()).reverse())
     name = instance.get_tuple_name(isl.dim_type.out)
     values = {}
-    for iterator, member in dealt:
+    for iterator, member in cyclic:
         found: list[isl.PwAff] = []
         member.foreach_pw_aff(found.append)
         for own in found:

@@ -18,7 +18,7 @@ from itertools import count
 import islpy as isl
 
 from polytile.codegen.lowering.copy_barriers import copy_reasons
-from polytile.codegen.lowering.deal_to_threads import thread_labels
+from polytile.codegen.lowering.cyclic_distribution import thread_labels
 from polytile.codegen.lowering.grid_ranges import ends, hull_of, range_of
 from polytile.codegen.lowering.known_quotients import chosen, coordinates_around, with_coordinates
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
@@ -49,13 +49,13 @@ class BlockCoordinate:
 @dataclass(frozen=True, slots=True)
 class LabelledBand:
     """A serial band of a kernel, the mark above it, and what its loops are called: one label for each member, from the
-    `depth` of the first one in the schedule on. The members of a thread band may be here, too: their loops, `dealt`
+    `depth` of the first one in the schedule on. The members of a thread band may be here, too: their loops, `cyclic`
     later, are over all the band's values."""
 
     mark: str
     depth: int
     labels: tuple[str, ...]
-    dealt: bool = False
+    cyclic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ class _Inside:
         if thread_sizes(node):
             node = self._inside(node.child(0), True)
             if self.whole_loops and not _one_each(node, self.sizes):
-                return self._dealt(node).parent().delete()
+                return self._cyclic(node).parent().delete()
             names = [t for t, _ in self.threads]
             return node.insert_filter(_equal(node, names, self.sizes)).parent().delete()
         if name == SYNC:
@@ -235,10 +235,10 @@ class _Inside:
         self.loops.append(band)
         return node.insert_mark(isl.Id(band.mark))
 
-    def _dealt(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
-        """A mark above a thread band, whose loops deal their iterations out to the threads."""
+    def _cyclic(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """A mark above a thread band, whose loops have a cyclic distribution over the threads."""
         depth = int(node.get_schedule_depth())
-        band = LabelledBand(f"threads@{depth}", depth, thread_labels(len(self.threads)), dealt=True)
+        band = LabelledBand(f"threads@{depth}", depth, thread_labels(len(self.threads)), cyclic=True)
         if all(band.mark != other.mark for other in self.loops):
             self.loops.append(band)
         return node.insert_mark(isl.Id(band.mark))

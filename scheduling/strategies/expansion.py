@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
-from polytile.scheduling.analysis.dependences import analyse
+from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
@@ -32,6 +32,11 @@ def of_expanded(problem: Problem, expanded: Expanded) -> Problem:
     return replace(problem, scop=scop, dependences=found, notes=notes, unexpanded=None)
 
 
+def _of_changed(problem: Problem, scop: Scop, dependences: Dependences, notes: tuple[str, ...]) -> Problem:
+    """The problem of a Scop that another one became, with notes on that."""
+    return replace(problem, scop=scop, dependences=dependences, notes=(*problem.notes, *notes), unexpanded=None)
+
+
 def with_snapshots(problem: Problem) -> Problem | None:
     """The problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order, with its own
     arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
@@ -48,10 +53,7 @@ def with_snapshots(problem: Problem) -> Problem | None:
                 found = snapshot_inputs(problem.scop, problem.dependences, operations)
     except OverBudgetError:
         return None
-    if found is None:
-        return None
-    notes = (*problem.notes, *found.notes)
-    return replace(problem, scop=found.scop, dependences=found.dependences, notes=notes, unexpanded=None)
+    return None if found is None else _of_changed(problem, found.scop, found.dependences, found.notes)
 
 
 def without_copy_back(problem: Problem) -> Problem | None:
@@ -63,7 +65,4 @@ def without_copy_back(problem: Problem) -> Problem | None:
             found = eliminate_copy_back(problem.scop, problem.dependences, operations)
     except OverBudgetError:
         return None
-    if found is None:
-        return None
-    notes = (*problem.notes, *found.notes)
-    return replace(problem, scop=found.scop, dependences=found.dependences, notes=notes, unexpanded=None)
+    return None if found is None else _of_changed(problem, found.scop, found.dependences, found.notes)

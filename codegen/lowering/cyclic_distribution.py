@@ -16,22 +16,22 @@ from polytile.ir.expr import Binary, Call, CType, Expr, For, If, Literal, Name, 
 
 
 def thread_labels(count: int) -> tuple[str, ...]:
-    """What the loops of a thread band are called until their iterations are dealt out; no plan has such names."""
+    """What the loops of a thread band are called until their iterations are distributed; no plan has such names."""
     return tuple(f"thread:{k}" for k in range(count))
 
 
-def deal_to_threads(
+def distribute_to_threads(
     body: tuple[Stmt, ...], threads: Sequence[tuple[str, str]], block: tuple[int, int, int], integer: CType
 ) -> tuple[Stmt, ...]:
     """The statements with the share of one thread; `threads` are names and axes, outermost first."""
     sizes = [block["xyz".index(axis)] for _, axis in threads]
     names = [name for name, _ in threads]
     shares = dict(zip(thread_labels(len(names)), zip(names, sizes, strict=True), strict=True))
-    return _Dealing(shares, integer).block(body)
+    return _Distribution(shares, integer).block(body)
 
 
 @dataclass(frozen=True, slots=True)
-class _Dealing:
+class _Distribution:
     shares: Mapping[str, tuple[str, int]]
     integer: CType
 

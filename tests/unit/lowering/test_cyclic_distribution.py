@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polytile.codegen.lowering.deal_to_threads import deal_to_threads, thread_labels
+from polytile.codegen.lowering.cyclic_distribution import distribute_to_threads, thread_labels
 from polytile.codegen.lowering.isl_ast import Instance
 from polytile.ir.expr import INT, Binary, Call, Expr, For, If, Literal, Name, Stmt
 
@@ -50,19 +50,19 @@ def test_each_thread_has_its_own(first: int, step: int, count: int) -> None:
     last = first + step * (count - 1) if count else first - 1
     condition = Binary("<=", INDEX, Literal(str(last), INT), INT)
     loop = For("i", Literal(str(first), INT), condition, step, (Instance("S", (INDEX,)),), INT, label=LABEL)
-    dealt = deal_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT)
+    shared = distribute_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT)
     for thread in range(8):
         expected = [i for i in range(first, last + 1, step) if i % 8 == thread]
-        assert run(dealt, {"ti": thread}) == expected
+        assert run(shared, {"ti": thread}) == expected
 
 
 def test_a_loop_from_zero_starts_at_the_thread() -> None:
     loop = For("i", Literal("0", INT), Binary("<=", INDEX, Literal("9", INT), INT), 1, (), INT, label=LABEL)
-    (dealt,) = deal_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT)
-    assert isinstance(dealt, For)
-    assert (dealt.lower, dealt.step, dealt.label) == (THREAD, 8, "")
+    (shared,) = distribute_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT)
+    assert isinstance(shared, For)
+    assert (shared.lower, shared.step, shared.label) == (THREAD, 8, "")
 
 
 def test_other_loops_stay() -> None:
     loop = For("i", Literal("0", INT), Binary("<=", INDEX, Literal("9", INT), INT), 1, (), INT, label="step")
-    assert deal_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT) == (loop,)
+    assert distribute_to_threads((loop,), (("ti", "x"),), (8, 1, 1), INT) == (loop,)
