@@ -1,0 +1,189 @@
+"""Plans of kernels that run several iterations of a time loop at once, in overlapped tiles that stream over planes.
+
+before: for (t = t0 .. t0 + 1) for (i) for (j) A[(t + 1) % 2][i][j] = f(A[t % 2][i - 1 .. i + 1][j - 1 .. j + 1]);
+after:  for each strip of columns, with a halo on both sides, which is computed by its neighbours, too:
+            for (p = ..)                                the planes of the stream arrive, here rows
+                step 0: row p of A at t0                is loaded,            lag 0, kept in 3 slots
+                step 1: row p - 1 of A after t0         from rows p - 2 .. p of step 0, lag 1, 3 slots
+                step 2: row p - 2 of A after t0 + 1     from rows p - 3 .. p - 1 of step 1, lag 2; is stored
+
+An *owner box* is the part of space whose results a tile stores. Each step computes a box around it, wide enough for the
+steps behind it. Space is that of the elements that statements write: their last subscripts (StencilForm). Inputs are
+read from one buffer and results written to another, which change roles after each block of iterations: `home` (the
+user's array) and a shadow of it. Space's first dimension is streamed where there are two or more; in one dimension all
+steps run on a single plane.
+
+Rawat, Vaidya, Sukumaran-Rajam, Ravishankar, Grover, Rountev, Pouchet, Sadayappan: Domain-specific optimization and
+generation of high-performance GPU code for stencil computations (Proc. IEEE 2018), sections III and IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from math import prod
+
+from polytile.ir.cell_layout import require
+from polytile.machine import WARP_SIZE
+
+
+class Exchange(Enum):
+    """How threads get values of cells beside their own."""
+
+    WARP = "shuffles"  # the lanes of a warp hold a strip of the last dimension; nobody waits
+    BLOCK = "shared memory"  # the threads of a block hold a tile of the dimensions that do not stream
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStep:
+    """The values of `array` that iteration t0 + `iteration` of the time loop makes, plane after plane.
+
+    Instances of `statements` of that iteration make them (domains tell which makes a cell); a cell in no domain keeps
+    what its element of the array has. A step without statements is an input: the values that iteration
+    t0 + `iteration`, before the block, left, loaded from device memory. Its box is the owner box with sides moved by
+    `lower` (at most 0) and `upper` (at least 0) along each dimension of space. Plane z is made when plane z + `lag` of
+    the inputs arrives, and stays in one of `slots` places, z mod slots.
+    """
+
+    index: int
+    array: str
+    statements: tuple[str, ...]
+    iteration: int
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    lag: int
+    slots: int
+
+    def __post_init__(self) -> None:
+        require(self.is_input == (self.iteration < 0), f"step {self.index}: inputs are of iterations before the block")
+        require(len(self.lower) == len(self.upper), f"step {self.index}: a box has two sides in each dimension")
+        require(all(v <= 0 for v in self.lower), f"step {self.index}: a box holds its owner box, not {self.lower}")
+        require(all(v >= 0 for v in self.upper), f"step {self.index}: a box holds its owner box, not {self.upper}")
+        require(self.lag >= 0 and self.slots >= 1, f"step {self.index}: lag {self.lag}, {self.slots} slots")
+
+    @property
+    def is_input(self) -> bool:
+        return not self.statements
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRead:
+    """An access of a statement in `step` (its position in the statement's accesses) that reads values of the step
+    `source`, `offset` away from the cell that the statement writes. Accesses of arrays that no step makes are none:
+    they read device memory."""
+
+    step: int
+    statement: str
+    access: int
+    source: int
+    offset: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStore:
+    """A step whose values in the owner box go to device memory: as the input `becomes` of the next block (an index of a
+    step), into the buffer that this block does not read; or, where that is None, to the user's array, by the last block
+    alone, as the array is live then. What becomes an input is in the user's array after the last block anyway."""
+
+    step: int
+    becomes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """Blocks of `iterations` of the time loop, two at a time: the first reads the user's arrays and writes `shadows`
+    (the input step, the name of the array that is its second buffer), the second reads those and writes the user's.
+
+    WARP: a block has `threads` = (warps,), each warp a strip of WARP_SIZE * points[-1] cells; BLOCK: a block has a
+    thread for each place of `threads` (slowest first). `points` are the cells of a thread along each dimension that is
+    not streamed, neighbours. A tile owns `chunk` planes of the stream (0: all of them).
+    """
+
+    name: str
+    iterations: int
+    dims: int
+    steps: tuple[StreamStep, ...]
+    reads: tuple[StreamRead, ...]
+    stores: tuple[StreamStore, ...]
+    shadows: tuple[tuple[int, str], ...]
+    exchange: Exchange
+    threads: tuple[int, ...]
+    points: tuple[int, ...]
+    chunk: int = 0
+
+    def __post_init__(self) -> None:
+        require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
+        require([s.index for s in self.steps] == list(range(len(self.steps))), "steps are numbered in their order")
+        require(all(len(s.lower) == self.dims for s in self.steps), f"boxes have {self.dims} dimensions")
+        require({k for k, _ in self.shadows} == {s.index for s in self.inputs}, "each input has a second buffer")
+        require(len(self.points) == self.dims - self.streamed, "points along each dimension that is not streamed")
+        made = {s.index for s in self.steps if not s.is_input}
+        require({s.step for s in self.stores} <= made, "what is stored is made")
+        require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")
+
+    @property
+    def inputs(self) -> tuple[StreamStep, ...]:
+        return tuple(s for s in self.steps if s.is_input)
+
+    @property
+    def made(self) -> tuple[StreamStep, ...]:
+        return tuple(s for s in self.steps if not s.is_input)
+
+    @property
+    def streamed(self) -> int:
+        """How many dimensions are streamed: 1, or 0 in one dimension."""
+        return int(self.dims > 1)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """The cells of a tile along each dimension that is not streamed, halo included."""
+        lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else self.threads
+        return tuple(n * p for n, p in zip(lanes, self.points, strict=True))
+
+    @property
+    def lower(self) -> tuple[int, ...]:
+        """The halo before the owner box, along each dimension of space."""
+        return tuple(max(-s.lower[k] for s in self.steps) for k in range(self.dims))
+
+    @property
+    def upper(self) -> tuple[int, ...]:
+        return tuple(max(s.upper[k] for s in self.steps) for k in range(self.dims))
+
+    @property
+    def overlap(self) -> tuple[int, ...]:
+        """The halo on both sides, along each dimension that is not streamed."""
+        return tuple(a + b for a, b in zip(self.lower, self.upper, strict=True))[self.streamed :]
+
+    @property
+    def owned(self) -> tuple[int, ...]:
+        """The owner box along each dimension that is not streamed, in a tile that has neighbours on both sides."""
+        return tuple(n - halo for n, halo in zip(self.tile, self.overlap, strict=True))
+
+    @property
+    def redundancy(self) -> float:
+        """Cells that a tile computes for each that it owns, in a plane, if each step computed the whole tile."""
+        return prod(self.tile) / prod(self.owned)
+
+    @property
+    def warps(self) -> int:
+        """The warps of a block."""
+        return self.threads[0] if self.exchange is Exchange.WARP else prod(self.threads) // WARP_SIZE
+
+    def reads_of(self, step: int) -> tuple[StreamRead, ...]:
+        return tuple(r for r in self.reads if r.step == step)
+
+    def shadow(self, step: int) -> str:
+        """The second buffer of an input."""
+        return dict(self.shadows)[step]
+
+    def lines(self) -> Iterator[str]:
+        """The plan for a person: --explain."""
+        tile = " x ".join(str(n) for n in self.tile)
+        owned = " x ".join(str(n) for n in self.owned)
+        yield f"{self.iterations} iterations a kernel, tiles of {tile} cells that own {owned}, by {self.exchange.value}"
+        for step in self.steps:
+            what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
+            box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
+            when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
+            yield f"step {step.index}: {step.array} of iteration t0{step.iteration:+d}, {what}: box [{box}], {when}"
