@@ -11,6 +11,7 @@ from polytile.ir.memory import Storage
 from polytile.ir.plan import Choices, KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import Machine
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
@@ -55,7 +56,7 @@ class Candidate:
     --explain. `given` are plans that a file has (None: they are found). Once somebody asked, `run` is what kernels are
     made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
     time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
-    depends on sizes then.
+    depends on sizes then. The kernels of a `stream` run the first iterations of the time loop, the schedule the rest.
     """
 
     strategy: str
@@ -71,6 +72,7 @@ class Candidate:
     plans: Plans | None = None
     estimate: Estimate | None = None
     repeats: bool = False
+    stream: StreamPlan | None = None
 
 
 class Strategy(Protocol):

@@ -43,9 +43,9 @@ def obeyed(
 ) -> tuple[dict[str, int], Loops]:
     """The elements in registers and the plans of loops that were given, of those that loops can have; raises UserError
     for others."""
-    if given.launch != PLAIN_LAUNCH or given.products or given.stream is not None:
+    if given.launch != PLAIN_LAUNCH or given.products:
         hint = "plans have placements, loops and hints for the cache"
-        raise _refused(given, "launches, products and streams cannot be asked for", hint)
+        raise _refused(given, "launches and products cannot be asked for", hint)
     if any(hint != LAST_READ for _, hint in given.cache):
         raise _refused(given, f"there are hints for the cache other than {LAST_READ!r}", "leave them out")
     _check_loops(given, promoted, loops)

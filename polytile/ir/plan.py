@@ -224,67 +224,6 @@ PLAIN_LAUNCH = LaunchPlan()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """Values of `array` that `statements` make at `time` in a block of time steps, on planes that are swept.
-
-    `time` < 0 are inputs, which are loaded. `low` and `high` bound the box around the owner's, by dimension. Plane z is
-    made when plane z + `lag` arrives, in this `phase` of it, and kept in slot z mod `slots`.
-    """
-
-    array: str
-    statements: tuple[str, ...]
-    time: int
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    lag: int
-    phase: int
-    slots: int
-    memory: Space = Space.SHARED
-
-    def __post_init__(self) -> None:
-        require(len(self.low) == len(self.high), f"the box of {self.array} at {self.time} has two ranks")
-        require(self.slots >= 0 and self.phase >= 0, f"{self.array} at {self.time} has no phase or slots")
-
-    def __str__(self) -> str:
-        box = ", ".join(f"{low:+d}..{high:+d}" for low, high in zip(self.low, self.high, strict=True))
-        made = " ".join(self.statements) if self.time >= 0 else "loaded"
-        place = _SPACES.get(self.memory, self.memory.value)
-        return f"{self.array} at {self.time} ({made}): {box}, lag {self.lag}.{self.phase}, {self.slots} in {place}"
-
-
-@dataclass(frozen=True, slots=True)
-class StreamRead:
-    """The step (by number) whose values an access of a statement in another step reads."""
-
-    step: int
-    statement: str
-    access: int
-    source: int
-
-
-@dataclass(frozen=True, slots=True)
-class StreamPlan:
-    """A kernel that sweeps planes and makes several time steps of each. `stores` are steps whose values go to their
-    arrays, by owners; a barrier ends each phase in `barriers`. With `cut`, the sweep has chunks of planes."""
-
-    steps: tuple[Step, ...]
-    reads: tuple[StreamRead, ...]
-    stores: tuple[int, ...]
-    barriers: tuple[int, ...]
-    cut: bool = False
-
-    def __post_init__(self) -> None:
-        numbers = {*self.stores, *(r.step for r in self.reads), *(r.source for r in self.reads)}
-        require(all(0 <= number < len(self.steps) for number in numbers), "a stream plan names an unknown step")
-
-    def lines(self) -> Iterator[str]:
-        yield f"stream: {'chunks of planes' if self.cut else 'all planes'}, barriers after phases {self.barriers}"
-        yield from (f"  step {number}: {step}" for number, step in enumerate(self.steps))
-        yield from (f"  step {r.step} reads step {r.source} by access {r.access} of {r.statement}" for r in self.reads)
-        yield f"  stored: {', '.join(f'step {number}' for number in self.stores) or 'none'}"
-
-
-@dataclass(frozen=True, slots=True)
 class KernelPlan:
     """The plan of one kernel, by its number in the tree. Outer placements stand before inner ones. `cache` are hints
     for arrays, `products` shapes of matrix products by the label of their mark."""
@@ -295,7 +234,6 @@ class KernelPlan:
     launch: LaunchPlan = PLAIN_LAUNCH
     cache: tuple[tuple[str, str], ...] = ()
     products: tuple[tuple[str, str], ...] = ()
-    stream: StreamPlan | None = None
 
     def __post_init__(self) -> None:
         require(self.kernel >= 0, f"there is no kernel {self.kernel}")
@@ -326,8 +264,6 @@ class KernelPlan:
             yield f"  {self.launch}"
         yield from (f"  {array} is cached: {hint}" for array, hint in self.cache)
         yield from (f"  product {label}: {shape}" for label, shape in self.products)
-        if self.stream is not None:
-            yield from (f"  {line}" for line in self.stream.lines())
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

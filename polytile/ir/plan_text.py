@@ -4,6 +4,7 @@
     # placement {"name": "t", "array": "t", "uses": [], "level": "kernel", "memory": "private", "owner": "thread", ...}
     # loop {"label": "k", "loads_first": 8}
     # cache ["A", "streaming"]
+    # stream {"name": "j2d5pt", "iterations": 8, ...}                of the first iterations of a time loop
 
 What has no line is not done; a file without such lines leaves all plans to be found.
 """
@@ -18,10 +19,12 @@ from typing import Any
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
+from polytile.ir.stream_plan import StreamPlan
 
 _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product": "products"}  # one line each
-_WHOLE = ("launch", "stream")
+_WHOLE = ("launch",)
 _LINE = re.compile(rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))")
+_STREAM = re.compile(r"# stream (\{.*)\n?", re.MULTILINE)
 _KERNEL = re.compile(r"of kernel (\d{1,9})")
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
 
@@ -81,3 +84,20 @@ def _plan(content: dict[str, Any]) -> KernelPlan:
         return from_json(KernelPlan, content)
     except UserError as error:
         raise UserError(f"the plan of kernel {content['kernel']}: {error.message}", hint=HINT) from None
+
+
+def stream_line(plan: StreamPlan | None) -> str:
+    """The line of a stream plan; empty where there is none."""
+    return "" if plan is None else f"# stream {json.dumps(to_json(plan))}\n"
+
+
+def split_stream(text: str) -> tuple[str, StreamPlan | None]:
+    """A schedule without the line of a stream plan, and that; raises UserError for a wrong line."""
+    found = _STREAM.search(text)
+    if found is None:
+        return text, None
+    try:
+        plan = from_json(StreamPlan, json.loads(found[1]))
+    except ValueError:
+        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# stream`", hint=HINT) from None
+    return text[: found.start()] + text[found.end() :], plan

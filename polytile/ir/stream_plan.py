@@ -25,6 +25,7 @@ from enum import Enum
 from math import prod
 
 from polytile.ir.cell_layout import require
+from polytile.ir.scop import Array, Origin, Scop
 from polytile.machine import WARP_SIZE
 
 
@@ -187,3 +188,13 @@ class StreamPlan:
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
             yield f"step {step.index}: {step.array} of iteration t0{step.iteration:+d}, {what}: box [{box}], {when}"
+
+
+def shadow_arrays(scop: Scop, plan: StreamPlan) -> tuple[Array, ...]:
+    """The second buffers of the inputs, with an element for each place: arrays of device memory alone, which no
+    statement of the Scop mentions."""
+    homes = {k: scop.array(plan.steps[k].array) for k, _ in plan.shadows}
+    return tuple(
+        Array(name, homes[k].element, homes[k].extents[homes[k].rank - plan.dims :], Origin.TEMPORARY)
+        for k, name in plan.shadows
+    )

@@ -10,9 +10,10 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import split_plans
+from polytile.ir.plan_text import split_plans, split_stream
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
+from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import prove, require_mapped
 from polytile.scheduling.strategies.classic import inexact, mapped
@@ -55,22 +56,24 @@ def _without_copies_back(problem: Problem) -> Problem:
 
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
-    text, given = _plans(problem)
+    text, given, stream = _plans(problem)
     scop, dependences, text = split_as_in(problem.scop, problem.dependences, text)
     problem = replace(problem, scop=scop, dependences=dependences)
     tree = read_schedule(scop, text)
     if not is_mapped(tree):
-        return replace(mapped("loaded", problem, [BandTree("loaded", tree)]), given=given)
+        found = mapped("loaded", problem, [BandTree("loaded", tree)])
+        return replace(found, given=given, stream=stream)
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
     schedule = MappedSchedule(tree, "loaded")
-    return Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given)
+    return Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given, stream=stream)
 
 
-def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None]:
+def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None, StreamPlan | None]:
     """The text of the schedule alone, and the plans in it."""
     try:
-        return split_plans(problem.options.load_schedule or "")
+        text, stream = split_stream(problem.options.load_schedule or "")
+        return *split_plans(text), stream
     except UserError as error:
         message = f"the schedule of {problem.scop.name}: {error.message}"
         raise UserError(message, location=problem.scop.location, hint=error.hint) from None

@@ -19,11 +19,10 @@ from polytile.ir.plan import (
     LoopPlan,
     Owner,
     Placement,
-    Step,
-    StreamPlan,
-    StreamRead,
 )
 from polytile.ir.plan_file import from_json, to_json
+from polytile.ir.plan_text import split_stream, stream_line
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
 
 TILE = Placement(
     "A_tile",
@@ -49,10 +48,16 @@ ACCUMULATORS = Placement(
     drain=Copy("{ [bi, bj, ty, tx] -> C[i, j] : 4 ty <= i < 4 ty + 4 }", "k0"),
 )
 STREAM = StreamPlan(
-    (Step("A", (), -1, (-1, -1), (2, 2), 0, 0, 4), Step("A", ("S0",), 0, (0, 0), (1, 1), 1, 1, 3)),
-    (StreamRead(1, "S0", 0, 0),),
-    (1,),
-    (0,),
+    "smooth",
+    1,
+    2,
+    (StreamStep(0, "A", (), -1, (-1, -1), (2, 2), 0, 4), StreamStep(1, "A", ("S0",), 0, (0, 0), (1, 1), 1, 3)),
+    (StreamRead(1, "S0", 0, 0, (-1, 0)),),
+    (StreamStore(1, 0),),
+    ((0, "A_next"),),
+    Exchange.WARP,
+    (4,),
+    (2,),
 )
 PLAN = KernelPlan(
     0,
@@ -61,7 +66,6 @@ PLAN = KernelPlan(
     LaunchPlan(2, 128, True, (2, 1), "backwards"),
     (("A", "streaming"),),
     (("kk", "m16n8k8"),),
-    STREAM,
 )
 
 
@@ -108,10 +112,10 @@ def test_plans_are_short_to_read() -> None:
             "  loop k: unroll all, vectors of 2",
         ]
     )
-    assert str(PLAN).splitlines()[-3:] == [
-        "    step 1: A at 0 (S0): +0..+1, +0..+1, lag 1.1, 3 in shared memory",
-        "    step 1 reads step 0 by access 0 of S0",
-        "    stored: step 1",
+    assert list(STREAM.lines()) == [
+        "1 iterations a kernel, tiles of 64 cells that own 61, by shuffles",
+        "step 0: A of iteration t0-1, loaded: box [-1..+2, -1..+2], lag 0, 4 planes",
+        "step 1: A of iteration t0+0, by S0: box [0..+1, 0..+1], lag 1, 3 planes",
     ]
 
 
@@ -163,8 +167,23 @@ def test_wrong_kernel_plans() -> None:
         KernelPlan(0, loops=(LoopPlan("k"), LoopPlan("k")))
     with pytest.raises(InternalError, match="hints"):
         KernelPlan(0, cache=(("A", "forever"),))
-    with pytest.raises(InternalError, match="unknown step"):
-        replace(STREAM, stores=(2,))
+
+
+def test_wrong_stream_plans() -> None:
+    with pytest.raises(InternalError, match="what is stored is made"):
+        replace(STREAM, stores=(StreamStore(0, 0),))
+    with pytest.raises(InternalError, match="second buffer"):
+        replace(STREAM, shadows=())
+    with pytest.raises(InternalError, match="all halo"):
+        replace(STREAM, steps=(replace(STREAM.steps[0], lower=(-1, -70)), STREAM.steps[1]))
+
+
+def test_files_keep_stream_plans() -> None:
+    text, found = split_stream("tree\n" + stream_line(STREAM) + "# plan of kernel 0\n")
+    assert (text, found) == ("tree\n# plan of kernel 0\n", STREAM)
+    assert split_stream("tree\n") == ("tree\n", None)
+    with pytest.raises(UserError, match="cannot read"):
+        split_stream("# stream {\n")
 
 
 # Layouts -------------------------------------------------------------------------------------------------------------
