@@ -89,6 +89,19 @@ def time_loops(scop: Scop) -> list[tuple[str, ...]]:
     return [tuple(names) for names in groups.values() if max(ranks[name] for name in names) > 1]
 
 
+def iterated_stencil(scop: Scop, dependences: Dependences) -> StencilForm:
+    """The time loop that a SCoP is, in canonical form; raises NotAStencilError."""
+    loops = time_loops(scop)
+    if len(loops) != 1 or len(loops[0]) != len(scop.main):
+        raise NotAStencilError("it is not one loop over steps around everything else", scop.location)
+    form = stencil_form(scop, dependences, loops[0])
+    if not any(distance.steps > 0 for distance in form.distances):
+        first = scop.statement(form.names[0])
+        reason = f"iterations of the outermost loop, over {first.iterators[0]}, do not depend on one another"
+        raise NotAStencilError(reason, first.location)
+    return form
+
+
 def stencil_form(scop: Scop, dependences: Dependences, names: Sequence[str]) -> StencilForm:
     """The canonical form of the statements of one outermost loop; raises NotAStencilError."""
     statements = [scop.statement(name) for name in names]

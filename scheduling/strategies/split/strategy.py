@@ -22,8 +22,7 @@ from polytile.scheduling.analysis.stencil_form import (
     NotAStencilError,
     StencilForm,
     carried_in_space,
-    stencil_form,
-    time_loops,
+    iterated_stencil,
 )
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.array_layout import element_size, pitches
@@ -84,14 +83,7 @@ def _domain(problem: Problem, statement: str) -> isl.Set:
 def _recognised(problem: Problem) -> tuple[StencilForm, tuple[Cone, ...]]:
     """The time loop that the SCoP is, with its cones; raises NotAStencilError."""
     scop = problem.scop
-    loops = time_loops(scop)
-    if len(loops) != 1 or len(loops[0]) != len(scop.main):
-        raise NotAStencilError("it is not one loop over steps around everything else", scop.location)
-    form = stencil_form(scop, problem.dependences, loops[0])
-    if not any(distance.steps > 0 for distance in form.distances):
-        time = scop.statement(form.names[0]).iterators[0]
-        reason = f"iterations of the outermost loop, over {time}, do not depend on one another"
-        raise NotAStencilError(reason, _at(problem, form.names[0]))
+    form = iterated_stencil(scop, problem.dependences)
     if form.dims > MAX_DIMENSIONS:
         raise NotAStencilError(f"a grid of blocks has no {form.dims} dimensions", scop.location)
     try:

@@ -1,0 +1,1 @@
+"""Overlapped tiles of several iterations of a time loop, which stream over planes."""
