@@ -107,9 +107,18 @@ class _Leaf:
     def access(self, element: isl.PwMultiAff, type: CType) -> Access:
         """The element of an array that the instance is mapped to."""
         here = element.pullback_pw_multi_aff(isl.PwMultiAff.from_map(self.schedule.reverse()))
-        found = self.build.access_from_pw_multi_aff(here)
+        found = self.build.access_from_pw_multi_aff(_formula(here))
         subscripts = (expression(found.get_op_arg(k), self.integer) for k in range(1, found.get_op_n_arg()))
         return Access(str(found.get_op_arg(0).get_id().get_name()), tuple(subscripts), type)
+
+
+def _formula(element: isl.PwMultiAff) -> isl.PwMultiAff:
+    """One formula without its domain, which takes isl long to print nothing of; several with theirs."""
+    if element.n_piece() != 1:
+        return element
+    found: list[isl.MultiAff] = []
+    element.foreach_piece(lambda _, formula: found.append(formula))
+    return isl.PwMultiAff.from_multi_aff(found[0])
 
 
 def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], names: Names) -> Placed:
