@@ -28,8 +28,9 @@ def from_json(kind: type[Record], content: Any) -> Record:
     """The record of this kind; raises UserError for what is none (a file may have been edited)."""
     try:
         found: Record = _read(kind, content)
-    except InternalError as error:
-        raise UserError(f"this is no {kind.__name__}: {error.message}") from None
+    except (InternalError, ValueError) as error:  # ValueError: tuples that do not have the same length
+        reason = error.message if isinstance(error, InternalError) else str(error)
+        raise UserError(f"this is no {kind.__name__}: {reason}") from None
     return found
 
 

@@ -1,0 +1,147 @@
+"""The instances of one time loop, by iteration and the cell that each writes.
+
+before: S0[t, i, j] writes A[(t + 1) % 2][i][j] for 0 <= t < n and 0 < i, j < m - 1
+after:  iteration t makes the cell [i, j] of A; its home is A[(t + 1) % 2][i][j]
+
+Cells of an array that no instance makes are constant: their elements keep what they had before the SCoP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.diagnostics import InternalError
+from polytile.ir.isl_util import band_members, maps, sample
+from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
+
+IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
+
+
+class WrongStreamError(InternalError):
+    """Kernels that run several iterations at once would not compute what the source does, or that is not known."""
+
+
+def require(holds: bool, message: str) -> None:
+    """Raises WrongStreamError unless it holds."""
+    if not holds:
+        raise WrongStreamError(message)
+
+
+def example(relation: isl.Map) -> str:
+    """One pair of a relation, for a message."""
+    found = sample(relation)
+    if found is None:
+        return ""
+    return f"for example {found[0]}{list(found[1])} -> {found[2]}{list(found[3])} with {found[4]}"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLoop:
+    """`times` are the iterations, `{ [t] }`; by statement `at`, `{ S[i] -> [t, x] }`, and by array `made`, what makes a
+    cell, `{ [t, x] -> S[i] }`, and `homes`, `{ [t, x] -> A[e] }`, also for iterations and cells that nothing makes."""
+
+    scop: Scop
+    dims: int
+    times: isl.Set = field(compare=False)
+    at: Mapping[str, isl.Map] = field(compare=False)
+    made: Mapping[str, isl.UnionMap] = field(compare=False)
+    versions: Mapping[str, isl.Map] = field(compare=False)  # { [t] -> [the leading subscripts of elements] }
+    homes: Mapping[str, isl.Map] = field(compare=False)
+
+    def makers(self, array: str) -> frozenset[str]:
+        """The statements that write an array."""
+        return frozenset(s.name for s in self.scop.statements if write_of(s).array == array)
+
+
+def write_of(statement: Statement) -> AccessRelation:
+    """The one write of a statement that writes one element in each instance."""
+    found = [a for a in statement.accesses if a.kind is not AccessKind.READ]
+    one = len(found) == 1 and found[0].kind is AccessKind.WRITE
+    require(one, f"{statement.name} does not write one element in each iteration")
+    return found[0]
+
+
+def time_loop(scop: Scop, dims: int) -> TimeLoop:
+    """The instances of a SCoP by iteration and cell. Raises WrongStreamError where it is not one time loop all of whose
+    iterations make the same cells."""
+    time = _outermost(scop)
+    at = {s.name: _at(scop, s, time, dims) for s in scop.statements}
+    times = _times(list(at.values()))
+    for name, placed in at.items():
+        cells = placed.range().project_out(SET, 0, 1)
+        same = times.flat_product(cells).is_equal(placed.range())
+        require(same, f"{name} does not write the same cells in each iteration of the time loop")
+    arrays = dict.fromkeys(write_of(s).array for s in scop.statements)
+    versions = {array: _versions(scop, array, dims) for array in arrays}
+    made = {array: _made(scop, array, at) for array in arrays}
+    homes = {array: _homes(array, versions[array], dims) for array in arrays}
+    return TimeLoop(scop, dims, times, at, made, versions, homes)
+
+
+def _outermost(scop: Scop) -> isl.UnionPwAff:
+    """The loop around all statements."""
+    node = scop.schedule.get_root().child(0)
+    is_loop = node.get_type() == isl.schedule_node_type.band and node.band_n_member() > 0
+    require(is_loop, "no loop over time is around all statements")
+    return band_members(node)[0]
+
+
+def _at(scop: Scop, statement: Statement, time: isl.UnionPwAff, dims: int) -> isl.Map:
+    """`{ S[i] -> [t, x] }`."""
+    write, array, domain = write_of(statement), scop.array(write_of(statement).array), statement.domain
+    require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
+    require(array.rank >= dims and not array.fields, f"{array.name} has no element of its own for each cell")
+    steps = maps(isl.UnionMap.from_union_pw_aff(time.intersect_domain(isl.UnionSet.from_set(domain))))
+    first = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(OUT)
+    first = first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(domain)
+    same = len(steps) == 1 and steps[0].is_equal(first)
+    require(same, f"the first loop of {statement.name} does not count the iterations of the time loop")
+    written = write.relation.intersect_domain(domain).reset_tuple_id(OUT).project_out(OUT, 0, array.rank - dims)
+    require(written.is_single_valued(), f"{statement.name} does not write one element in each iteration")
+    return first.flat_range_product(written).intersect_params(scop.context)
+
+
+def _times(placed: list[isl.Map]) -> isl.Set:
+    """The iterations that there are: all from a first to a last one."""
+    total = isl.Set.empty(placed[0].range().project_out(SET, 1, placed[0].dim(OUT) - 1).get_space())
+    for one in placed:
+        total = total.union(one.range().project_out(SET, 1, one.dim(OUT) - 1))
+    total = total.coalesce()
+    space = total.get_space()
+    between = total.apply(isl.Map.lex_lt(space)).intersect(total.apply(isl.Map.lex_gt(space)))
+    require(between.is_subset(total), "the time loop leaves iterations out")
+    return total
+
+
+def _versions(scop: Scop, array: str, dims: int) -> isl.Map:
+    """`{ [t] -> [l] }`: the leading subscripts of what iteration t writes, for t outside of the loop as well."""
+    total = None
+    for statement in (s for s in scop.statements if write_of(s).array == array):
+        written = write_of(statement).relation.reset_tuple_id(OUT).reset_tuple_id(IN)
+        leading = written.project_out(OUT, scop.array(array).rank - dims, dims)
+        by_time = leading.project_out(IN, 1, len(statement.iterators) - 1)
+        total = by_time if total is None else total.union(by_time)
+    assert total is not None
+    require(total.is_single_valued(), f"one iteration writes several versions of {array}")
+    return total.coalesce()
+
+
+def _made(scop: Scop, array: str, at: Mapping[str, isl.Map]) -> isl.UnionMap:
+    """`{ [t, x] -> S[i] }`: one instance for each iteration and cell."""
+    found = [at[s.name].reverse() for s in scop.statements if write_of(s).array == array]
+    total, seen = isl.UnionMap.from_map(found[0]), found[0].domain()
+    require(found[0].is_single_valued(), f"several instances of one iteration make a cell of {array}")
+    for more in found[1:]:
+        alone = more.is_single_valued() and more.domain().is_disjoint(seen)
+        require(alone, f"several instances of one iteration make a cell of {array}")
+        total, seen = total.union(isl.UnionMap.from_map(more)), seen.union(more.domain())
+    return total
+
+
+def _homes(array: str, versions: isl.Map, dims: int) -> isl.Map:
+    """`{ [t, x] -> A[l, x] }`."""
+    space = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, dims).align_params(versions.get_space().params())
+    return versions.flat_product(isl.Map.identity(space.map_from_set())).set_tuple_name(OUT, array)

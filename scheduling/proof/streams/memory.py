@@ -1,0 +1,127 @@
+"""Device memory between the kernels of a stream plan, by induction over pairs of them.
+
+Before a pair of blocks, at t0, the home of each input has the values that its iteration left, and constant cells have
+what they always had. The first kernel reads homes and writes the second buffers; the second kernel reads these, and
+constant cells at home, and writes homes. So neither writes what it reads, and after the pair the same holds at
+t0 + 2 T. At the end the homes have every version of an array that is read afterwards, or can be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import islpy as isl
+
+from polytile.ir.scop import Origin, Scop
+from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.scheduling.analysis.last_writers import is_seen
+from polytile.scheduling.proof.streams.cells import TimeLoop, require
+from polytile.scheduling.proof.streams.values import Group, versions_read
+
+
+def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:
+    """Raises WrongStreamError unless the blocks leave in memory what as many iterations of the source do; lines that
+    say what they leave."""
+    _check_steps(plan, loop)
+    _check_shadows(plan, loop.scop)
+    _check_handed_on(plan)
+    for one, other in combinations(plan.stores, 2):
+        _check_apart(plan.steps[one.step], plan.steps[other.step], loop)
+    read, last = versions_read(groups), plan.iterations
+    for array in loop.homes:
+        seen = is_seen(loop.scop, array) or any(a.name == array and is_seen(source, array) for a in source.arrays)
+        count = max(read.get(array, 0), _live_versions(plan, array, loop) if seen else 0)
+        stored = [plan.steps[s.step].iteration for s in plan.stores if plan.steps[s.step].array == array]
+        for back in range(1, count + 1):
+            which = f"t0{last - back:+d} of {array}, {'which can be seen' if seen else 'which is read'} afterwards"
+            require(last - back in stored, f"no block stores the values of iteration {which}")
+        yield f"{array} after the blocks: the last {count} iterations of it, as the source leaves them"
+
+
+def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
+    for step in plan.steps:
+        require(step.array in loop.homes, f"step {step.index}: {step.array} is written by no statement")
+        inside = step.iteration < plan.iterations
+        require(inside, f"step {step.index} is of iteration t0{step.iteration:+d}, behind the block")
+        whole = step.is_input or frozenset(step.statements) == loop.makers(step.array)
+        require(whole, f"step {step.index} does not run all statements that write {step.array}")
+        once = len(set(step.statements)) == len(step.statements)
+        require(once, f"step {step.index} runs a statement twice")
+    run = {name for step in plan.made for name in step.statements}
+    for statement in loop.scop.statements:
+        require(statement.name in run, f"no step runs {statement.name}")
+    sizes = (*plan.threads, *plan.points)
+    require(all(n > 0 for n in sizes) and plan.chunk >= 0, "tiles of a positive number of cells")
+
+
+def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
+    """Second buffers are memory of their own, with a cell for each that is stored."""
+    names = [name for _, name in plan.shadows]
+    require(len(set(names)) == len(names), "two inputs share a second buffer")
+    used = {a.array for s in scop.statements for a in s.accesses}
+    for index, name in plan.shadows:
+        found = next((a for a in scop.arrays if a.name == name), None)
+        free = name not in used and (found is None or found.origin is Origin.TEMPORARY)
+        require(free, f"the second buffer {name} of an input is an array of the program")
+        if found is not None:
+            home = scop.array(plan.steps[index].array)
+            fits = found.element == home.element and found.extents == home.extents[home.rank - plan.dims :]
+            require(fits, f"{name} does not have the cells of {home.name}")
+
+
+def _check_handed_on(plan: StreamPlan) -> None:
+    """Each input of the next block is stored by this one."""
+    for store in plan.stores:
+        if store.becomes is None:
+            continue
+        is_input = any(s.index == store.becomes for s in plan.inputs)
+        require(is_input, f"what step {store.step} stores becomes step {store.becomes}, which is no input")
+        step, becomes = plan.steps[store.step], plan.steps[store.becomes]
+        same = step.array == becomes.array and step.iteration - plan.iterations == becomes.iteration
+        what = f"{step.array} of iteration t0{step.iteration:+d}"
+        where = f"{becomes.array} of iteration t0{becomes.iteration:+d} of the next block"
+        require(same, f"step {step.index} stores {what}, which does not become {where}")
+    for step in plan.inputs:
+        count = sum(s.becomes == step.index for s in plan.stores)
+        what = f"input {step.index}, {step.array} of iteration t0{step.iteration:+d}, of the next block"
+        require(count == 1, f"{count or 'no'} stores are of {what}")
+
+
+def _check_apart(one: StreamStep, other: StreamStep, loop: TimeLoop) -> None:
+    """No element is stored twice by one kernel."""
+    if one.array != other.array:
+        return
+    what = f"steps {one.index} and {other.index} are stored to the same elements of {one.array}"
+    if one.iteration == other.iteration:
+        require(False, what)
+    meets = _same_version(one.array, loop, one.iteration, (other.iteration,))
+    require(meets.is_empty(), what)
+
+
+def _live_versions(plan: StreamPlan, array: str, loop: TimeLoop) -> int:
+    """How many of the last iterations have values in elements of their own, at any time."""
+    for count in range(1, plan.iterations + 1):
+        ends = _later(loop, 1).intersect(_later(loop, count + 1))  # where there is an iteration so long before
+        if ends.is_subset(_same_version(array, loop, -count - 1, [-k for k in range(1, count + 1)])):
+            return count
+    what = f"{array} holds the values of more iterations at once than the {plan.iterations} of a block"
+    require(False, what)
+    return 0
+
+
+def _later(loop: TimeLoop, by: int) -> isl.Set:
+    return loop.times.apply(isl.Map(f"{{ [t] -> [t + {by}] }}"))
+
+
+def _same_version(array: str, loop: TimeLoop, iteration: int, others: Sequence[int]) -> isl.Set:
+    """The t for which what iteration t + `iteration` writes lies where one of the others writes."""
+    versions = loop.versions[array]
+
+    def moved(by: int) -> isl.Map:
+        return isl.Map(f"{{ [t] -> [t + ({by})] }}").apply_range(versions)
+
+    total = isl.Set.empty(loop.times.get_space())
+    for other in others:
+        total = total.union(moved(iteration).intersect(moved(other)).domain())
+    return total

@@ -1,0 +1,48 @@
+"""Boxes, planes and slots of a stream plan: what a step reads was made, is still there, and may be seen.
+
+A step makes plane z when plane z + lag arrives, after the steps before it. So of a plane d away, `ahead` = lag - lag of
+its source - d planes have arrived since it was made, and slots - ahead more arrive before its place is written again.
+Threads meet once a plane (BLOCK) or at each shuffle (WARP): with shared memory, what another thread made must be of
+an earlier plane. A thread sees its own cells at once.
+"""
+
+from __future__ import annotations
+
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
+from polytile.scheduling.proof.streams.cells import require
+
+
+def check_order(plan: StreamPlan) -> None:
+    """Raises WrongStreamError unless each step finds in the slots of its sources what was made there for it."""
+    for step in plan.steps:
+        require(plan.streamed > 0 or step.lag == 0, f"step {step.index} lags behind in a stream of a single plane")
+    for read in plan.reads:
+        _check_box(plan, read)
+        _check_slots(plan, read)
+
+
+def _check_box(plan: StreamPlan, read: StreamRead) -> None:
+    step, source = plan.steps[read.step], plan.steps[read.source]
+    for k, away in enumerate(read.offset):
+        below = step.lower[k] + away < source.lower[k]
+        if below or step.upper[k] + away > source.upper[k]:
+            side = "before" if below else "behind"
+            where = f"{away:+d} along dimension {k}, {side} the box of step {source.index}"
+            require(False, f"step {step.index} reads a cell of {source.array} {where}")
+
+
+def _check_slots(plan: StreamPlan, read: StreamRead) -> None:
+    step, source = plan.steps[read.step], plan.steps[read.source]
+    away = read.offset[0] if plan.streamed else 0
+    ahead = step.lag - source.lag - away
+    apart = plan.exchange is Exchange.BLOCK and any(read.offset[plan.streamed :])
+    plane = f"plane z{away:+d} of step {source.index}" if plan.streamed else f"step {source.index}"
+    what = f"step {step.index} reads {plane}"
+    made = ahead > 0 or (ahead == 0 and source.index < step.index)
+    require(made, f"{what} before it is made")
+    require(not apart or ahead > 0, f"{what}, of other threads, with no barrier behind the step that makes it")
+    if plan.streamed:
+        left = source.slots - ahead
+        kept = left > 0 or (left == 0 and step.index < source.index)
+        require(kept, f"{what} when plane z{away + source.slots:+d} has its slot")
+        require(not apart or left > 0, f"{what}, of other threads, with no barrier before its slot is written again")

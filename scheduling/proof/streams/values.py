@@ -1,0 +1,130 @@
+"""Whose value each access reads: of which iteration, and of which cell.
+
+before: S0[t, i, j] reads A[t % 2][i][j - 1], which S0[t - 1, i, j - 1] wrote
+after:  the access reads the cell [0, -1] away of 1 iteration before
+
+This must hold of every instance, whatever the sizes: where an instance makes that cell, the access sees its value;
+where none does (a constant cell, or an iteration before the first), it sees what the element where that iteration would
+have left the cell had before the SCoP. Then it holds of whatever a kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.access_boxes import united
+from polytile.ir.isl_util import maps
+from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.stream_plan import StreamPlan, StreamRead
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.proof.streams.cells import OUT, TimeLoop, example, require
+
+Offset = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Accesses (by number, with their offsets) of a statement that read an array of so many iterations before."""
+
+    statement: str
+    array: str
+    back: int
+    accesses: frozenset[tuple[int, Offset]] = field(repr=False)
+
+
+def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> tuple[Group, ...]:
+    """Raises WrongStreamError unless each step reads what the source does; what is read, for all iterations."""
+    found: dict[Group, None] = {}
+    for step in plan.made:
+        reads: dict[tuple[str, int], StreamRead] = {}
+        for read in plan.reads_of(step.index):
+            key = (read.statement, read.access)
+            require(key not in reads, f"step {step.index}: access {read.access} of {read.statement} has two sources")
+            reads[key] = read
+        found.update(dict.fromkeys(_groups(plan, loop.scop, step.index, reads)))
+        require(not reads, f"step {step.index}: {', '.join(f'{s}: {k}' for s, k in reads)} read no array that changes")
+    for group in found:
+        _check(group, loop, dependences)
+    return tuple(found)
+
+
+def _groups(
+    plan: StreamPlan, scop: Scop, index: int, reads: dict[tuple[str, int], StreamRead]
+) -> Iterator[Group]:
+    """The accesses of a step by what they read; takes those that it finds out of `reads`."""
+    step = plan.steps[index]
+    for statement in (scop.statement(name) for name in step.statements):
+        alike: dict[tuple[str, int], set[tuple[int, Offset]]] = {}
+        for number, access in enumerate(statement.accesses):
+            if access.kind is not AccessKind.READ or not scop.written(access.array):
+                continue
+            read = reads.pop((statement.name, number), None)
+            require(read is not None, f"step {index}: no step is the source of an access of {statement.name}")
+            assert read is not None
+            require(0 <= read.source < len(plan.steps), f"step {index} reads step {read.source}, which is none")
+            source = plan.steps[read.source]
+            other = f"step {index} reads step {source.index}, which has {source.array}, for {access.array}"
+            require(source.array == access.array, other)
+            alike.setdefault((access.array, step.iteration - source.iteration), set()).add((number, read.offset))
+        for (array, back), accesses in alike.items():
+            yield Group(statement.name, array, back, frozenset(accesses))
+
+
+def _check(group: Group, loop: TimeLoop, dependences: Dependences) -> None:
+    statement, known = loop.scop.statement(group.statement), dependences.of(group.array)
+    require(known.exact, f"the values of {group.array} are not known exactly")
+    numbers = [number for number, _ in sorted(group.accesses)]
+    for number, offset in group.accesses:
+        _check_offset(statement, number, offset, loop)
+    accesses = united([statement.accesses[n].relation for n in numbers])
+    accesses = accesses.intersect_domain(statement.domain).intersect_params(loop.scop.context)
+    reads, own = isl.UnionMap.from_map(accesses), isl.UnionSet.from_set(accesses.domain())
+    writes = loop.scop.accesses(AccessKind.WRITE, arrays=frozenset((group.array,)))
+    makers = reads.apply_range(writes.reverse()).intersect(known.flow.intersect_range(own).reverse())
+    given = isl.UnionMap.from_map(_cells(accesses, loop, group))  # S[i] -> [t, x]
+    made = loop.made[group.array]
+    _compare(group, loop, makers, given.apply_range(made))
+    constant = given.subtract_range(made.domain()).apply_range(isl.UnionMap.from_map(loop.homes[group.array]))
+    _compare(group, loop, reads.intersect(known.uninitialised), constant)
+
+
+def _cells(accesses: isl.Map, loop: TimeLoop, group: Group) -> isl.Map:
+    """`{ S[i] -> [t - back, x] }`: the cells that are read, and the iteration that made them."""
+    rank = accesses.dim(OUT)
+    cells = accesses.reset_tuple_id(OUT).project_out(OUT, 0, rank - loop.dims)
+    times = loop.at[group.statement].project_out(OUT, 1, loop.dims)
+    return times.apply_range(isl.Map(f"{{ [t] -> [t - ({group.back})] }}")).flat_range_product(cells)
+
+
+def _check_offset(statement: Statement, number: int, offset: Offset, loop: TimeLoop) -> None:
+    """The access is of the cell that far from the one that the statement writes."""
+    require(len(offset) == loop.dims, f"the offset {list(offset)} of {statement.name} has other dimensions")
+    access = statement.accesses[number]
+    relation = access.relation.intersect_domain(statement.domain).intersect_params(loop.scop.context)
+    cells = relation.reset_tuple_id(OUT).project_out(OUT, 0, relation.dim(OUT) - loop.dims)
+    x = [f"x{k}" for k in range(loop.dims)]
+    moved = ", ".join(f"{v} + ({o})" for v, o in zip(x, offset, strict=True))
+    away = isl.Map(f"{{ [t, {', '.join(x)}] -> [{moved}] }}")
+    one = relation.is_single_valued() and cells.is_equal(loop.at[statement.name].apply_range(away))
+    where = f"{statement.name} does not read the cell of {access.array} at {list(offset)} from the one that it writes"
+    require(one, where)
+
+
+def _compare(group: Group, loop: TimeLoop, wanted: isl.UnionMap, given: isl.UnionMap) -> None:
+    """What the source reads is what the step gives."""
+    for pairs in maps(wanted.subtract(given)):
+        if not pairs.is_empty():
+            which = f"{group.back} iterations before" if group.back else "the same iteration"
+            what = f"{group.statement} reads other values of {group.array} than those of {which}"
+            require(False, f"{what}, {example(pairs)}")
+
+
+def versions_read(groups: tuple[Group, ...]) -> Mapping[str, int]:
+    """By array, the greatest number of iterations that a value is read after."""
+    found: dict[str, int] = {}
+    for group in groups:
+        found[group.array] = max(found.get(group.array, 0), group.back)
+    return found
