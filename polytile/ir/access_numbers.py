@@ -9,7 +9,8 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Expr
+from polytile.ir.arith import known
+from polytile.ir.expr import Access, Binary, Expr
 from polytile.ir.polynomial import Linear, linear
 from polytile.ir.scop import Statement
 
@@ -31,15 +32,22 @@ def _relation(statement: Statement, access: Access) -> isl.Map:
     zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
     total = isl.Map.from_domain(statement.domain)
     for subscript in access.subscripts:
-        total = total.flat_range_product(isl.Map.from_aff(_affine(statement, zero, subscript)))
+        total = total.flat_range_product(isl.Map.from_pw_aff(_affine(statement, zero, subscript)))
     return total.set_tuple_name(isl.dim_type.out, access.array)
 
 
-def _affine(statement: Statement, zero: isl.Aff, subscript: Expr) -> isl.Aff:
+def _affine(statement: Statement, zero: isl.Aff, subscript: Expr) -> isl.PwAff:
     form = linear(subscript)
-    if form is None:
-        raise InternalError(f"which access of {statement.name} has a subscript that is not linear: {subscript}")
-    return _with_terms(statement, zero, form)
+    if form is not None:
+        return isl.PwAff.from_aff(_with_terms(statement, zero, form))
+    match subscript:
+        case Binary(op="+" | "-" | "/" | "%" as op, left=left, right=right):
+            a, b = (_affine(statement, zero, part) for part in (left, right))
+            if op in "+-":
+                return a.add(b) if op == "+" else a.sub(b)
+            if (known(right) or 0) > 0:
+                return a.tdiv_q(b) if op == "/" else a.tdiv_r(b)
+    raise InternalError(f"which access of {statement.name} has a subscript that is not linear: {subscript}")
 
 
 def _with_terms(statement: Statement, value: isl.Aff, form: Linear) -> isl.Aff:

@@ -1,0 +1,64 @@
+"""Bodies of statements in kernels that keep values of steps near the threads.
+
+before: S0(t, i, j): A[(t + 1) % 2][i][j] = 0.5 * (A[t % 2][i][j - 1] + C[i][j])
+after:  x1[0][v + 1] = 0.5 * (x0[1][v] + C[row - 1][left + v])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from polytile.codegen.lowering.instantiate import bind
+from polytile.diagnostics import InternalError
+from polytile.ir.access_numbers import access_numbers
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Stmt, rewrite, walk
+from polytile.ir.scop import Scop, Statement
+
+
+def instance(
+    scop: Scop,
+    statement: Statement,
+    target: Access,
+    reads: Mapping[int, Access],
+    iterators: tuple[Expr, ...],
+    integer: CType,
+) -> tuple[Stmt, ...]:
+    """An instance that writes to `target`, and whose accesses of these numbers read elsewhere."""
+    written = [n for n in walk(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
+    if len(written) != 1:
+        raise InternalError(f"{statement.name} assigns to {len(written)} elements")
+
+    def change(node: Any) -> Any:
+        if isinstance(node, Assign) and isinstance(node.target, Access):
+            value = node.value
+            if node.op:
+                value = Binary(node.op, node.target, value, _common(node.target.type, value.type))
+            return Assign(target, "", value, node.location)
+        return _replaced(scop, statement, node, reads) if isinstance(node, Access) else node
+
+    body = tuple(rewrite(stmt, change) for stmt in statement.body)
+    return bind(replace(statement, body=body), iterators, integer)
+
+
+def _replaced(scop: Scop, statement: Statement, node: Access, reads: Mapping[int, Access]) -> Access:
+    if not scop.written(node.array):
+        return node
+    found = [reads[k] for k in access_numbers(statement, node) if k in reads]
+    return found[0] if found else node  # the target of an assignment, which is replaced with it
+
+
+def _common(a: CType, b: CType) -> CType:
+    """C's usual arithmetic conversions."""
+    return max((a, b), key=lambda t: (t.kind == "float", t.size, not t.signed))
+
+
+def is_pure(scop: Scop, statement: Statement) -> bool:
+    """Whether an instance can be run anywhere: it reads no memory but what steps made, and divides no integers."""
+    for node in walk(*statement.body):
+        if isinstance(node, Access) and node.subscripts and not scop.written(node.array):
+            return False
+        if isinstance(node, Binary) and node.op in ("/", "%") and node.type.kind == "int":
+            return False
+    return True

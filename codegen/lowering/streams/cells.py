@@ -1,0 +1,193 @@
+"""What isl knows of the cells that statements write: whether one does, by which instance, and as which element.
+
+before: S0[t, i, j] writes A[(t + 1) % 2][i][j], for 1 <= i <= n - 2 and 1 <= j <= m - 2
+after:  the cell (x0, x1) is written at time t by S0[t, x0, x1], where 1 <= x0 <= n - 2 and 1 <= x1 <= m - 2,
+        and is the element A[(t + 1) % 2][x0][x1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import islpy as isl
+
+from polytile.codegen.lowering.streams.linear import Linear
+from polytile.diagnostics import InternalError
+from polytile.ir.arith import add, lift
+from polytile.ir.expr import CType, Expr
+from polytile.ir.isl_expr import ast_options, expression, parameter_expression
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
+
+TIME = "@time"  # the iteration of the time loop, in expressions that are not yet at a place; no name of a program
+PARAM, SET, IN, OUT, DIV = (isl.dim_type[k] for k in ("param", "set", "in_", "out", "div"))
+Bounds = tuple[Expr, Expr]  # the first and the last
+
+
+def cell_name(k: int) -> str:
+    """The cell's coordinate along dimension k of space, in such expressions."""
+    return f"@cell{k}"
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """A statement by the cells that it writes, in terms of TIME and of the cell.
+
+    It writes a cell where all of `bounds` are at least 0 and `others` holds (None: always). `iterators` are the values
+    of its iterators there. `element` has the subscripts of the element, for cells that it does not write, too.
+    """
+
+    statement: Statement
+    written: AccessRelation
+    bounds: tuple[Linear, ...]
+    equalities: int
+    others: Expr | None
+    iterators: tuple[Expr, ...]
+    element: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The writers of a plan by name, the first and last cell that any writes along each dimension, and the first and
+    last iteration of the time loop."""
+
+    scop: Scop
+    integer: CType
+    writers: dict[str, Writer]
+    range: tuple[Bounds, ...]
+    times: Bounds
+
+    def of_array(self, array: str) -> tuple[Writer, ...]:
+        """Those who write an array."""
+        return tuple(w for w in self.writers.values() if w.written.array == array)
+
+
+def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int, integer: CType) -> Cells:
+    """What is known of the statements' cells; versions from `back` iterations before the first one are asked for."""
+    found = [_Placed(scop, scop.statement(name), dims, back, integer) for name in statements]
+    total = reduce(lambda a, b: a.union(b), (one.cells for one in found))
+    space = total.project_out(SET, 0, 1)
+    sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
+    writers = {one.statement.name: one.writer() for one in found}
+    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer))
+
+
+def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
+    cells = cells.intersect_params(scop.context).coalesce()
+    sides = cells.dim_min(k), cells.dim_max(k)
+    first, last = (parameter_expression(side.coalesce(), scop.context, integer) for side in sides)
+    return first, last
+
+
+class _Placed:
+    """A statement with its instances named by time and cell."""
+
+    def __init__(self, scop: Scop, statement: Statement, dims: int, back: int, integer: CType) -> None:
+        self.scop, self.statement, self.dims, self.integer = scop, statement, dims, integer
+        (self.written,) = (a for a in statement.accesses if a.writes)
+        rank = self.written.relation.dim(OUT)
+        write = self.written.relation.intersect_domain(statement.domain)
+        cell = write.reset_tuple_id(OUT).project_out(OUT, 0, rank - dims)
+        time = isl.Map.identity(statement.domain.get_space().map_from_set()).reset_tuple_id(OUT)
+        time = time.project_out(OUT, 1, time.dim(OUT) - 1)
+        self.place = time.intersect_domain(statement.domain).flat_range_product(cell)
+        self.cells = self.place.range().intersect_params(scop.context).coalesce()
+        self.times = self._earlier(back)
+
+    def _earlier(self, back: int) -> isl.Set:
+        """The times of the loop, and those shortly before."""
+        times = self.cells.project_out(SET, 1, self.dims).reset_tuple_id()
+        earlier = isl.Map(f"{{ [a] -> [b] : a - {back} <= b <= a }}")
+        return times.apply(earlier).insert_dims(SET, 1, self.dims).intersect_params(self.scop.context)
+
+    def writer(self) -> Writer:
+        own = self.cells.gist(self._earlier(0))
+        hull = own.unshifted_simple_hull()
+        plain = [c for c in hull.get_constraints() if not _divides(c)]
+        simple = isl.BasicSet.universe(hull.get_space())
+        for constraint in plain:
+            simple = simple.add_constraint(constraint)
+        rest = own.gist(isl.Set.from_basic_set(simple))
+        return Writer(
+            self.statement,
+            self.written,
+            tuple(one for c in plain for one in _linear(c)),
+            sum(bool(c.is_equality()) for c in plain),
+            None if rest.complement().is_empty() else self._condition(rest),
+            self._values(self.place.reverse(), self.cells),
+            self._values(self.place.reverse().apply_range(self.written.relation), self.times),
+        )
+
+    def _condition(self, holds: isl.Set) -> Expr:
+        with ast_options():
+            build = isl.AstBuild.from_context(_named(self.times))
+            return expression(build.expr_from_set(_named(holds)), self.integer)
+
+    def _values(self, relation: isl.Map, where: isl.Set) -> tuple[Expr, ...]:
+        """The values of a function of time and cell, as they are at `where` if not beyond."""
+        if not relation.is_single_valued():
+            raise InternalError(f"{self.statement.name}: several instances write one cell in an iteration")
+        function = isl.PwMultiAff.from_map(relation).gist(self.cells).coalesce()
+        with ast_options():
+            build = isl.AstBuild.from_context(_named(where))
+            values = [_single(function.get_pw_aff(k), self.statement) for k in range(function.dim(OUT))]
+            return tuple(expression(build.expr_from_pw_aff(value), self.integer) for value in values)
+
+
+def _single(value: isl.PwAff, statement: Statement) -> isl.PwAff:
+    """The one expression that the value is, over names."""
+    pieces: list[isl.Aff] = []
+    value.foreach_piece(lambda _, aff: pieces.append(aff))
+    if len(pieces) != 1:
+        raise InternalError(f"{statement.name}: its instances are no linear function of the cells that they write")
+    graph = isl.Map.from_aff(pieces[0])
+    count, before = graph.dim(IN), graph.dim(PARAM)
+    named = _with_names(graph.reset_tuple_id(IN).move_dims(PARAM, before, IN, 0, count), before, count)
+    return isl.PwMultiAff.from_set(named.range()).get_pw_aff(0)
+
+
+def _named(cells: isl.Set) -> isl.Set:
+    """Time and cells as names, where they were dimensions."""
+    count, before = cells.dim(SET), cells.dim(PARAM)
+    moved = isl.Map.from_domain(cells.reset_tuple_id()).move_dims(PARAM, before, IN, 0, count)
+    return _with_names(moved, before, count).range().params()
+
+
+def _with_names(relation: isl.Map, first: int, count: int) -> isl.Map:
+    for k in range(count):
+        relation = relation.set_dim_name(PARAM, first + k, _dimension(k))
+    return relation
+
+
+def _dimension(k: int) -> str:
+    return cell_name(k - 1) if k else TIME
+
+
+def _divides(constraint: isl.Constraint) -> bool:
+    return any(not constraint.get_coefficient_val(DIV, k).is_zero() for k in range(constraint.dim(DIV)))
+
+
+def _linear(constraint: isl.Constraint) -> tuple[Linear, ...]:
+    """The constraint as expressions that are at least 0: two of an equality."""
+    terms = {"": int(constraint.get_constant_val().to_python())}
+    names = [str(constraint.get_dim_name(PARAM, k)) for k in range(constraint.dim(PARAM))]
+    for kind, own in ((PARAM, names), (SET, [_dimension(k) for k in range(constraint.dim(SET))])):
+        for k, name in enumerate(own):
+            terms[name] = int(constraint.get_coefficient_val(kind, k).to_python())
+    form = Linear.of(terms)
+    return (form, form.negated()) if constraint.is_equality() else (form,)
+
+
+# Memory -------------------------------------------------------------------------------------------
+def extents_of(scop: Scop, array: Array, integer: CType) -> tuple[Bounds, ...]:
+    """The first and last index of each dimension that memory is known to be at, whenever the program touches it."""
+    inner = tuple((lift(0), add(extent, -1)) for extent in array.extents[1:] if extent is not None)
+    touched = reduce(lambda a, b: a.union(b), _touched(scop, array.name)).intersect_params(scop.context)
+    first, last = _extent(scop, touched, 0, integer)
+    return ((lift(0) if array.extents[0] is not None else first, last), *inner)
+
+
+def _touched(scop: Scop, array: str) -> list[isl.Set]:
+    kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
+    return [r.range() for kind in kinds for s in scop.statements for a, r in s.united(kind) if a == array]

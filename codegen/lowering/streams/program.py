@@ -1,0 +1,130 @@
+"""From a stream plan to its two kernels and the host's loop around them.
+
+before: for (t = first; t <= last; t++) ...
+after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0 + T; from shadows <<<>>> (t1, ..) }
+        what remains: for (t = rest; t <= last; t++) ...
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytile.codegen.lowering.lower import wide
+from polytile.codegen.lowering.streams.cells import Cells, cells_of
+from polytile.codegen.lowering.streams.stream import Stream
+from polytile.codegen.lowering.streams.strips import Strips
+from polytile.codegen.lowering.streams.warp import WarpKernel
+from polytile.codegen.passes.prune_signature import pruned
+from polytile.ir.arith import add, compare, div, lift, most, mul, sub
+from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt
+from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
+from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
+from polytile.ir.memory import Space, Storage
+from polytile.ir.name_supply import Names
+from polytile.ir.scop import Scop
+from polytile.ir.stream_plan import StreamPlan
+from polytile.machine import WARP_SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class StreamProgram:
+    """The kernels, the host's statements that run all whole pairs of blocks, and the name of the first iteration behind
+    them, which these declare."""
+
+    kernels: tuple[Kernel, Kernel]
+    prefix: tuple[Stmt, ...]
+    rest: Name
+
+
+def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
+    """The program of a plan, but for the iterations that are no whole pair of blocks."""
+    statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
+    back = max(-step.iteration for step in plan.inputs)
+    cells = cells_of(scop, statements, plan.dims, back, integer)
+    return _Program(scop, plan, names, cells).program()
+
+
+class _Program:
+    def __init__(self, scop: Scop, plan: StreamPlan, names: Names, cells: Cells) -> None:
+        self.scop, self.plan, self.names, self.cells = scop, plan, names, cells
+        self.integer = cells.integer
+        self.count = Name(names.fresh("strips"), self.integer)
+        self.times = tuple(Name(names.fresh(name), self.integer) for name in ("t0", "t1"))
+        self.last = Name(names.fresh("is_last"), self.integer)
+
+    def program(self) -> StreamProgram:
+        kernels = self._kernel(0), self._kernel(1)
+        rest = Name(self.names.fresh("rest"), LLONG)
+        return StreamProgram(kernels, tuple(self._host(kernels, rest)), rest)
+
+    # The host ----------------------------------------------------------------------------------------
+    def _host(self, kernels: tuple[Kernel, Kernel], rest: Name) -> list[Stmt]:
+        first, last = (wide(side) for side in self.cells.times)
+        height = 2 * self.plan.iterations
+        blocks = div(most(add(sub(last, first), 1), 0), height)
+        t0, t1 = (Name(t.name, LLONG) for t in self.times)
+        grid = wide(self._blocks()), lift(1), lift(1)
+        body: list[Stmt] = [
+            Launch(kernels[0].name, grid),
+            Declare(t1.name, LLONG, add(t0, self.plan.iterations)),
+            Declare(self.last.name, LLONG, compare(">=", add(t1, self.plan.iterations), rest)),
+            Launch(kernels[1].name, grid),
+        ]
+        return [
+            Declare(self.count.name, LLONG, wide(self._strips().count)),
+            Declare(rest.name, LLONG, add(first, mul(blocks, height))),
+            For(t0.name, first, compare("<", t0, rest), height, tuple(body), LLONG),
+        ]
+
+    def _strips(self) -> Strips:
+        ranges = self.cells.range
+        return Strips(self.plan, ranges[-1], ranges[0] if self.plan.streamed else None)
+
+    def _blocks(self) -> Expr:
+        warps = mul(self._strips().chunks, self.count)
+        return div(add(warps, self.plan.warps - 1), self.plan.warps)
+
+    # A kernel ----------------------------------------------------------------------------------------
+    def _kernel(self, number: int) -> Kernel:
+        stream = Stream(self.scop, self.plan, self.cells, number == 0, self.times[number], self.last)
+        names = self.names.copy()
+        block, thread = (Name(names.fresh(n), self.integer) for n in ("block", "thread"))
+        body = tuple(WarpKernel(stream, names, self.count, block, thread).body())
+        storage = self._storage(stream)
+        integers = (*(p.name for p in self.scop.parameters), self.count.name, stream.time.name, self.last.name)
+        parameters = [KernelParameter(name, self.integer) for name in integers]
+        for home in storage:
+            value = home.space is Space.VALUE
+            parameters.append(KernelParameter(home.name, home.element, None if value else home.array, home.read_only))
+        return pruned(
+            Kernel(
+                name=f"{self.scop.name}_{'out' if number else 'in'}",
+                parameters=tuple(parameters),
+                block=(WARP_SIZE * self.plan.warps, 1, 1),
+                coordinates=(Coordinate(block.name, BlockIndex("x")), Coordinate(thread.name, ThreadIndex("x"))),
+                storage=storage,
+                body=body,
+                summary=self._summary(stream),
+                index_type=self.integer.name,
+            )
+        )
+
+    def _storage(self, stream: Stream) -> tuple[Storage, ...]:
+        written = {stream.target(store, stream.nowhere).array for store in stream.stores}
+        return tuple(
+            Storage(
+                array.name,
+                Space.VALUE if self.scop.by_value(array) else Space.GLOBAL,
+                array.element,
+                array.extents,
+                array.name,
+                read_only=array.name not in written,
+            )
+            for array in self.scop.arrays
+        )
+
+    def _summary(self, stream: Stream) -> tuple[str, ...]:
+        statements = [self.scop.statement(name) for name in self.cells.writers]
+        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
+        where = "to" if stream.to_shadows else "from"
+        return (*lines, f"{self.plan.iterations} iterations from {stream.time.name} on, {where} the second buffers")
