@@ -113,6 +113,20 @@ class SplitTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamTuning:
+    """Overlapped tiles that stream over planes: scheduling/strategies/overlapped/sizes.py."""
+
+    iterations: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)  # of a block
+    warps: int = 4  # of a block whose warps have a strip each
+    columns: tuple[tuple[int, ...], ...] = ((4, 8, 16, 32), (1, 2, 4, 8))  # of a lane, by the dimensions of space
+    threads: tuple[tuple[int, int], ...] = ((8, 32), (16, 32))  # of a block that shares a tile
+    patches: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 1), (2, 2), (4, 1), (4, 2))  # of its threads
+    chunks: tuple[int, ...] = (256, 64)  # planes that a tile owns, where nobody knows how many there are
+    least_chunk: int = 16
+    instructions: int = 4000  # of all steps for a plane, at most
+
+
+@dataclass(frozen=True, slots=True)
 class PromotionTuning:
     """Tiles in shared memory and registers: scheduling/promotion/choose_placements.py."""
 
@@ -136,5 +150,6 @@ class Tuning:
     sharing: SharingTuning = SharingTuning()
     tiles: TileTuning = TileTuning()
     split: SplitTuning = SplitTuning()
+    stream: StreamTuning = StreamTuning()
     promotion: PromotionTuning = PromotionTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

@@ -241,7 +241,7 @@ class Work:
     @cached_property
     def operations(self) -> float:
         """Floating-point operations of one instance."""
-        return sum(_operations(part) for part in self.statement.body)
+        return operations(self.statement)
 
     def operations_of_points(self, points: Collection[int]) -> float:
         """Those of one instance, where a thread does once what is the same for several of its `points`.
@@ -324,8 +324,20 @@ def serial_depth(loop: MappedLoop) -> int:
     return max(part.depth for part in loop.parts)
 
 
-def _operations(node: Stmt) -> float:
-    return sum(_weight(n) for n in walk(node))
+def operations(statement: Statement) -> float:
+    """Floating-point operations of one instance."""
+    return sum(_weight(n) for part in statement.body for n in walk(part))
+
+
+def fused_operations(statement: Statement) -> float:
+    """The same where a product and the sum that it goes into are one operation."""
+    sums = (n for part in statement.body for n in walk(part) if isinstance(n, Binary) and n.op in ("+", "-"))
+    products = sum(any(_is_product(n) for n in (one.left, one.right)) for one in sums)
+    return operations(statement) - products
+
+
+def _is_product(node: Expr) -> bool:
+    return isinstance(node, Binary) and node.op == "*" and node.type.kind == "float"
 
 
 def _weight(node: Expr | Stmt) -> float:

@@ -36,6 +36,38 @@ class StreamTiles:
     chunk: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class StreamSteps:
+    """A plan without its tiles."""
+
+    iterations: int
+    dims: int
+    steps: tuple[StreamStep, ...]
+    reads: tuple[StreamRead, ...]
+    stores: tuple[StreamStore, ...]
+    shadows: tuple[tuple[int, str], ...]
+
+    def plan(self, tiles: StreamTiles) -> StreamPlan:
+        return StreamPlan(
+            NAME,
+            self.iterations,
+            self.dims,
+            self.steps,
+            self.reads,
+            self.stores,
+            self.shadows,
+            tiles.exchange,
+            tiles.threads,
+            tiles.points,
+            tiles.chunk,
+        )
+
+    def sides(self) -> tuple[tuple[int, int], ...]:
+        """The halo before and behind the owner box, along each dimension."""
+        along = range(self.dims)
+        return tuple((max(-s.lower[k] for s in self.steps), max(s.upper[k] for s in self.steps)) for k in along)
+
+
 def stream_plan(
     problem: Problem,
     form: StencilForm,
@@ -47,29 +79,17 @@ def stream_plan(
 ) -> StreamPlan:
     """The plan of a SCoP that is a time loop around stencils; raises NotAStencilError."""
     values = stencil_values(problem.scop, problem.dependences, form)
-    return plan_of(problem.scop, values, iterations, StreamTiles(exchange, threads, points, chunk))
+    return stream_steps(problem.scop, values, iterations, exchange).plan(StreamTiles(exchange, threads, points, chunk))
 
 
-def plan_of(scop: Scop, values: StencilValues, iterations: int, tiles: StreamTiles) -> StreamPlan:
-    """The plan for blocks of so many iterations; raises NotAStencilError where these are too few."""
-    block = Block(scop, values, iterations, tiles.exchange)
+def stream_steps(scop: Scop, values: StencilValues, iterations: int, exchange: Exchange) -> StreamSteps:
+    """The steps of blocks of so many iterations; raises NotAStencilError where these are too few."""
+    block = Block(scop, values, iterations, exchange)
     _check_iterations(block)
     names = Names.of(scop)
     steps = block.steps()
     shadows = tuple((s.index, names.fresh(f"{s.array}_shadow")) for s in steps if s.is_input)
-    return StreamPlan(
-        NAME,
-        iterations,
-        values.dims,
-        steps,
-        tuple(block.reads()),
-        tuple(block.stores()),
-        shadows,
-        tiles.exchange,
-        tiles.threads,
-        tiles.points,
-        tiles.chunk,
-    )
+    return StreamSteps(iterations, values.dims, steps, tuple(block.reads()), tuple(block.stores()), shadows)
 
 
 def _check_iterations(block: Block) -> None:

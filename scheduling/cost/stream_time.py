@@ -1,0 +1,249 @@
+"""An estimate of the time that the blocks of a stream plan take on a GPU, and what is left for one-step kernels.
+
+A kernel takes as long as the slowest of what it waits for: device memory, which has the inputs, the results and other
+arrays once for each block of iterations; L2, from which tiles load their halos; and the instructions of warps, whose
+number registers and shared memory bound:
+
+    time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer
+    time of a kernel: planes of a chunk with its halo, times the rounds in which tiles get their place
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+from math import ceil, prod
+
+import islpy as isl
+
+from polytile.ir.kernel import ceil_div
+from polytile.ir.scop import AccessKind, Scop, Statement
+from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
+from polytile.scheduling.cost.multiprocessor import resident_blocks
+from polytile.scheduling.cost.point_count import counts, fix_parameters
+from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
+
+MISSED_WARPS = 1.0  # of a scheduler: one warp reaches half of the rate at which instructions could be issued
+OPERATION_CYCLES = 8  # until a value that was computed can be used
+EXCHANGE_CYCLES = 28  # the same, for one of another lane
+BARRIER_CYCLES = 60
+OUT, IN = isl.dim_type.out, isl.dim_type.in_
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSizes:
+    """How many iterations the time loop has, and how many cells space has along each of its dimensions."""
+
+    iterations: float
+    cells: tuple[float, ...]
+
+    def remaining(self, iterations: int) -> float:
+        """Iterations that are no whole pair of blocks."""
+        return self.iterations - 2 * iterations * self.pairs(iterations)
+
+    def pairs(self, iterations: int) -> int:
+        return int(self.iterations // (2 * iterations))
+
+
+def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int]) -> StreamSizes:
+    """Those of the statement with the most instances, which are the same in all iterations."""
+    found = [counts(_cells(statement, dims), values) for statement in scop.main]
+    most = max(found, key=lambda total: total[-1])
+    along = [b / a if a else 0.0 for a, b in pairwise(most)]
+    return StreamSizes(along[0], tuple(along[1:]))
+
+
+def _cells(statement: Statement, dims: int) -> isl.Set:
+    """`{ [t, x] }`: when and where a statement writes."""
+    access = next(a for a in statement.accesses if a.kind is AccessKind.WRITE)
+    written = access.relation.intersect_domain(statement.domain).reset_tuple_id(OUT).reset_tuple_id(IN)
+    cell = written.project_out(OUT, 0, written.dim(OUT) - dims)
+    inner = cell.dim(IN) - 1
+    return cell.project_out(IN, 1, inner).wrap().flatten()
+
+
+def stream_time(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> float:
+    """Microseconds of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as
+    its arrays need from memory."""
+    return _cost(plan, scop, machine, fix_parameters(scop.context, parameters)).microseconds
+
+
+def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
+    """The kernels of the blocks alone, for --explain."""
+    values = fix_parameters(scop.context, parameters)
+    return Estimate((_cost(plan, scop, machine, values).kernel(),), tuple(sorted(values.items())))
+
+
+def _cost(plan: StreamPlan, scop: Scop, machine: Machine, values: Mapping[str, int]) -> StreamCost:
+    return StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values))
+
+
+@dataclass(frozen=True)
+class StreamCost:
+    """The kernels of a plan, for sizes."""
+
+    plan: StreamPlan
+    figures: StreamFigures
+    machine: Machine
+    sizes: StreamSizes
+
+    @property
+    def microseconds(self) -> float:
+        """Of all iterations."""
+        kernels = 2 * self.sizes.pairs(self.plan.iterations) * self.kernel().each
+        return kernels + self.sizes.remaining(self.plan.iterations) * self.one_step
+
+    @property
+    def one_step(self) -> float:
+        """Microseconds of an iteration that runs by kernels of its own, one for each field."""
+        speed, fields = self.machine.speed, len(self._fields)
+        touched = sum(2 * f.size + sum(f.loads) for f in self._fields)
+        return fields * speed.launch_us + 1e6 * self._cells * touched / self._rate
+
+    @cached_property
+    def _fields(self) -> tuple[StepFigures, ...]:
+        """The steps of one iteration."""
+        last = self.plan.iterations - 1
+        return tuple(f for f in self.figures.made if f.step.iteration == last)
+
+    @property
+    def _cells(self) -> float:
+        return prod(self.sizes.cells)
+
+    # Tiles --------------------------------------------------------------------------------------------
+    @cached_property
+    def _owned(self) -> tuple[int, ...]:
+        """Of a tile: whole lanes, where these hold strips."""
+        plan = self.plan
+        if plan.exchange is Exchange.BLOCK:
+            return plan.owned
+        points = plan.points[-1]
+        halo = sum(ceil_div(side, points) * points for side in (plan.lower[-1], plan.upper[-1]))
+        return (plan.tile[-1] - halo,)
+
+    @cached_property
+    def across(self) -> float:
+        """Tiles beside one another."""
+        across = self.sizes.cells[self.plan.streamed :]
+        return prod(max(1.0, ceil(n / own)) for n, own in zip(across, self._owned, strict=True))
+
+    @cached_property
+    def _chunk(self) -> float:
+        """Planes that a tile owns."""
+        length = self.sizes.cells[0] if self.plan.streamed else 1.0
+        return max(1.0, min(self.plan.chunk or length, length))
+
+    @cached_property
+    def _planes(self) -> float:
+        """Planes that pass while a tile makes its own."""
+        if not self.plan.streamed:
+            return 1.0
+        return self._chunk + self.plan.lower[0] + max(s.lag for s in self.plan.steps)
+
+    @cached_property
+    def warps(self) -> float:
+        """Of all tiles."""
+        chunks = ceil(self.sizes.cells[0] / self._chunk) if self.plan.streamed else 1.0
+        return self.across * chunks * (1 if self.plan.exchange is Exchange.WARP else self.plan.warps)
+
+    @cached_property
+    def resident(self) -> int:
+        """Warps that a multiprocessor holds."""
+        shared, warps = self.figures.shared_bytes(self.plan), self.plan.warps
+        return warps * resident_blocks(self.machine, warps * WARP_SIZE, self.registers, shared)
+
+    @cached_property
+    def registers(self) -> int:
+        return self.figures.registers(self.plan)
+
+    # Times --------------------------------------------------------------------------------------------
+    @cached_property
+    def _rate(self) -> float:
+        """Bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
+        speed = self.machine.speed
+        arrays = self._cells * (2 * sum(f.size for f in self.figures.inputs) + self._other_bytes)
+        return speed.l2 if arrays <= speed.l2_bytes else speed.memory
+
+    @cached_property
+    def _other_bytes(self) -> int:
+        return sum(sum(f.loads) for f in self._fields)
+
+    def kernel(self) -> KernelTime:
+        """One of the two kernels of a pair."""
+        plan, speed = self.plan, self.machine.speed
+        loaded, other = sum(f.size for f in self.figures.inputs), sum(sum(f.loads) for f in self.figures.made)
+        stored = sum(self.figures.steps[s.step].size for s in plan.stores if s.becomes is not None)
+        along = self._planes / self._chunk  # ends of chunks are loaded twice, and by then have left the caches
+        again = along * prod(plan.tile) / prod(self._owned)
+        moved = self._cells * (loaded * along + stored + self._other_bytes)
+        fetched = self._cells * (again * (loaded + other) + stored)
+        planes = self.rounds * self._planes
+        return KernelTime(
+            number=0,
+            launches=2 * self.sizes.pairs(plan.iterations),
+            blocks=ceil(self.warps / plan.warps),
+            threads=plan.warps * WARP_SIZE,
+            requests=0.0,
+            l2=1e6 * fetched / speed.l2,
+            memory=1e6 * moved / self._rate,
+            arithmetic=1e6 * planes * (self._warps_at_once + MISSED_WARPS) * self._issue_cycles / speed.clock,
+            latency=1e6 * planes * self._plane_cycles / speed.clock,
+            launch=speed.launch_us,
+            accesses=(),
+            residency=Residency(
+                self.registers, self.figures.shared_bytes(plan), self.resident // plan.warps, self.rounds
+            ),
+        )
+
+    @cached_property
+    def rounds(self) -> int:
+        return ceil(self.warps / (self.machine.sms * self.resident))
+
+    @cached_property
+    def _warps_at_once(self) -> float:
+        """Of a scheduler: as many as have a place, or as there are."""
+        there = ceil(self.warps / self.rounds / (self.machine.sms * REGISTER_FILE_PARTITIONS))
+        return min(self.resident / REGISTER_FILE_PARTITIONS, there)
+
+    @cached_property
+    def _issue_cycles(self) -> float:
+        """Of a scheduler, for a plane of one warp."""
+        points = prod(self.plan.points)
+        slow = sum(f.arithmetic * (self._value_cycles(f) - 1) for f in self.figures.made)
+        exchanged = sum(self._exchange_cycles(f) for f in self.figures.steps)
+        return self.figures.instructions(self.plan) + points * slow + exchanged
+
+    def _value_cycles(self, f: StepFigures) -> float:
+        """For which an instruction on values of a warp keeps the units of a scheduler busy."""
+        speed = self.machine.speed
+        rate = speed.double_rate if f.double else speed.float_rate
+        return max(1.0, 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock / rate)
+
+    def _exchange_cycles(self, f: StepFigures) -> float:
+        """A multiprocessor shuffles one warp's words a cycle, and serves one request to shared memory."""
+        if self.plan.exchange is Exchange.WARP:
+            return (REGISTER_FILE_PARTITIONS - 1) * f.words * sum(f.neighbours())
+        return REGISTER_FILE_PARTITIONS * f.words * self._shared_requests(f)
+
+    def _shared_requests(self, f: StepFigures) -> float:
+        """Of a thread: values of other threads that it reads, each once, and its own, which it writes."""
+        patch = [range(n) for n in self.plan.points]
+        own = set(product(*patch))
+        read = {(age, *(k + d for k, d in zip(at, across, strict=True))) for age, across in f.beside for at in own}
+        outside = sum(1 for cell in read if cell[1:] not in own)
+        return outside + (len(own) if f.beside else 0)
+
+    @cached_property
+    def _plane_cycles(self) -> float:
+        """What one warp waits for in a plane: steps that need the latest plane of those before, one after another."""
+        waits = {f.step.index: 0.0 for f in self.figures.inputs}
+        for f in self.figures.made:
+            before = max((waits[source] for source in f.at_once), default=0.0)
+            exchange = EXCHANGE_CYCLES if f.exchanged else 0
+            waits[f.step.index] = before + exchange + OPERATION_CYCLES * f.arithmetic
+        barrier = BARRIER_CYCLES if self.plan.exchange is Exchange.BLOCK else 0
+        return max(waits.values()) + barrier

@@ -1,0 +1,201 @@
+"""Sizes of overlapped tiles: how many iterations a block has, how wide tiles are, and how many planes each owns.
+
+More iterations fetch values less often, but tiles lose more of their cells to the halo, and need more registers or
+shared memory, so that fewer warps have a place. The estimate of time weighs that, for the sizes that are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, prod
+
+from polytile.diagnostics import UsageError
+from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
+from polytile.scheduling.analysis.stencil_form import NotAStencilError
+from polytile.scheduling.analysis.stencil_values import StencilValues
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
+from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream_sizes
+from polytile.scheduling.strategies.overlapped.steps import StreamSteps, StreamTiles, stream_steps
+
+MOST_DIMENSIONS = 3  # of space: one streams, and two are a tile of a block
+
+
+@dataclass(frozen=True, slots=True)
+class SizedPlan:
+    """A plan, and the microseconds of the whole SCoP with it; `looked_at` is that for each number of iterations."""
+
+    plan: StreamPlan
+    microseconds: float
+    looked_at: tuple[tuple[int, float], ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """For --explain."""
+        yield from self.plan.lines()
+        yield f"about {self.microseconds:.4g} us for all iterations"
+        if len(self.looked_at) > 1:
+            others = ", ".join(f"{count}: {time:.4g}" for count, time in self.looked_at)
+            yield f"us by iterations of a kernel: {others}"
+
+
+def sized_plan(problem: Problem, values: StencilValues) -> SizedPlan:
+    """The plan of the sizes that are asked for, or the fastest by estimate.
+
+    Raises NotAStencilError where there is none, UsageError where sizes that are asked for do not fit together.
+    """
+    return _Search(problem, values).best()
+
+
+class _Search:
+    def __init__(self, problem: Problem, values: StencilValues) -> None:
+        self.problem, self.values, self.choices = problem, values, problem.choices
+        self.machine, self.tuning = problem.machine, problem.machine.tuning.stream
+        scop, dims = problem.scop, values.dims
+        self.place = scop.statement(values.fields[0].statements[0]).location
+        if dims > MOST_DIMENSIONS:
+            raise NotAStencilError(f"space has {dims} dimensions, more than {MOST_DIMENSIONS}", self.place)
+        self.exchange = Exchange.BLOCK if dims == MOST_DIMENSIONS else Exchange.WARP
+        known = fix_parameters(scop.context, problem.options.parameters)
+        self.sizes: StreamSizes = stream_sizes(scop, dims, known)
+        self.known = all(p.name in problem.options.parameters for p in scop.parameters)
+
+    def best(self) -> SizedPlan:
+        found: list[SizedPlan] = []
+        reason: NotAStencilError | None = None
+        for iterations in self._iterations():
+            try:
+                own = self._of(iterations)
+            except NotAStencilError as error:
+                reason = reason or error
+                continue
+            if own is None:
+                reason = NotAStencilError("no tile of several iterations fits into registers and memory", self.place)
+                break  # more need more of everything
+            found.append(own)
+        if not found:
+            raise reason or NotAStencilError("no time loop", self.place)
+        fastest = min(found, key=lambda one: one.microseconds)
+        return replace(fastest, looked_at=tuple((f.plan.iterations, f.microseconds) for f in found))
+
+    def _iterations(self) -> Sequence[int]:
+        """Of a block: not more than there are for a pair of blocks, and those that leave no rest."""
+        if self.choices.time_tile:
+            return (self.choices.time_tile,)
+        counts, all_of_them = self.tuning.iterations, int(self.sizes.iterations)
+        even = (n for n in range(1, counts[-1] + 1) if all_of_them % (2 * n) == 0 and self.known)
+        return [n for n in sorted({*counts, *even}) if 2 * n <= all_of_them] or counts[:1]
+
+    def _of(self, iterations: int) -> SizedPlan | None:
+        """The fastest plan for so many iterations that fits."""
+        steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange)
+        figures: StreamFigures | None = None
+        best: SizedPlan | None = None
+        for tiles in self._tiles(steps):
+            plan = steps.plan(tiles)
+            figures = figures or stream_figures(plan, self.problem.scop)
+            if not self._fits(plan, figures):
+                continue
+            for chunk in self._chunks(plan, figures):
+                one = replace(plan, chunk=chunk)
+                time = StreamCost(one, figures, self.machine, self.sizes).microseconds
+                if best is None or time < best.microseconds:
+                    best = SizedPlan(one, time)
+        return best
+
+    def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[int]:
+        """Planes that a tile owns: as asked for, or so many that all tiles have their place at once, with one warp of a
+        scheduler or block of a multiprocessor or more."""
+        asked, planes = self.choices.tile, self.sizes.cells[0]
+        if not plan.streamed:
+            return (0,)
+        if len(asked) == plan.dims:
+            return asked[:1]
+        if not self.known:
+            return self.tuning.chunks
+        cost = StreamCost(plan, figures, self.machine, self.sizes)
+        schedulers = REGISTER_FILE_PARTITIONS if plan.exchange is Exchange.WARP else 1
+        places, most = self.machine.sms * schedulers, cost.resident // (plan.warps if schedulers == 1 else schedulers)
+        chunks = {int(k * places // cost.across) for k in range(1, 3 * most + 1)}
+        return sorted({ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk} | {0})
+
+    def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
+        registers = figures.registers(plan)
+        threads = plan.warps * WARP_SIZE
+        asked = self.choices.time_tile and self.choices.tile
+        return bool(asked) or (
+            registers <= MAX_THREAD_REGISTERS
+            and registers * threads <= self.machine.registers_per_sm
+            and figures.shared_bytes(plan) <= self._shared_memory
+            and figures.instructions(plan) <= self.tuning.instructions
+        )
+
+    @property
+    def _shared_memory(self) -> int:
+        """Of a block: as much as there is, unless it is bounded."""
+        asked = self.problem.options.max_shared_memory
+        return self.machine.shared_per_block if asked is None else asked
+
+    # Tiles --------------------------------------------------------------------------------------------
+    def _tiles(self, steps: StreamSteps) -> Iterator[StreamTiles]:
+        """Tiles that have cells of their own."""
+        sides = steps.sides()[int(self.values.dims > 1) :]
+        for threads, points in self._shapes(len(sides)):
+            warp = self.exchange is Exchange.WARP
+            lanes = (WARP_SIZE,) if warp else threads
+            widths = tuple(n * p for n, p in zip(lanes, points, strict=True))
+            unit = points[-1] if warp else 1  # the halo of a strip is whole lanes
+            halo = tuple(sum(ceil(side / unit) * unit for side in both) for both in sides)
+            if all(width > narrower for width, narrower in zip(widths, halo, strict=True)):
+                yield StreamTiles(self.exchange, threads, points)
+            elif self.choices.tile and self.choices.time_tile:
+                raise UsageError(
+                    f"--tile: {_by(widths)} is too narrow for --time-tile {steps.iterations}: {_by(halo)} is halo",
+                    hint=f"more than {max(halo)}, or fewer iterations",
+                )
+
+    def _shapes(self, rank: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Threads of a block, and the cells of each."""
+        widths = self._widths(rank)
+        for threads in self._threads(rank):
+            lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else threads
+            if widths:
+                yield threads, self._asked_points(widths, lanes)
+            else:
+                yield from ((threads, points) for points in self._points())
+
+    def _points(self) -> Sequence[tuple[int, ...]]:
+        if self.exchange is Exchange.BLOCK:
+            return self.tuning.patches
+        return [(columns,) for columns in self.tuning.columns[self.values.dims - 1]]
+
+    def _widths(self, rank: int) -> tuple[int, ...]:
+        """Of a tile, as asked for; one number stands for each dimension."""
+        asked = self.choices.tile
+        return asked * rank if len(asked) == 1 else asked[-rank:]
+
+    def _threads(self, rank: int) -> Sequence[tuple[int, ...]]:
+        asked = self.choices.block
+        if not asked:
+            return [(self.tuning.warps,)] if self.exchange is Exchange.WARP else self.tuning.threads
+        count = prod(asked)
+        if count % WARP_SIZE:
+            raise UsageError(f"--block: {count} threads are no whole warps", hint=f"a multiple of {WARP_SIZE}")
+        if self.exchange is Exchange.WARP:
+            return [(count // WARP_SIZE,)]
+        return [(count // WARP_SIZE, WARP_SIZE) if len(asked) < rank else asked[-rank:]]
+
+    def _asked_points(self, widths: Sequence[int], lanes: Sequence[int]) -> tuple[int, ...]:
+        for width, count in zip(widths, lanes, strict=True):
+            if width % count:
+                raise UsageError(
+                    f"--tile: {width} cells are not the same number for each of {count} threads",
+                    hint=f"a multiple of {count}",
+                )
+        return tuple(width // count for width, count in zip(widths, lanes, strict=True))
+
+
+def _by(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))

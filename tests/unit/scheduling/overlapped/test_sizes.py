@@ -1,0 +1,126 @@
+"""Sizes of overlapped tiles: by the estimate of time, as asked for, and within registers and memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from polytile.diagnostics import UsageError
+from polytile.ir.plan import Choices
+from polytile.ir.scop import Origin
+from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.machine import MAX_THREAD_REGISTERS
+from polytile.options import Options
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.stream_resources import stream_figures
+from polytile.scheduling.cost.stream_time import stream_estimate, stream_time
+from polytile.scheduling.strategies.overlapped.strategy import propose
+
+from .conftest import problem_of
+
+SIZES = {"tsteps": 1000, "nx": 16386, "ny": 16386, "nz": 514, "n": 4000, "tmax": 1000}
+
+
+def problem(source: str, choices: Choices | None = None, **options: Any) -> Problem:
+    found = problem_of(source)
+    known = {p.name: SIZES[p.name] for p in found.scop.parameters}
+    return replace(found, choices=choices or Choices(), options=Options(parameters=known, **options))
+
+
+def candidate(source: str, choices: Choices | None = None, **options: Any) -> Candidate:
+    (found,) = propose(problem(source, choices, **options))
+    return found
+
+
+def plan(source: str, choices: Choices | None = None, **options: Any) -> StreamPlan:
+    found = candidate(source, choices, **options).stream
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    "source", ["polybench/jacobi-1d.c", "an5d/star2d1r.c", "polybench/fdtd-2d.c", "an5d/star3d1r.c", "an5d/box3d1r.c"]
+)
+def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
+    asked, found = problem(source), plan(source)
+    figures = stream_figures(found, asked.scop)
+    threads = 32 * found.warps
+    assert found.iterations > 1
+    assert figures.registers(found) <= min(MAX_THREAD_REGISTERS, asked.machine.registers_per_sm // threads)
+    assert figures.shared_bytes(found) <= asked.machine.shared_per_block
+    assert found.exchange is (Exchange.BLOCK if found.dims == 3 else Exchange.WARP)
+
+
+def test_shared_memory_is_bounded_as_asked_for() -> None:
+    asked = problem("an5d/star3d1r.c")
+    found = plan("an5d/star3d1r.c", max_shared_memory=40_000)
+    assert stream_figures(found, asked.scop).shared_bytes(found) <= 40_000
+
+
+def test_two_planes_of_each_step_stay_in_registers() -> None:
+    asked = problem("an5d/star2d1r.c")
+    registers = [
+        stream_figures(one, asked.scop).registers(one)
+        for one in (plan("an5d/star2d1r.c", Choices(tile=(128,), time_tile=count)) for count in (4, 6))
+    ]
+    assert registers[1] - registers[0] == 2 * 4 * 2 * 2  # 2 steps, 4 columns, 2 planes, 2 words
+
+
+def test_blocks_are_no_longer_than_half_of_the_time_loop() -> None:
+    asked = problem("an5d/star2d1r.c")
+    short = replace(asked, options=Options(parameters={**SIZES, "tsteps": 6}))
+    (found,) = propose(short)
+    assert found.stream is not None and found.stream.iterations in (2, 3)
+
+
+def test_sizes_that_are_asked_for() -> None:
+    found = plan("an5d/star2d1r.c", Choices(tile=(100, 256), block=(64,), time_tile=6))
+    assert (found.iterations, found.tile, found.chunk, found.threads) == (6, (256,), 100, (2,))
+    found = plan("an5d/star3d1r.c", Choices(tile=(32, 64), block=(8, 32), time_tile=2))
+    assert (found.iterations, found.tile, found.threads, found.points) == (2, (32, 64), (8, 32), (4, 2))
+    assert plan("an5d/star3d1r.c", Choices(tile=(64,), block=(256,), time_tile=2)).points == (8, 2)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (Choices(tile=(32,), time_tile=16), "--tile: 32 is too narrow for --time-tile 16: 32 is halo"),
+        (Choices(tile=(100,)), "--tile: 100 cells are not the same number for each of 32 threads"),
+        (Choices(block=(48,)), "--block: 48 threads are no whole warps"),
+    ],
+)
+def test_sizes_that_do_not_fit_together(choices: Choices, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        plan("an5d/star2d1r.c", choices)
+
+
+def test_the_candidate_has_second_buffers_and_the_order_of_single_steps() -> None:
+    found = candidate("stencilgen/cheby.c", Choices(time_tile=3))
+    assert found.strategy == "overlapped" and found.schedule is not None and found.stream is not None
+    assert found.schedule.strategy.startswith("superposed")
+    shadows = [found.scop.array(name) for _, name in found.stream.shadows]
+    assert [s.name for s in shadows] == ["A_shadow", "A_shadow_2"]
+    assert {(s.origin, s.live_in, s.live_out) for s in shadows} == {(Origin.TEMPORARY, False, False)}
+    assert all(s.extents == found.scop.array("A").extents[1:] for s in shadows)
+    assert {d.array for d in found.dependences.by_array} == {a.name for a in found.scop.arrays}
+    assert any("3 iterations a kernel" in line for line in found.reasons)
+
+
+def test_reasons_are_remembered() -> None:
+    asked = problem_of("polybench/seidel-2d.c")
+    assert list(propose(asked)) == []
+    assert "the loop over i or j carries that" in asked.remembered["overlapped"]
+
+
+def test_estimates_of_more_iterations_fetch_less() -> None:
+    asked = problem("an5d/star2d1r.c")
+    plans = [plan("an5d/star2d1r.c", Choices(tile=(128,), time_tile=count)) for count in (2, 4)]
+    known = asked.options.parameters
+    two, four = (stream_estimate(one, asked.scop, asked.machine, known) for one in plans)
+    assert four.kernels[0].launches == two.kernels[0].launches / 2
+    assert four.fetching < 0.6 * two.fetching
+    assert [stream_time(one, asked.scop, asked.machine, known) for one in plans] == pytest.approx(
+        [two.microseconds, four.microseconds]
+    )
