@@ -8,12 +8,15 @@ after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 from polytile.codegen.lowering.lower import wide
+from polytile.codegen.lowering.streams.block import BlockForm
 from polytile.codegen.lowering.streams.cells import Cells, cells_of
+from polytile.codegen.lowering.streams.form import Form
 from polytile.codegen.lowering.streams.stream import Stream
-from polytile.codegen.lowering.streams.strips import Strips
-from polytile.codegen.lowering.streams.warp import WarpKernel
+from polytile.codegen.lowering.streams.tiles import axes, chunks
+from polytile.codegen.lowering.streams.warp import WarpForm
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt
@@ -22,7 +25,7 @@ from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import StreamPlan
+from polytile.ir.stream_plan import Exchange, StreamPlan
 from polytile.machine import WARP_SIZE
 
 
@@ -48,7 +51,9 @@ class _Program:
     def __init__(self, scop: Scop, plan: StreamPlan, names: Names, cells: Cells) -> None:
         self.scop, self.plan, self.names, self.cells = scop, plan, names, cells
         self.integer = cells.integer
-        self.count = Name(names.fresh("strips"), self.integer)
+        self.axes = axes(plan, cells)
+        counts = ("strips", "tile_rows")[: len(self.axes)][::-1]
+        self.counts = tuple(Name(names.fresh(name), self.integer) for name in counts)
         self.times = tuple(Name(names.fresh(name), self.integer) for name in ("t0", "t1"))
         self.last = Name(names.fresh("is_last"), self.integer)
 
@@ -71,43 +76,57 @@ class _Program:
             Launch(kernels[1].name, grid),
         ]
         return [
-            Declare(self.count.name, LLONG, wide(self._strips().count)),
+            *(Declare(n.name, LLONG, wide(axis.count)) for n, axis in zip(self.counts, self.axes, strict=True)),
             Declare(rest.name, LLONG, add(first, mul(blocks, height))),
             For(t0.name, first, compare("<", t0, rest), height, tuple(body), LLONG),
         ]
 
-    def _strips(self) -> Strips:
-        ranges = self.cells.range
-        return Strips(self.plan, ranges[-1], ranges[0] if self.plan.streamed else None)
-
     def _blocks(self) -> Expr:
-        warps = mul(self._strips().chunks, self.count)
-        return div(add(warps, self.plan.warps - 1), self.plan.warps)
+        tiles = reduce(mul, self.counts, chunks(self.plan, self.cells))
+        warps = self.plan.warps if self.plan.exchange is Exchange.WARP else 1
+        return div(add(tiles, warps - 1), warps)
 
     # A kernel ----------------------------------------------------------------------------------------
     def _kernel(self, number: int) -> Kernel:
         stream = Stream(self.scop, self.plan, self.cells, number == 0, self.times[number], self.last)
         names = self.names.copy()
-        block, thread = (Name(names.fresh(n), self.integer) for n in ("block", "thread"))
-        body = tuple(WarpKernel(stream, names, self.count, block, thread).body())
-        storage = self._storage(stream)
-        integers = (*(p.name for p in self.scop.parameters), self.count.name, stream.time.name, self.last.name)
+        block = Name(names.fresh("block"), self.integer)
+        axes = ("x", "y", "z")[: len(self.plan.threads)][::-1]
+        threads = tuple(Name(names.fresh("thread" if axis == "x" else f"thread_{axis}"), self.integer) for axis in axes)
+        form = self._form(stream, names, block, threads)
+        storage = (*self._storage(stream), *form.storage())
+        integers = (*(p.name for p in self.scop.parameters), *(n.name for n in self.counts))
+        integers += (stream.time.name, self.last.name)
         parameters = [KernelParameter(name, self.integer) for name in integers]
-        for home in storage:
+        for home in self._storage(stream):
             value = home.space is Space.VALUE
             parameters.append(KernelParameter(home.name, home.element, None if value else home.array, home.read_only))
         return pruned(
             Kernel(
                 name=f"{self.scop.name}_{'out' if number else 'in'}",
                 parameters=tuple(parameters),
-                block=(WARP_SIZE * self.plan.warps, 1, 1),
-                coordinates=(Coordinate(block.name, BlockIndex("x")), Coordinate(thread.name, ThreadIndex("x"))),
+                block=self._threads(),
+                coordinates=(
+                    Coordinate(block.name, BlockIndex("x")),
+                    *(Coordinate(n.name, ThreadIndex(axis)) for n, axis in zip(threads, axes, strict=True)),
+                ),
                 storage=storage,
-                body=body,
+                body=tuple(form.body()),
                 summary=self._summary(stream),
                 index_type=self.integer.name,
             )
         )
+
+    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> Form:
+        if self.plan.exchange is Exchange.WARP:
+            return WarpForm(stream, names, self.counts, block, threads[-1])
+        return BlockForm(stream, names, self.counts, block, threads)
+
+    def _threads(self) -> tuple[int, int, int]:
+        if self.plan.exchange is Exchange.WARP:
+            return WARP_SIZE * self.plan.warps, 1, 1
+        x, y, z = (*reversed(self.plan.threads), 1, 1)[:3]
+        return x, y, z
 
     def _storage(self, stream: Stream) -> tuple[Storage, ...]:
         written = {stream.target(store, stream.nowhere).array for store in stream.stores}

@@ -1,20 +1,19 @@
-"""Where values of steps are in a warp's registers: rings of planes, with columns of neighbouring lanes where asked for.
+"""Where values of steps are in a thread's registers: rings of planes, the latest first, with cells of neighbours.
 
 before: the step after reads columns -1 .. 1 of the plane before the latest, and the latest and the one before that
-after:  double x3[3][1 + V + 1]: the latest plane first, each with V columns of the lane's own, and room for one of a
-        neighbour on either side, which is there for the second plane alone
+after:  double x3[3][1 + V + 1]: V columns of the lane's own in each plane, and room for one of a neighbour on either
+        side, which is there for the second plane alone
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
 from polytile.ir.expr import Access, Assign, CType, Expr, For, Literal, Name, Stmt
-from polytile.ir.gpu_ops import PrivateArray, Shuffle
-from polytile.ir.kernel import ceil_div
+from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep
 
 
@@ -30,82 +29,72 @@ def age(plan: StreamPlan, read: StreamRead) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """Columns of neighbours on one side: how many, and in which planes."""
+    """Cells of neighbours on one side: how many, and in which planes."""
 
-    columns: int = 0
+    cells: int = 0
     first: int = 0
     last: int = 0
 
-    def with_read(self, columns: int, age: int) -> Side:
-        if columns <= 0:
+    def with_read(self, cells: int, age: int) -> Side:
+        if cells <= 0:
             return self
-        first = min(self.first, age) if self.columns else age
-        return Side(max(self.columns, columns), first, max(self.last, age))
+        first = min(self.first, age) if self.cells else age
+        return Side(max(self.cells, cells), first, max(self.last, age))
 
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The planes of a step that a lane holds: `slots`, the latest first, of `columns` cells and what is beside them."""
+    """The planes of a step that a thread holds: `slots` of `points` cells, and what is beside them along dimension
+    `beside` of these."""
 
     step: StreamStep
     name: str
     element: CType
     slots: int
-    columns: int
-    left: Side
-    right: Side
-
-    @property
-    def width(self) -> int:
-        return self.left.columns + self.columns + self.right.columns
+    points: tuple[int, ...]
+    beside: int
+    before: Side
+    behind: Side
 
     def declared(self) -> Stmt:
-        return PrivateArray(self.name, self.element, (self.slots, self.width), Literal("0"))
+        extents = list(self.points)
+        extents[self.beside] += self.before.cells + self.behind.cells
+        return PrivateArray(self.name, self.element, (self.slots, *extents), Literal("0"))
 
-    def at(self, age: int, column: Expr | int) -> Access:
-        """A column, counted from the first that is the lane's own."""
-        return Access(self.name, (lift(age), add(column, self.left.columns)), self.element)
+    def at(self, age: int, cell: Sequence[Expr | int]) -> Access:
+        """A cell, counted from the first that is the thread's own."""
+        place = [lift(c) for c in cell]
+        place[self.beside] = add(place[self.beside], self.before.cells)
+        return Access(self.name, (lift(age), *place), self.element)
 
-    def fetches(self, age: int) -> Iterator[Stmt]:
-        """The columns of other lanes in a plane, if this is when they come."""
-        if self.left.columns and age == self.left.first:
-            for d in range(1, self.left.columns + 1):
-                value = Shuffle("up", self.at(age, -d % self.columns), lift(ceil_div(d, self.columns)))
-                yield Assign(self.at(age, -d), "", value)
-        if self.right.columns and age == self.right.first:
-            for d in range(1, self.right.columns + 1):
-                value = Shuffle("down", self.at(age, (d - 1) % self.columns), lift(ceil_div(d, self.columns)))
-                yield Assign(self.at(age, self.columns - 1 + d), "", value)
-
-    def ageing(self, v: Name) -> Iterator[Stmt]:
+    def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
         """Each plane moves on, before the next one comes."""
         for k in range(self.slots - 1, 0, -1):
-            yield Assign(self.at(k, v), "", self.at(k - 1, v))
-
-    def ageing_sides(self) -> Iterator[Stmt]:
-        for side, columns in (self.left, range(-self.left.columns, 0)), (self.right, self._beyond()):
-            for k in range(side.last, side.first, -1):
-                yield from (Assign(self.at(k, c), "", self.at(k - 1, c)) for c in columns)
-
-    def _beyond(self) -> range:
-        return range(self.columns, self.columns + self.right.columns)
+            yield Assign(self.at(k, cell), "", self.at(k - 1, cell))
 
 
-def rings(plan: StreamPlan, columns: int, elements: tuple[CType, ...], names: tuple[str, ...]) -> tuple[Ring, ...]:
-    """The ring of each step."""
+def rings(
+    plan: StreamPlan, beside: int, near: Sequence[StreamRead], elements: Sequence[CType], names: Sequence[str]
+) -> tuple[Ring, ...]:
+    """The ring of each step, for reads from registers, of which those `near` are of neighbours along a dimension."""
     found = []
     for step in plan.steps:
-        slots, left, right = 1, Side(), Side()
+        slots, before, behind = 1, Side(), Side()
         for read in (r for r in plan.reads if r.source == step.index):
             slots = max(slots, age(plan, read) + 1)
-            left = left.with_read(-read.offset[-1], age(plan, read))
-            right = right.with_read(read.offset[-1], age(plan, read))
+            if read in near:
+                offset = read.offset[plan.streamed + beside]
+                before = before.with_read(-offset, age(plan, read))
+                behind = behind.with_read(offset, age(plan, read))
         if slots > step.slots:
             raise InternalError(f"step {step.index} keeps {step.slots} planes, and {slots} are read")
-        found.append(Ring(step, names[step.index], elements[step.index], slots, columns, left, right))
+        ring = Ring(step, names[step.index], elements[step.index], slots, plan.points, beside, before, behind)
+        found.append(ring)
     return tuple(found)
 
 
-def each(v: Name, count: int, *body: Stmt) -> For:
-    """A loop over the cells of a thread, which is unrolled."""
-    return For(v.name, lift(0), compare("<", v, count), 1, body, unroll=0)
+def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt) -> Stmt:
+    """Loops over the cells of a thread, which are unrolled."""
+    for name, count in zip(reversed(cell), reversed(points), strict=True):
+        body = (For(name.name, lift(0), compare("<", name, count), 1, body, name.type, unroll=0),)
+    return body[0]

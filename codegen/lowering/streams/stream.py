@@ -146,7 +146,7 @@ class Stream:
         for name, writer in self.cells.writers.items():
             own = [s for s in steps if (main := self.main(s)) is not None and main.statement.name == name]
             if own:
-                lags = [-AHEAD if s.is_input else s.lag for s in own]
+                lags = [s.lag - AHEAD if s.is_input else s.lag for s in own]
                 iterations = [s.iteration for s in own]
                 yield writer, (min(lags), max(lags)), (min(iterations), max(iterations))
 
@@ -156,8 +156,8 @@ class Stream:
                 low, high = tile[cell_name(k)]
                 found.tile.extend([compare(">=", low, first), compare("<=", high, last)])
             else:
-                found.low.append(add(first, -AHEAD))
-                found.high.append(add(last, 1 - AHEAD))
+                found.low.append(add(first, step.lag - AHEAD))
+                found.high.append(add(last, step.lag + 1 - AHEAD))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -21,7 +21,7 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import remember_source
 from polytile.ir.arith import lift, mul
-from polytile.ir.expr import Expr
+from polytile.ir.expr import Expr, Stmt
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
@@ -218,9 +218,13 @@ class Runner:
     case: Case
     folder: Path
     checks: bool = False
+    change: Callable[[Stmt], Stmt] | None = None  # plants an error in the kernels
 
     def __post_init__(self) -> None:
         program = self.case.program()
+        if self.change is not None:
+            kernels = tuple(replace(k, body=tuple(map(self.change, k.body))) for k in program.kernels)
+            program = replace(program, kernels=kernels)
         text = print_unit([program], header="unit.h", title=[])
         (self.folder / "unit.h").write_text(print_header([program], guard_name="UNIT_H"))
         source = self.folder / "unit.cu"

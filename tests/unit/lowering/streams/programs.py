@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from polytile.ir.stream_plan import Exchange
+
 from .plans import Case, Numbers, random
 
 
@@ -115,6 +117,21 @@ STAR_3D = wrap(
                     + 0.19 * A[t % 2][i][j][k-1] + 0.15 * A[t % 2][i][j][k] + 0.22 * A[t % 2][i][j][k+1]
                     + 0.12 * A[t%2][i][j+1][k]+ 0.18 * A[t % 2][i + 1][j][k];""",
 )
+BOX_3D = wrap(
+    "int tsteps, int nx, int ny, int nz, float A[nx][ny][nz], float B[nx][ny][nz], float C[nx][ny][nz]",
+    """
+    for (int t = 1; t <= tsteps; t++) {
+        for (int i = 1; i < nx - 1; i++)
+            for (int j = 1; j < ny; j++)
+                for (int k = 2; k < nz - 1; k++)
+                    B[i][j][k] = 0.3f * A[i - 1][j - 1][k - 2] + 0.2f * A[i][j - 1][k + 1]
+                        + C[i][j - 1][k] * A[i + 1][j][k] + 0.1f * A[i][j][k] - 0.4f * A[i + 1][j - 1][k + 1];
+        for (int i = 1; i < nx - 1; i++)
+            for (int j = 0; j < ny - 2; j++)
+                for (int k = 0; k < nz; k++)
+                    A[i][j][k] = A[i][j][k] + 0.25f * B[i + 1][j + 2][k] - 0.15f * B[i - 1][j][k];
+    }""",
+)
 
 
 @dataclass(frozen=True)
@@ -136,6 +153,14 @@ def sizes(*given: tuple[int, int, int]) -> list[dict[str, int]]:
 
 def squares(*given: tuple[int, int]) -> list[dict[str, int]]:
     return [{"n": n, "tsteps": steps} for n, steps in given]
+
+
+def boxes(*given: tuple[int, int, int, int]) -> list[dict[str, int]]:
+    return [{"nx": nx, "ny": ny, "nz": nz, "tsteps": steps} for nx, ny, nz, steps in given]
+
+
+def solids(nx: int, ny: int, nz: int, **_: int) -> dict[str, Numbers]:
+    return {name: random(nx, ny, nz, dtype=np.float32, seed=k) for k, name in enumerate("ABC")}
 
 
 def planes(nx: int, ny: int, **_: int) -> dict[str, Numbers]:
@@ -204,5 +229,30 @@ def examples() -> dict[str, Example]:
             Case(MOVING_SIDES, TWO, 3, chunk=20),
             sizes((3, 7, 6), (31, 165, 6), (150, 200, 13), (180, 320, 6)),
             lambda nx, ny, **_: {"A": random(nx, ny), "B": random(nx, ny, seed=3)},
+        ),
+        "star in space": Example(
+            Case(STAR_3D, ONE, 2, live=[1], threads=(4, 32), points=(3, 1), exchange=Exchange.BLOCK, chunk=8),
+            boxes((1, 1, 1, 4), (5, 3, 7, 4), (30, 21, 75, 5), (12, 40, 33, 8)),
+            lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
+        ),
+        "star in patches": Example(
+            Case(STAR_3D, ONE, 3, live=[1], threads=(4, 16), points=(3, 2), exchange=Exchange.BLOCK),
+            boxes((5, 3, 7, 6), (40, 21, 75, 6)),
+            lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
+        ),
+        "box in space": Example(
+            Case(BOX_3D, TWO, 2, threads=(4, 32), points=(3, 1), exchange=Exchange.BLOCK, gap=1, chunk=20),
+            boxes((5, 3, 7, 4), (45, 31, 75, 4)),
+            solids,
+        ),
+        "star of single cells": Example(
+            Case(STAR_3D, ONE, 2, live=[1], threads=(8, 32), points=(1, 1), exchange=Exchange.BLOCK, gap=1),
+            boxes((5, 3, 7, 4), (30, 21, 75, 5)),
+            lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
+        ),
+        "box of rows by blocks": Example(
+            Case(BOX, ONE, 3, live=[1], chunk=20, threads=(64,), points=(2,), exchange=Exchange.BLOCK, gap=1),
+            sizes((3, 7, 6), (31, 165, 6), (100, 200, 13)),
+            planes,
         ),
     }

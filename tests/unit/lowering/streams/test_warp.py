@@ -12,13 +12,14 @@ from polytile.codegen.targets.cuda.cuda import print_kernels
 from polytile.diagnostics import DeviceError
 from polytile.ir.expr import Ternary, walk
 from polytile.ir.gpu_ops import Load, Shuffle
+from polytile.ir.stream_plan import Exchange
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.emulator import host_compiler
 
 from .plans import Case, Runner
 from .programs import STAR, examples
 
-WARPS = [name for name, example in examples().items() if example.case.dims < 3]
+WARPS = [name for name, example in examples().items() if example.case.exchange is Exchange.WARP]
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,374 @@
+"""What kernels of stream plans have in common: the loop over planes, loads ahead, steps, stores.
+
+before: for (t) for (i = 1; i < n - 1; i++) for (j = 1; j < m - 1; j++) A[(t+1)%2][i][j] = f(A[t%2][i-1 .. i+1][j-1 ..])
+after:  each warp or block, for its tile and its chunk of planes:
+            for (row = ..)                      a plane of the inputs arrives, the next one is loaded
+                step 1 makes row - 1 from rows row - 2 .. row
+                step 2 makes row - 2, ...       what the last step makes is stored
+                every ring of planes moves on
+
+Planes for which all cells of the tile are away from all sides run in a copy of the loop that tests nothing. In one
+dimension there are no planes, and all steps run once. Everything is executed for all cells of a thread, in all planes:
+what nobody needs is garbage in its own cells, which is never stored.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from math import lcm
+
+from polytile.codegen.lowering.streams.bodies import instance, is_pure
+from polytile.codegen.lowering.streams.cells import Writer, cell_name
+from polytile.codegen.lowering.streams.rings import Ring, age, each, rings
+from polytile.codegen.lowering.streams.stream import Stream, negated, some
+from polytile.codegen.lowering.streams.tiles import Axis, axes, reach
+from polytile.ir.arith import add, both, compare, div, least, lift, mod, most, mul, select, sub
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray, Store
+from polytile.ir.kernel import Comment
+from polytile.ir.memory import Storage
+from polytile.ir.name_supply import Names
+from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
+from polytile.ir.substitute import with_values
+
+UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
+SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
+
+
+class Form(ABC):
+    """The body of one kernel of a plan."""
+
+    def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name) -> None:
+        self.stream, self.plan, self.integer = stream, stream.plan, stream.integer
+        self.supply, self.counts, self.block = names, tuple(counts), block
+        self.axes: tuple[Axis, ...] = axes(self.plan, stream.cells)
+        inner = len(self.axes)
+        places = ("left", "top")[:inner][::-1]
+        self.corner = tuple(self.name(place) for place in places)  # the thread's first cell
+        self.edge = tuple(self.name(f"tile_{place}") for place in places)  # the tile's
+        self.index = tuple(self.name(n) for n in ("strip", "tile_row")[:inner][::-1])  # the tile's, in its row
+        self.points = self.plan.points
+        self.v = tuple(self.name(n) for n in ("v", "u")[:inner][::-1])
+        self.begin, self.end = self.name("begin"), self.name("end")  # of the planes that arrive
+        self.start = self.name("start")  # of those that a turn of the loops begins with
+        self.low, self.high = self.name("low"), self.name("high")  # of those that need no tests
+        self.own_first, self.own_end = self.name("first"), self.name("until")  # of those that are owned
+        self.row, self.group, self.turn = self.name("row"), self.name("group"), self.name("turn")
+        self.inside, self.made_here = self.name("inside", BOOL), self.name("made", BOOL)
+        self.next = {s.index: names.fresh(f"next{s.index}") for s in self.plan.inputs}
+        self.sources = {s.index: names.fresh(f"from{s.index}") for s in self.plan.inputs}
+        self.targets = {s.step: names.fresh(f"to{s.step}") for s in stream.stores}
+        self.sides = {
+            (w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w in stream.cells.writers for k in range(inner)
+        }
+        labels = [names.fresh(f"x{step.index}") for step in self.plan.steps]
+        elements = [stream.element(step) for step in self.plan.steps]
+        self.rings: tuple[Ring, ...] = rings(self.plan, self.beside, self.near(), elements, labels)
+
+    def name(self, wanted: str, ctype: object = None) -> Name:
+        return Name(self.supply.fresh(wanted), BOOL if ctype is BOOL else self.integer)
+
+    # What forms differ in ----------------------------------------------------------------------------
+    beside = 0  # the dimension of a thread's cells along which it has neighbours' in registers
+
+    @abstractmethod
+    def near(self) -> tuple[StreamRead, ...]:
+        """The reads of neighbours' cells along that dimension, from registers."""
+
+    @abstractmethod
+    def body(self) -> Iterator[Stmt]: ...
+
+    @abstractmethod
+    def owned(self) -> Expr:
+        """Whether the tile stores a cell of the thread."""
+
+    @abstractmethod
+    def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
+        """What gets neighbours' values for a step."""
+
+    def after(self, step: StreamStep) -> Iterator[Stmt]:
+        """What shows neighbours the values of a step."""
+        yield from ()
+
+    def start_of_plane(self) -> Iterator[Stmt]:
+        yield from ()
+
+    def end_of_plane(self) -> Iterator[Stmt]:
+        yield from ()
+
+    def value(self, read: StreamRead) -> Access:
+        """What an access of a cell reads."""
+        offset = read.offset[self.plan.streamed :]
+        cell = [add(v, d) for v, d in zip(self.v, offset, strict=True)]
+        return self.rings[read.source].at(age(self.plan, read), cell)
+
+    def storage(self) -> tuple[Storage, ...]:
+        """Memory of the block's own."""
+        return ()
+
+    # Tiles -------------------------------------------------------------------------------------------
+    def tile(self, number: Expr) -> Iterator[Stmt]:
+        """Which tile this is; declares the first plane that it owns, too."""
+        for k in reversed(range(len(self.axes))):
+            outermost = k == 0 and not self.plan.chunk
+            yield Declare(self.index[k].name, self.integer, number if outermost else mod(number, self.counts[k]))
+            number = div(number, self.counts[k])
+        if self.plan.streamed:
+            first = self.stream.cells.range[0][0]
+            own = add(first, mul(number, self.plan.chunk)) if self.plan.chunk else first
+            yield Declare(self.own_first.name, self.integer, own)
+
+    def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
+        """The first cells of the tile and of the thread, and whether the tile is away from all sides."""
+        ranges = {}
+        for k, axis in enumerate(self.axes):
+            edge = add(axis.origin, mul(self.index[k], axis.width))
+            yield Declare(self.edge[k].name, self.integer, edge)
+            yield Declare(self.corner[k].name, self.integer, add(self.edge[k], mul(threads[k], self.points[k])))
+            ranges[cell_name(axis.k)] = (self.edge[k], add(self.edge[k], axis.size - 1))
+        away = self.stream.inside(ranges)
+        yield Declare(self.inside.name, BOOL, away.holds)
+        if self.plan.streamed:
+            yield from self._planes(away.low, away.high)
+
+    def work(self) -> Iterator[Stmt]:
+        """All steps for all planes."""
+        yield from (ring.declared() for ring in self.rings)
+        if not self.plan.streamed:
+            yield If(self.inside, tuple(self._all_steps(edge=False)), tuple(self._all_steps(edge=True)))
+            return
+        for step in self.plan.inputs:
+            yield PrivateArray(self.next[step.index], self.stream.element(step), self.points)
+        yield from self._pointers()
+        yield from self._load(self.begin, edge=True)
+        yield from self._loops()
+
+    def each(self, *body: Stmt) -> Stmt:
+        return each(self.points, self.v, *body)
+
+    # Planes ------------------------------------------------------------------------------------------
+    def _planes(self, lows: list[Expr], highs: list[Expr]) -> Iterator[Stmt]:
+        plan, integer = self.plan, self.integer
+        first, last = self.stream.cells.range[0]
+        until = least(add(self.own_first, plan.chunk), add(last, 1)) if plan.chunk else add(last, 1)
+        yield Declare(self.own_end.name, integer, until)
+        ahead = max(-s.lower[0] - s.lag for s in plan.inputs)
+        begin = most(sub(self.own_first, ahead), sub(first, reach(plan, 0)[0]))
+        yield Declare(self.begin.name, integer, begin)
+        yield Declare(self.end.name, integer, add(self.own_end, self.stream.final_lag))
+        low = least(_extreme(most, self.begin, lows), self.end)
+        yield Declare(self.low.name, integer, select(self.inside, low, self.end))
+        whole = sub(_extreme(least, self.end, highs), self.low)
+        yield Declare(self.high.name, integer, add(self.low, mul(div(most(whole, 0), self.period), self.period)))
+
+    @property
+    def period(self) -> int:
+        """After how many planes values are in the same registers again, if so many copies are not too long."""
+        turns = lcm(*(ring.slots for ring in self.rings))
+        reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
+        cells = reduce(lambda a, b: a * b, self.points)
+        return turns if turns * reads * cells <= UNROLLED else 1
+
+    def _loops(self) -> Iterator[Stmt]:
+        """Planes before those that need no tests, those, and then the rest."""
+        integer = self.integer
+        yield Declare(self.start.name, integer, self.begin)
+        planes = tuple(self._plane(edge=True))
+        tested = For(self.row.name, self.start, compare("<", self.row, self.low), 1, planes, integer, unroll=1)
+        turn = (Declare(self.row.name, integer, add(self.group, self.turn)), *self._plane(edge=False))
+        turns = For(self.turn.name, lift(0), compare("<", self.turn, self.period), 1, turn, integer, unroll=0)
+        start, period = most(self.start, self.low), self.period
+        free = For(self.group.name, start, compare("<", self.group, self.high), period, (turns,), integer, unroll=1)
+        after = (
+            Assign(self.start, "", most(self.start, self.high)),
+            *(Assign(name, "", self.end) for name in (self.low, self.high)),
+        )
+        half = self.name("half")
+        body = (*self._tests_of_sides(), tested, free, *after)
+        yield For(half.name, lift(0), compare("<", half, 2), 1, body, integer, unroll=1)
+
+    def _plane(self, edge: bool) -> Iterator[Stmt]:
+        yield from self.start_of_plane()
+        for step in self.plan.inputs:
+            ring = self.rings[step.index]
+            yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
+            yield Advance(self.sources[step.index], self._pitch(step, 0))
+        yield from self._load(add(self.row, 1), edge)
+        for step in self.plan.inputs:
+            yield from self.after(step)
+        yield from self._steps(edge)
+        yield self.each(*(stmt for ring in self.rings for stmt in ring.ageing(self.v)))
+        yield from self.end_of_plane()
+
+    def _all_steps(self, edge: bool) -> Iterator[Stmt]:
+        """All of a kernel in one dimension."""
+        if edge:
+            yield from self._tests_of_sides()
+        yield from self._load(None, edge)
+        yield from self._steps(edge)
+
+    # Memory ------------------------------------------------------------------------------------------
+    def _cell(self, row: Expr | None, own: bool = True) -> tuple[Expr, ...]:
+        """A cell of the thread, or its first."""
+        inner = tuple(add(c, v) for c, v in zip(self.corner, self.v, strict=True)) if own else self.corner
+        return inner if row is None else (row, *inner)
+
+    def _made_row(self, step: StreamStep) -> Expr | None:
+        return sub(self.row, step.lag) if self.plan.streamed else None
+
+    def _pitch(self, step: StreamStep, k: int) -> Expr:
+        """Elements from one cell to the next along a dimension."""
+        inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
+        return reduce(mul, (e for e in inner if e is not None), lift(1))
+
+    def _pointed(self, pointer: str, step: StreamStep) -> Access:
+        """A cell of the thread, from where a pointer is."""
+        places = (mul(v, self._pitch(step, axis.k)) for v, axis in zip(self.v, self.axes, strict=True))
+        return Access(pointer, (reduce(add, places),), self.stream.element(step))
+
+    def _pointers(self) -> Iterator[Stmt]:
+        for step in self.plan.inputs:
+            source = self.stream.source(step, self._cell(sub(self.begin, step.lag), own=False))
+            yield Pointer(self.sources[step.index], source, const=True)
+        for store in self.stream.stores:
+            target = self.stream.target(store, self._cell(self.own_first, own=False))
+            yield Pointer(self.targets[store.step], target)
+
+    def _load(self, arrival: Expr | None, edge: bool) -> Iterator[Stmt]:
+        """A plane of the inputs, of cells that are in memory."""
+        for step in self.plan.inputs:
+            row = None if arrival is None else sub(arrival, step.lag)
+            cell = self._cell(row)
+            target, source = self.rings[step.index].at(0, self.v), self.stream.source(step, cell)
+            if row is not None:
+                target = Access(self.next[step.index], self.v, self.stream.element(step))
+                source = self._pointed(self.sources[step.index], step)
+            if not edge and (self.stream.to_shadows or not self.stream.always_tested(step)):
+                yield self.each(Load((target,), source))
+            elif self.stream.to_shadows:
+                yield self.each(Load((target,), source, guard=self.stream.exists(step, cell)))
+            else:
+                yield self._chosen(step, cell, target, source)
+
+    def _chosen(self, step: StreamStep, cell: tuple[Expr, ...], target: Access, source: Access) -> Stmt:
+        """An input from the second buffer, or from the user's array where no statement writes."""
+        home = Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
+        return self.each(If(self._is_made(step, cell), (Load((target,), source),), (home,)))
+
+    def _is_made(self, step: StreamStep, cell: tuple[Expr, ...]) -> Expr:
+        at = self.stream.place(step, cell)
+        return some([both(*(t for _, t in self.stream.conditions(w, at))) for w in self.stream.writers(step)])
+
+    def _store(self, store: StreamStore, edge: bool) -> Stmt:
+        step = self.plan.steps[store.step]
+        row = self._made_row(step)
+        cell = self._cell(row)
+        made = [self._is_made(step, cell)] if edge or self.stream.always_tested(step) else []
+        target = self.stream.target(store, cell)
+        if row is not None:
+            target = self._pointed(self.targets[step.index], step)
+        value = (self.rings[step.index].at(0, self.v),)
+        stores: tuple[Stmt, ...] = (self.each(Store(target, value, guard=both(self.owned(), *made))),)
+        whens: list[Expr] = []
+        if row is not None:
+            stores = (*stores, Advance(self.targets[step.index], self._pitch(step, 0)))
+            whens.append(compare(">=", row, self.own_first))
+            if step.lag < self.stream.final_lag:
+                whens.append(compare("<", row, self.own_end))
+        if store.becomes is None:
+            whens.append(self.stream.last)
+        return If(both(*whens), stores) if whens else Scope(stores)
+
+    # Steps -------------------------------------------------------------------------------------------
+    def _tests_of_sides(self) -> Iterator[Stmt]:
+        """Which cells of the thread each statement writes, as far as that depends on one dimension alone."""
+        for name, writer in self.stream.cells.writers.items():
+            for k, v in enumerate(self.v):
+                tests = [test for test, alone in self._split(writer, None) if alone == k]
+                if tests:
+                    yield PrivateArray(self.sides[name, k], BOOL, (self.points[k],))
+                    side = Access(self.sides[name, k], (v,), BOOL)
+                    yield each(self.points[k : k + 1], (v,), Assign(side, "", both(*tests)))
+
+    def _split(self, writer: Writer, step: StreamStep | None) -> Iterator[tuple[Expr, int | str]]:
+        """The tests of a statement's cells: those of one dimension (of a thread's cells) alone, those that are the same
+        for all cells of a plane, and others."""
+        use = step or self.plan.steps[0]
+        at = self.stream.place(use, self._cell(self._made_row(use)))
+        inner = {cell_name(axis.k): k for k, axis in enumerate(self.axes)}
+        for bound, test in self.stream.conditions(writer, at):
+            found = set() if bound is None else {inner[name] for name in bound.names if name in inner}
+            if bound is None:
+                yield test, "others"
+            elif not found:
+                yield test, "plane"
+            else:
+                alone = len(found) == 1 and len(bound.names & set(at)) == 1
+                yield test, found.pop() if alone else "others"
+
+    def _steps(self, edge: bool) -> Iterator[Stmt]:
+        fetched: set[tuple[int, int]] = set()
+        stores = {store.step: store for store in self.stream.stores}
+        for step in self.plan.made:
+            yield Comment(self._heading(step))
+            yield from self.before(step, fetched)
+            yield from self._made(step, edge or self.stream.always_tested(step))
+            yield from self.after(step)
+            if step.index in stores:
+                yield self._store(stores[step.index], edge)
+
+    def _heading(self, step: StreamStep) -> str:
+        time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
+        row = f" - {step.lag}" if step.lag else ""
+        where = f", {self.row.name}{row}" if self.plan.streamed else ""
+        return f"step {step.index}: {step.array} after iteration {time}{where}"
+
+    def _made(self, step: StreamStep, tested: bool) -> Iterator[Stmt]:
+        """The cells of a step, by the statements that write them; others are the user's."""
+        main = self.stream.main(step)
+        if not tested:
+            assert main is not None
+            yield self.each(*self._instance(step, main))
+            return
+        declared: list[Stmt] = []
+        body: list[Stmt] = []
+        some_made: list[Expr] = []
+        for writer in self.stream.writers(step):
+            written = self._written(writer, step, declared)
+            made = self._instance(step, writer)
+            anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
+            body += made if anywhere else (If(written, made),)
+            some_made.append(written)
+        cell = self._cell(self._made_row(step))
+        target = self.rings[step.index].at(0, self.v)
+        kept = Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
+        body.append(If(negated(some(some_made)), (kept,)))
+        yield Scope((*declared, self.each(*body)))
+
+    def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
+        """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""
+        split = list(self._split(writer, step))
+        tests = [test for test, alone in split if alone == "others"]
+        plane = [test for test, alone in split if alone == "plane"]
+        if plane:
+            name = Name(f"{self.made_here.name}{len(declared) or ''}", BOOL)
+            declared.append(Declare(name.name, BOOL, both(*plane)))
+            tests.append(name)
+        for k, v in enumerate(self.v):
+            if any(alone == k for _, alone in split):
+                tests.append(Access(self.sides[writer.statement.name, k], (v,), BOOL))
+        return both(*tests)
+
+    def _instance(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
+        at = self.stream.place(step, self._cell(self._made_row(step)))
+        own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
+        reads = {read.access: self.value(read) for read in own}
+        values = tuple(with_values(value, at) for value in writer.iterators)
+        target = self.rings[step.index].at(0, self.v)
+        return instance(self.stream.scop, writer.statement, target, reads, values, self.integer)
+
+
+def _extreme(of: Callable[[Expr, Expr], Expr], first: Expr, more: list[Expr]) -> Expr:
+    return reduce(of, more, first)

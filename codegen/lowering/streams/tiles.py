@@ -1,0 +1,76 @@
+"""How warps or blocks share out the cells: tiles that overlap along the dimensions that do not stream; chunks.
+
+The first and the last tile along a dimension own what is beside them: nothing beyond the cells that are read is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytile.codegen.lowering.streams.cells import Bounds, Cells
+from polytile.ir.arith import add, binary, div, least, lift, most, sub
+from polytile.ir.expr import Expr
+from polytile.ir.kernel import ceil_div
+from polytile.ir.stream_plan import Exchange, StreamPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Tiles of `size` cells along dimension k of space, whose halos are multiples of `unit`."""
+
+    plan: StreamPlan
+    k: int
+    cells: Bounds
+    size: int
+    unit: int
+
+    @property
+    def lower(self) -> int:
+        """The halo before the cells that a tile owns."""
+        return ceil_div(self.plan.lower[self.k], self.unit) * self.unit
+
+    @property
+    def upper(self) -> int:
+        return ceil_div(self.plan.upper[self.k], self.unit) * self.unit
+
+    @property
+    def width(self) -> int:
+        """The distance of one tile from the next."""
+        return self.size - self.lower - self.upper
+
+    @property
+    def origin(self) -> Expr:
+        """The first cell of the first tile, where vectors are aligned if rows are."""
+        first = sub(self.cells[0], reach(self.plan, self.k)[0])
+        return binary("&", first, -self.unit) if self.unit & (self.unit - 1) == 0 and self.unit > 1 else first
+
+    @property
+    def count(self) -> Expr:
+        """How many tiles there are."""
+        end = add(self.cells[1], 1 + reach(self.plan, self.k)[1])
+        covered = sub(sub(end, self.origin), self.lower + self.upper)
+        return most(div(add(covered, self.width - 1), self.width), 1)
+
+
+def reach(plan: StreamPlan, k: int) -> tuple[int, int]:
+    """How far before and behind a cell a statement reads along a dimension."""
+    offsets = [read.offset[k] for read in plan.reads]
+    return max(0, *(-d for d in offsets)), max(0, *offsets)
+
+
+def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
+    """The tiles along each dimension that does not stream; a warp's halo is of whole lanes."""
+    found = []
+    for at, (size, points) in enumerate(zip(plan.tile, plan.points, strict=True)):
+        k = at + plan.streamed
+        unit = points if plan.exchange is Exchange.WARP else 1
+        found.append(Axis(plan, k, cells.range[k], size, unit))
+    return tuple(found)
+
+
+def chunks(plan: StreamPlan, cells: Cells) -> Expr:
+    """How many parts the planes of the stream are shared out in."""
+    if not plan.streamed:
+        return lift(1)
+    planes = add(sub(cells.range[0][1], cells.range[0][0]), 1)
+    return div(add(planes, plan.chunk - 1), plan.chunk) if plan.chunk else least(planes, 1)
