@@ -9,7 +9,9 @@ from polytile.diagnostics import UsageError
 from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
 TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
-SPLIT = "split"  # the strategy of time loops around stencils
+SPLIT = "split"  # a strategy of time loops around stencils: tiles of time and space without redundant work
+OVERLAPPED = "overlapped"  # the other one: tiles with halos, which their neighbours compute, too
+OVER_TIME = (SPLIT, OVERLAPPED)
 # The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
@@ -17,6 +19,7 @@ STRATEGIES = {
     "superposed": "polytile.scheduling.strategies.superposed.strategy",
     TILED: "polytile.scheduling.strategies.tiled.strategy",
     SPLIT: "polytile.scheduling.strategies.split.strategy",
+    OVERLAPPED: "polytile.scheduling.strategies.overlapped.strategy",
 }
 SCHEDULES = ("auto", *STRATEGIES)
 MAX_TILE = 1 << 20

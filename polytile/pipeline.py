@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from polytile.codegen.lowering.device_buffers import buffers, second_buffer
 from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
-from polytile.codegen.lowering.lower import LoweringInput, lower, lower_sequential
+from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
+from polytile.codegen.lowering.remaining_iterations import from_iteration
+from polytile.codegen.lowering.streams.program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
 from polytile.codegen.passes.driver import After, improvements, optimise
@@ -20,10 +23,13 @@ from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
+from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
+from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
 from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
@@ -121,9 +127,11 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.schedule is not None
     assert state.proof is not None
     run = state.run
-    scop, schedule = run.scop, run.schedule
+    scop, schedule, first = run.scop, run.schedule, _first_iterations(state)
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
+    if first is not None:
+        scop, schedule = from_iteration(scop, schedule, first.rest.name)
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
     lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans))
     tuning = state.machine.tuning.loads
@@ -136,12 +144,41 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     context, steps = Context(state.machine, lowered.names), list[After]()
     verify = state.options.verify_passes
     program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
+    if first is not None:
+        program = _behind(program, first, state)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
     assert state.plans is not None
     kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
     return replace(state, program=program, steps=tuple(steps), plans=replace(state.plans, kernels=kernels))
+
+
+def _first_iterations(state: Compilation) -> StreamProgram | None:
+    """The kernels of a stream plan, and the host's loop around them."""
+    if state.stream is None:
+        return None
+    scop = state.run.scop
+    scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))
+    return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
+
+
+def _behind(program: HostProgram, first: StreamProgram, state: Compilation) -> HostProgram:
+    """The program of the iterations that are left, behind the first ones, which it starts from."""
+    assert state.stream is not None
+    scop = state.run.scop
+    used = {home.array for kernel in first.kernels for home in kernel.storage}
+    inside = {array for homes in state.homes.values() for array in homes}
+    homes = {t.array.name: t for t in state.transfers}
+    pairs = zip(state.stream.shadows, shadow_arrays(scop, state.stream), strict=True)
+    shadows = (second_buffer(scop, array, homes[state.stream.steps[k].array]) for (k, _), array in pairs)
+    return replace(
+        program,
+        parameters=tuple(p for p in program.parameters if p.name != first.rest.name),
+        buffers=(*buffers(scop, state.transfers, frozenset(inside - used)), *shadows),
+        kernels=(*first.kernels, *program.kernels),
+        body=(*first.prefix, *program.body),
+    )
 
 
 def barrier_reasons(scop: Scop, dependences: Dependences, barriers: tuple[BarrierReason, ...]) -> dict[Path, str]:

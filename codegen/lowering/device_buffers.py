@@ -32,7 +32,7 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
     if array.rank == 0:
         return Buffer(array, ZERO, ONE, transfer.copy_in, transfer.copy_out)
     if array.origin is not Origin.EXTERNAL:
-        return Buffer(array, ZERO, _product([e for e in array.extents if e is not None]), False, False)
+        return temporary(array)
     try:
         first, elements = _window(scop, array, transfer.touched)
     except isl.Error:
@@ -40,6 +40,20 @@ def _buffer(scop: Scop, transfer: Transfer) -> Buffer:
             f"the part of {array.name} that the SCoP touches has no bound", location=array.location or scop.location
         ) from None
     return Buffer(array, first, elements, transfer.copy_in, transfer.copy_out)
+
+
+def temporary(array: Array) -> Buffer:
+    """The buffer of an array that lives on the device alone."""
+    return Buffer(array, ZERO, _product([e for e in array.extents if e is not None]), False, False)
+
+
+def second_buffer(scop: Scop, array: Array, home: Transfer) -> Buffer:
+    """The buffer of an array with an element for each place, by the last subscripts, that `home` touches."""
+    assert home.touched is not None
+    drop = home.array.rank - array.rank
+    touched = home.touched.project_out(isl.dim_type.set, 0, drop) if drop else home.touched
+    first, elements = _window(scop, array, touched.set_tuple_name(array.name))
+    return Buffer(array, first, elements, False, False)
 
 
 def _window(scop: Scop, array: Array, touched: isl.Set) -> tuple[Expr, Expr]:

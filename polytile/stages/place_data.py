@@ -145,6 +145,7 @@ def prove_legality(state: Compilation) -> Compilation:
         state.transfers,
         state.handovers,
         tile_plans(state.kernel_plans),
+        state.stream,
     )
     try:
         proof = prove_all(claim, operations)

@@ -11,11 +11,12 @@ from math import inf
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.options import SPLIT, STRATEGIES, TILED
+from polytile.options import OVER_TIME, STRATEGIES, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
+from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
 from polytile.scheduling.strategies.expansion import with_snapshots
@@ -87,7 +88,7 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
         found = _explained([found], found)
     if found is not None:
         yield found
-    others = _by_estimate(problem) if name == SPLIT else _proposed(problem, reversed(simpler))
+    others = _by_estimate(problem) if name in OVER_TIME else _proposed(problem, reversed(simpler))
     for other in others:
         yield replace(other, notes=(*other.notes, *notes))
 
@@ -95,7 +96,7 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """The first, or a later one that is clearly better, or one put together from two; behind one with tiles (of
     time, too) the best one without, then those of simpler strategies than its own."""
-    plain = [name for name in STRATEGIES if name not in (SPLIT, TILED)]
+    plain = [name for name in STRATEGIES if name not in (*OVER_TIME, TILED)]
     found = [_estimated(problem, one) for one in _proposed(problem, plain)]
     best = found[0]
     for candidate in found[1:]:
@@ -104,7 +105,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if len(found) > 1:
         best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
     sized = _with_assumed_sizes(problem)
-    over_time = _split_over_time(sized)
+    over_time = [_estimated(sized, one) for one in _proposed(sized, OVER_TIME)]
     tiled = _tiled(sized, found[0])
     if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
         tiled = None  # blocks may be few
@@ -112,9 +113,10 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         first, best = found[0], _estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
-    if over_time is not None and _is_better(over_time, chosen):
-        chosen = over_time
-    compared = [*found, best, *(one for one in (tiled, over_time) if one), chosen]
+    for one in over_time:
+        if _is_better(one, chosen):
+            chosen = one
+    compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
     if chosen is not best:
         yield best
@@ -143,12 +145,6 @@ def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
     if first.schedule is None or not shares_reads(first.scop, first.schedule.tree):
         return None
     return _of_best_sizes(problem)
-
-
-def _split_over_time(problem: Problem) -> Candidate | None:
-    """That of the split strategy, where the SCoP is a time loop around stencils."""
-    found = next(_proposed(problem, [SPLIT]), None)
-    return None if found is None else _estimated(problem, found)
 
 
 def _of_best_sizes(problem: Problem) -> Candidate | None:
@@ -191,6 +187,8 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
         return candidate
     ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     known = problem.options.parameters
+    if candidate.stream is not None:
+        return replace(ready, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
     time = timed(run.scop, run.schedule, inside, problem.machine, known, copies, tile_plans(plans.kernels))
     return replace(ready, estimate=time)

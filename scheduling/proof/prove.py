@@ -13,6 +13,7 @@ from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
 from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Origin, Scop
+from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.proof.dataflow import changed_values
@@ -20,6 +21,7 @@ from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
+from polytile.scheduling.proof.streams.prove import prove_stream
 from polytile.scheduling.proof.transfers import wrong_transfers
 from polytile.scheduling.proof.warp_reductions import wrong_executions
 
@@ -30,7 +32,7 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
     `scop` do, and `homes` and `handovers` (by kernel number and array), `tiles` (placements with copies) and
-    `transfers` realise it."""
+    `transfers` realise it; the kernels of `stream` do what its first iterations do."""
 
     source: Scop
     scop: Scop
@@ -40,6 +42,7 @@ class Claim:
     transfers: tuple[Transfer, ...] = ()
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     tiles: tuple[KernelPlan, ...] = ()
+    stream: StreamPlan | None = None
 
 
 class WrongStorageError(InternalError):
@@ -61,9 +64,10 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
             _check_values(claim, max_operations)
             _check_executions(claim)
             _check_storage(claim)
+            facts = _stream_facts(claim)
     except OverBudgetError:
         return Proof(False, 0)
-    return replace(order, facts=(*order.facts, *_facts(claim)))
+    return replace(order, facts=(*order.facts, *_facts(claim), *facts))
 
 
 def _check_values(claim: Claim, max_operations: int) -> None:
@@ -111,6 +115,13 @@ def _check_storage(claim: Claim) -> None:
         raise WrongStorageError(message)
     for line in wrong_transfers(claim.run.scop, claim.run.dependences, claim.transfers):
         raise InternalError(f"{claim.scop.name}: {line}")
+
+
+def _stream_facts(claim: Claim) -> tuple[str, ...]:
+    """What was shown of the kernels for the first iterations of a time loop."""
+    if claim.stream is None:
+        return ()
+    return prove_stream(claim.source, claim.scop, claim.dependences, claim.stream).facts
 
 
 def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:

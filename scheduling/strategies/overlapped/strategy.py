@@ -14,20 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polytile.ir.expr import Expr
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.plan import Choices
-from polytile.ir.scop import Array, Origin, Scop
-from polytile.ir.stream_plan import StreamPlan
 from polytile.options import CODE_OPERATIONS
-from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
 from polytile.scheduling.strategies.superposed import strategy as superposed
-from polytile.scheduling.transform.array_expansion import known_extents
 
 NAME = "overlapped"
 
@@ -51,6 +46,8 @@ def _sized(problem: Problem) -> SizedPlan:
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
     form = iterated_stencil(scop, problem.dependences)
+    if form.dims > 2:
+        raise NotAStencilError("kernels that stream over planes of two dimensions are not there yet", scop.location)
     return sized_plan(problem, stencil_values(scop, problem.dependences, form))
 
 
@@ -65,25 +62,12 @@ def _one_step(problem: Problem) -> Candidate:
 
 
 def _candidate(problem: Problem, found: SizedPlan, one_step: Candidate) -> Candidate:
-    scop = with_shadows(one_step.scop, found.plan)
-    known = (one_step.scop, one_step.dependences)
+    assert one_step.schedule is not None
     return replace(
         one_step,
         strategy=NAME,
+        schedule=replace(one_step.schedule, strategy=NAME),
         choices=problem.choices,
-        scop=scop,
-        dependences=analyse(scop, problem.options.array_operations, known),
         reasons=(*one_step.reasons, *(f"{NAME}: {line}" for line in found.lines())),
         stream=found.plan,
     )
-
-
-def with_shadows(scop: Scop, plan: StreamPlan) -> Scop:
-    """The Scop with a second buffer for each input of a plan, of the cells alone."""
-    homes = {step.index: scop.array(step.array) for step in plan.inputs}
-    return replace(scop, arrays=(*scop.arrays, *(_shadow(scop, homes[k], name, plan.dims) for k, name in plan.shadows)))
-
-
-def _shadow(scop: Scop, home: Array, name: str, dims: int) -> Array:
-    extents: tuple[Expr | None, ...] = known_extents(scop, home)[home.rank - dims :]
-    return Array(name, home.element, extents, Origin.TEMPORARY, live_in=False, live_out=False)

@@ -1,0 +1,51 @@
+"""The iterations of a time loop that are left when kernels of their own have run the first ones.
+
+before: S0[t, i] : 0 <= t < tsteps
+after:  S0[t, i] : rest <= t < tsteps, with the parameter `rest` >= 0, which the host computes
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polytile.ir.expr import INT
+from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Parameter, Scop, Statement
+
+
+def from_iteration(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, MappedSchedule]:
+    """The Scop from iteration `rest` on of the loop that is outermost around all statements, as its order is proven for
+    all iterations."""
+    statements = tuple(_from(s, rest) for s in scop.main)
+    main = {s.name: s for s in statements}
+    domain = isl.UnionSet.empty(scop.context.get_space().params())
+    for statement in scop.statements:
+        domain = domain.union(isl.UnionSet.from_set(main.get(statement.name, statement).domain))
+    context = scop.context.intersect(_from_first(scop, rest))
+    changed = replace(
+        scop,
+        parameters=(*scop.parameters, Parameter(rest, INT)),
+        context=context,
+        statements=tuple(main.get(s.name, s) for s in scop.statements),
+        schedule=scop.schedule.intersect_domain(domain),
+    )
+    return changed, replace(schedule, tree=schedule.tree.intersect_domain(domain))
+
+
+def _from(statement: Statement, rest: str) -> Statement:
+    dims = ", ".join(f"i{k}" for k in range(len(statement.iterators)))
+    later = isl.Set(f"[{rest}] -> {{ {statement.name}[{dims}] : i0 >= {rest} }}")
+    return replace(statement, domain=statement.domain.intersect(later))
+
+
+def _from_first(scop: Scop, rest: str) -> isl.Set:
+    """No iteration lies before the first one; there may be none."""
+    times = isl.Set("{ [t] : false }")
+    for statement in scop.main:
+        domain = statement.domain.intersect_params(scop.context).reset_tuple_id()
+        times = times.union(domain.project_out(isl.dim_type.set, 1, len(statement.iterators) - 1))
+    first = times.lexmin()
+    known = isl.Set(f"[{rest}] -> {{ [t] : {rest} >= t }}").intersect(first).params()
+    return known.union(first.params().complement())
