@@ -18,6 +18,7 @@ from polytile.codegen.lowering.streams.stream import Stream
 from polytile.codegen.lowering.streams.tiles import axes, chunks
 from polytile.codegen.lowering.streams.warp import WarpForm
 from polytile.codegen.passes.prune_signature import pruned
+from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
@@ -41,6 +42,8 @@ class StreamProgram:
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
     """The program of a plan, but for the iterations that are no whole pair of blocks."""
+    if plan.exchange is Exchange.BLOCK:
+        raise InternalError(f"{scop.name}: no kernel exchanges planes through shared memory yet")
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
     back = max(-step.iteration for step in plan.inputs)
     cells = cells_of(scop, statements, plan.dims, back, integer)

@@ -46,8 +46,6 @@ def _sized(problem: Problem) -> SizedPlan:
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
     form = iterated_stencil(scop, problem.dependences)
-    if form.dims > 2:
-        raise NotAStencilError("kernels that stream over planes of two dimensions are not there yet", scop.location)
     return sized_plan(problem, stencil_values(scop, problem.dependences, form))
 
 

@@ -19,7 +19,7 @@ from polytile.frontend.program import read_program
 from polytile.ir.isl_util import CONTEXT, OverBudgetError
 from polytile.ir.plan import Choices
 from polytile.machine import machine_of
-from polytile.options import SPLIT, STRATEGIES, Options
+from polytile.options import OVER_TIME, STRATEGIES, Options
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.strategies import classic, expansion, loaded, strategy
@@ -135,7 +135,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 # What is asked for ----------------------------------------------------------------------------------------------------
 def test_every_name_has_a_strategy() -> None:
     for name in STRATEGIES:
-        state = analysed(STENCIL if name == SPLIT else PRODUCT)
+        state = analysed(STENCIL if name in OVER_TIME else PRODUCT)
         assert state.dependences is not None
         problem = Problem(state.scop, state.dependences, state.options, state.machine)
         assert Options(schedule=name).schedule == name
@@ -151,7 +151,7 @@ def test_what_no_one_asks_for_is_not_made(asked: list[str]) -> None:
 
 def test_auto_asks_each_strategy_once(asked: list[str]) -> None:
     first, *others = candidates(analysed(parameters={"n": 3000, "m": 3000}))
-    assert asked == ["classic", "superposed", "split"]
+    assert asked == ["classic", "superposed", "split", "overlapped"]
     assert first.strategy == "superposed" and [c.strategy for c in others] == ["classic"]
     assert first.plans is not None and others[0].plans is not None and not others[0].reasons
 
@@ -259,7 +259,7 @@ def test_nothing_is_simpler_than_classic(asked: list[str], refuse_proofs: Callab
     refuse_proofs(lambda strategy: InternalError(f"{strategy} loses a value"))
     with pytest.raises(InternalError, match=r"classic.* loses a value"):
         polytile.compile(POINTS)
-    assert asked == ["classic", "superposed", "split"]
+    assert asked == ["classic", "superposed", "split", "overlapped"]
 
 
 def test_loops_that_are_not_found_leave_the_scop_on_the_host(refuse_kernels: Callable[[Refuse], None]) -> None:

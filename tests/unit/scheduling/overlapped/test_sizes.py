@@ -10,7 +10,7 @@ import pytest
 from polytile.diagnostics import UsageError
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Origin
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.options import Options
 from polytile.scheduling.candidate import Candidate, Problem
@@ -99,10 +99,10 @@ def test_sizes_that_do_not_fit_together(choices: Choices, message: str) -> None:
 def test_the_candidate_has_second_buffers_and_the_order_of_single_steps() -> None:
     found = candidate("stencilgen/cheby.c", Choices(time_tile=3))
     assert found.strategy == "overlapped" and found.schedule is not None and found.stream is not None
-    assert found.schedule.strategy.startswith("superposed")
-    shadows = [found.scop.array(name) for _, name in found.stream.shadows]
+    assert found.schedule.strategy == "overlapped"
+    shadows = shadow_arrays(found.scop, found.stream)
     assert [s.name for s in shadows] == ["A_shadow", "A_shadow_2"]
-    assert {(s.origin, s.live_in, s.live_out) for s in shadows} == {(Origin.TEMPORARY, False, False)}
+    assert {s.origin for s in shadows} == {Origin.TEMPORARY}
     assert all(s.extents == found.scop.array("A").extents[1:] for s in shadows)
     assert {d.array for d in found.dependences.by_array} == {a.name for a in found.scop.arrays}
     assert any("3 iterations a kernel" in line for line in found.reasons)
