@@ -63,8 +63,11 @@ def compare(array: str, expected: Data, actual: Data, *, tolerance: float, ignor
 def _compare_leaf(
     label: str, name: str, suffix: str, expected: Data, actual: Data, tolerance: float, ignore: Data | None
 ) -> Comparison:
-    error, scale = differences(expected, actual)
+    scale = magnitude(expected)
     bad = different_bits(expected, actual)
+    if not bad.any():
+        return Comparison(label, expected.size, 0.0, tolerance, scale)
+    error = differences(expected, actual)
     if tolerance > 0 and expected.dtype.kind == "f":
         bad &= ~(error <= tolerance)
     if ignore is not None:
@@ -83,17 +86,32 @@ def _shown(value: Any) -> str:
     return f"{value:.17g}" if np.dtype(type(value)).kind == "f" else str(value)
 
 
-def differences(expected: Data, actual: Data) -> tuple[Data, float]:
-    """|expected - actual| in the wider type (infinite where only one is finite), and the largest finite |expected|."""
+def differences(expected: Data, actual: Data) -> Data:
+    """|expected - actual| in the wider type, infinite where only one is finite. Most elements of large arrays are
+    equal: only the others are widened."""
     wide = np.longdouble if expected.dtype.kind == "f" else np.float64
-    left: Data = np.asarray(expected, wide)
-    right: Data = np.asarray(actual, wide)
+    error: Data = np.zeros(expected.shape, wide)
+    unequal = np.asarray(expected != actual)
+    if unequal.any():
+        error[unequal] = _distances(np.asarray(expected[unequal], wide), np.asarray(actual[unequal], wide))
+    return error
+
+
+def _distances(left: Data, right: Data) -> Data:
     with np.errstate(invalid="ignore", over="ignore"):
         error: Data = np.abs(np.subtract(left, right))
     same = (left == right) | (np.isnan(left) & np.isnan(right))
-    error = np.where(same, 0, np.where(np.isnan(error), np.inf, error))
-    finite = np.abs(left[np.isfinite(left)])
-    return error, float(np.max(finite, initial=0.0))
+    return np.where(same, 0, np.where(np.isnan(error), np.inf, error))
+
+
+def magnitude(data: Data) -> float:
+    """The largest finite magnitude in an array."""
+    if not data.size:
+        return 0.0
+    largest = max(abs(float(np.max(data))), abs(float(np.min(data))))
+    if np.isfinite(largest):  # no element is infinite or NaN
+        return largest
+    return float(np.max(np.abs(data), initial=0.0, where=np.isfinite(data)))
 
 
 def raw_bits(data: Data) -> Data:
@@ -106,7 +124,7 @@ def raw_bits(data: Data) -> Data:
 def different_bits(expected: Data, actual: Data) -> Data:
     """Where two arrays of one scalar type differ in any bit; NaNs count as equal."""
     unequal = np.asarray(raw_bits(expected) != raw_bits(actual))
-    if expected.dtype.kind == "f":
+    if expected.dtype.kind == "f" and unequal.any():
         unequal = unequal & ~(np.isnan(expected) & np.isnan(actual))
     return np.asarray(unequal)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from polytile.diagnostics import UsageError
 from polytile.ir.scop import Scop
-from polytile.runtime.compare import Comparison, compare, differences, finite, leaves
+from polytile.runtime.compare import Comparison, compare, differences, finite, leaves, magnitude
 from polytile.runtime.inputs import Style, random_memory, untouched
 from polytile.runtime.layout import Layout, layouts
 from polytile.runtime.native import Memory
@@ -113,7 +113,7 @@ def _tame(scop: Scop, attempt: _Attempt) -> bool:
 
 def _magnitude(data: Data) -> float:
     """The largest finite magnitude of a floating value."""
-    return max((differences(v, v)[1] for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
+    return max((magnitude(v) for _, _, v in leaves("", data) if v.dtype.kind == "f"), default=0.0)
 
 
 def _results(scop: Scop, memory: Memory) -> list[Data]:
@@ -153,7 +153,7 @@ def _distance(name: str, data: Data, exact: Data, live_in: bool) -> float:
     worst = 0.0
     for (_, _, values), (_, _, other) in zip(leaves(name, data), leaves(name, exact), strict=True):
         if values.dtype.kind == "f":
-            error = differences(values, other)[0]
+            error = differences(values, other)
             worst = max(worst, float(np.max(error[np.isfinite(error) & ~ignore], initial=0.0)))
     return worst
 
