@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
 from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
-BASE_REGISTERS = 50  # for addresses, bounds, masks and what is under way
+# Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
+BASE_REGISTERS = 36  # for addresses, bounds and masks
+STEP_REGISTERS = 3  # of each step that is made
+AROUND_PLANES = 1.25  # for each that a value takes from one plane to the next: some have both at once
+AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
 Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset across
@@ -80,8 +84,10 @@ class StreamFigures:
 
     def registers(self, plan: StreamPlan) -> int:
         """Of a thread; more than it can have where values would be spilled."""
-        words = self._kept_words(plan) + self._words_under_way(plan)
-        return -(-(BASE_REGISTERS + words) // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        around = AROUND_PLANES if plan.streamed else AROUND_LINE
+        steps = STEP_REGISTERS * sum(1 for _ in self.made) if plan.streamed else 0
+        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
+        return ceil((BASE_REGISTERS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: StreamPlan) -> int:
         """From one plane to the next, or from one step to the next where there is a single plane."""

@@ -59,13 +59,24 @@ def test_shared_memory_is_bounded_as_asked_for() -> None:
     assert stream_figures(found, asked.scop).shared_bytes(found) <= 40_000
 
 
-def test_two_planes_of_each_step_stay_in_registers() -> None:
-    asked = problem("an5d/star2d1r.c")
-    registers = [
-        stream_figures(one, asked.scop).registers(one)
-        for one in (plan("an5d/star2d1r.c", Choices(tile=(128,), time_tile=count)) for count in (4, 6))
-    ]
-    assert registers[1] - registers[0] == 2 * 4 * 2 * 2  # 2 steps, 4 columns, 2 planes, 2 words
+REGISTERS = {  # the least number that ptxas needs without spilling, by program, iterations and width of a strip
+    ("an5d/star2d1r.c", 4, 128): 150,
+    ("an5d/star2d1r.c", 6, 128): 200,
+    ("an5d/star2d1r.c", 8, 128): 240,
+    ("an5d/star2d1r.c", 8, 64): 142,
+    ("an5d/box2d1r.c", 3, 128): 164,
+    ("an5d/box2d1r.c", 4, 128): 202,
+    ("polybench/fdtd-2d.c", 4, 64): 155,
+    ("polybench/fdtd-2d.c", 6, 64): 210,
+}
+
+
+@pytest.mark.parametrize("case", REGISTERS)
+def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, int]) -> None:
+    source, iterations, width = case
+    found = plan(source, Choices(tile=(width,), time_tile=iterations))
+    estimated = stream_figures(found, problem(source).scop).registers(found)
+    assert 0.9 * REGISTERS[case] <= estimated <= 1.1 * REGISTERS[case]
 
 
 def test_blocks_are_no_longer_than_half_of_the_time_loop() -> None:
