@@ -31,6 +31,7 @@ MISSED_WARPS = 1.0  # of a scheduler: one warp reaches half of the rate at which
 OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
+ONE_STEP_THREADS = 256  # of a block of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
 
@@ -67,19 +68,16 @@ def _cells(statement: Statement, dims: int) -> isl.Set:
 
 
 def stream_time(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> float:
-    """Microseconds of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as
-    its arrays need from memory."""
-    return _cost(plan, scop, machine, fix_parameters(scop.context, parameters)).microseconds
+    """Microseconds of the whole SCoP."""
+    return stream_estimate(plan, scop, machine, parameters).microseconds
 
 
 def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
-    """The kernels of the blocks alone, for --explain."""
+    """The time of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as its
+    arrays need from memory."""
     values = fix_parameters(scop.context, parameters)
-    return Estimate((_cost(plan, scop, machine, values).kernel(),), tuple(sorted(values.items())))
-
-
-def _cost(plan: StreamPlan, scop: Scop, machine: Machine, values: Mapping[str, int]) -> StreamCost:
-    return StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values))
+    cost = StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values))
+    return Estimate((cost.kernel(), cost.one_step()), tuple(sorted(values.items())))
 
 
 @dataclass(frozen=True)
@@ -94,15 +92,25 @@ class StreamCost:
     @property
     def microseconds(self) -> float:
         """Of all iterations."""
-        kernels = 2 * self.sizes.pairs(self.plan.iterations) * self.kernel().each
-        return kernels + self.sizes.remaining(self.plan.iterations) * self.one_step
+        return self.kernel().microseconds + self.one_step().microseconds
 
-    @property
-    def one_step(self) -> float:
-        """Microseconds of an iteration that runs by kernels of its own, one for each field."""
+    def one_step(self) -> KernelTime:
+        """The kernels of the remaining iterations, one for each field."""
         speed, fields = self.machine.speed, len(self._fields)
-        touched = sum(2 * f.size + sum(f.loads) for f in self._fields)
-        return fields * speed.launch_us + 1e6 * self._cells * touched / self._rate
+        touched = sum(2 * f.size + sum(f.loads) for f in self._fields) / fields
+        return KernelTime(
+            number=1,
+            launches=fields * self.sizes.remaining(self.plan.iterations),
+            blocks=ceil(self._cells / ONE_STEP_THREADS),
+            threads=ONE_STEP_THREADS,
+            requests=0.0,
+            l2=1e6 * self._cells * touched / speed.l2,
+            memory=1e6 * self._cells * touched / self._rate,
+            arithmetic=0.0,
+            latency=0.0,
+            launch=speed.launch_us,
+            accesses=(),
+        )
 
     @cached_property
     def _fields(self) -> tuple[StepFigures, ...]:

@@ -125,6 +125,16 @@ def test_reasons_are_remembered() -> None:
     assert "the loop over i or j carries that" in asked.remembered["overlapped"]
 
 
+def test_iterations_that_are_no_pair_of_blocks_take_their_time() -> None:
+    found, asked = plan("an5d/star2d1r.c", Choices(tile=(128,), time_tile=4)), problem("an5d/star2d1r.c")
+    times = [
+        stream_estimate(found, asked.scop, asked.machine, {**SIZES, "tsteps": steps}).microseconds
+        for steps in (1, 2, 7, 8, 9)
+    ]
+    assert 0 < times[0] < times[1] < times[2] and times[3] < times[2]
+    assert times[4] - times[3] == pytest.approx(times[0])
+
+
 def test_estimates_of_more_iterations_fetch_less() -> None:
     asked = problem("an5d/star2d1r.c")
     plans = [plan("an5d/star2d1r.c", Choices(tile=(128,), time_tile=count)) for count in (2, 4)]
