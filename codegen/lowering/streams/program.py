@@ -42,8 +42,6 @@ class StreamProgram:
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
     """The program of a plan, but for the iterations that are no whole pair of blocks."""
-    if plan.exchange is Exchange.BLOCK:
-        raise InternalError(f"{scop.name}: no kernel exchanges planes through shared memory yet")
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
     back = max(-step.iteration for step in plan.inputs)
     cells = cells_of(scop, statements, plan.dims, back, integer)
