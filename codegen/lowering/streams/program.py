@@ -18,7 +18,6 @@ from polytile.codegen.lowering.streams.stream import Stream
 from polytile.codegen.lowering.streams.tiles import axes, chunks
 from polytile.codegen.lowering.streams.warp import WarpForm
 from polytile.codegen.passes.prune_signature import pruned
-from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
