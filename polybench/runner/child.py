@@ -46,7 +46,8 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
         row.update(time_sequential(Path(job["file"]), job["defines"], folder, job["runs"]))
         return
     started, cpu = time.perf_counter(), time.process_time()
-    program = polytile.compile(Path(job["file"]), defines=job["defines"], schedule=job["schedule"])
+    settings = job.get("settings", {})
+    program = polytile.compile(Path(job["file"]), defines=job["defines"], schedule=job["schedule"], **settings)
     text = program.cuda
     row["compile_s"] = round(time.perf_counter() - started, 3)
     row["compile_cpu_s"] = round(time.process_time() - cpu, 3)

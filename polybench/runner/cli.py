@@ -45,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     _selection(exported, "the programs (all)")
     _what(exported)
     exported.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
+    exported.add_argument("--known-sizes", action="store_true", help="compile for the sizes, as by --param")
+    exported.add_argument("--time-tile", type=_positive, metavar="N", help="iterations in a tile, as of `polytile`")
     _jobs(exported)
     exported.set_defaults(command=_export)
     imported = commands.add_parser("import", help="read the results of an exported folder")

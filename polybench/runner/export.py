@@ -80,6 +80,10 @@ def _work(chosen: argparse.Namespace, target: Path, entry: Entry, dtype: str, sc
         "on": "export",
         "metrics": False,
         "runs": chosen.runs,
+        "settings": {
+            **({"parameters": entry.sizes(chosen.dataset)} if chosen.known_sizes else {}),
+            **({"time_tile": chosen.time_tile} if chosen.time_tile else {}),
+        },
         "data": dict(entry.data),
         "folder": str(target / f"{entry.family}-{entry.name}-{dtype}-{schedule}"),
         "head": rows.head(entry.id, dtype, schedule, chosen.dataset, "gpu"),
