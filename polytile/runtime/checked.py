@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polytile.codegen.targets.c.header import print_header
-from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.diagnostics import Diagnostic, FindingsError, UsageError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -16,6 +15,7 @@ from polytile.runtime.emulator.findings import Reader
 from polytile.runtime.emulator.instrument import CHECKS, checked
 from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.layout import Layout
+from polytile.runtime.unit_text import located_unit
 
 HINT = "if the C program keeps C's rules, report this as a bug of polytile"
 
@@ -67,7 +67,7 @@ def checked_engine(scop: Scop, program: HostProgram, unit: Unit, checks: Sequenc
     Raises DeviceError when the host compiler cannot.
     """
     header = f"{unit.stem}_kernel.h"
-    located = locate_unit(unit.programs, header=header, title=unit.title)
+    located = located_unit(unit.programs, header=header, title=unit.title)
     texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
     source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
     build = checked(checks)

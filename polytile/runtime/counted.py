@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polytile.codegen.targets.c.header import print_header
-from polytile.codegen.targets.cuda.cuda import locate_unit
 from polytile.diagnostics import InternalError, Location
 from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram
@@ -18,6 +17,7 @@ from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.layout import Layout
+from polytile.runtime.unit_text import located_unit
 from polytile.runtime.validate import Validation
 
 
@@ -61,7 +61,7 @@ class CountedEngine:
 def counted_engine(scop: Scop, program: HostProgram, unit: Unit) -> CountedEngine:
     """Compile a unit that holds `program` for counting; raises DeviceError when the host compiler cannot."""
     header = f"{unit.stem}_kernel.h"
-    located = locate_unit(unit.programs, header=header, title=unit.title)
+    located = located_unit(unit.programs, header=header, title=unit.title)
     texts = {header: print_header(unit.programs, guard_name="UNIT_H"), f"{unit.stem}_kernel.cu": located.text}
     source = write_unit(texts, f"{unit.stem}_kernel.cu", key="")
     library = source.with_name(f"{COUNTING.label}.so")

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polytile.codegen.targets.c.header import print_header
-from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import DeviceError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
@@ -25,6 +24,7 @@ from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import arguments, function, load
 from polytile.runtime.reference import workspace
+from polytile.runtime.unit_text import located_unit
 
 PLACES = ("auto", "gpu", "emulator")
 
@@ -85,7 +85,7 @@ class EmulatorEngine:
 
 def _write_unit(program: HostProgram, options: Options) -> Path:
     """The .cu and its header, in a folder of their own."""
-    text = print_unit([program], header="unit.h", title=[])
+    text = located_unit([program], header="unit.h", title=[]).text
     texts = {"unit.h": print_header([program], guard_name="UNIT_H"), "unit.cu": text}
     return write_unit(texts, "unit.cu", key=f"{options.strict}{options.arch}")
 
