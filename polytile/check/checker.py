@@ -10,6 +10,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 - the program that is scheduled computes the source's values (statements were joined, arrays renamed or expanded,
   copies left out);
 - where threads combine what they hold, they do what the program's instances do;
+- kernels that run blocks of iterations leave what as many iterations of the program leave;
 - the dependences that the certificate claims are those of its accesses.
 """
 
@@ -27,6 +28,7 @@ from polytile.check.placements import check_forwarding, check_home, placements, 
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
+from polytile.check.streams import stream_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
 from polytile.ir.isl_util import OverBudgetError, budget
@@ -80,6 +82,8 @@ def problems(scop: Check) -> Iterator[str]:
             yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
+    if scop.get("stream"):
+        yield from stream_problems(scop["program"], scop["stream"], scop["visible"], context)
     yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
