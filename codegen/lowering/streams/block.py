@@ -13,8 +13,8 @@ from polytile.codegen.lowering.streams.form import Form
 from polytile.codegen.lowering.streams.rings import age, each
 from polytile.codegen.lowering.streams.stream import Stream
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, both, compare, either, least, lift, mod, most, mul, sub, zero
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, Name, Stmt
+from polytile.ir.arith import add, both, compare, either, lift, mod, mul, sub, zero
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.kernel import Barrier
 from polytile.ir.memory import Space, Storage
@@ -34,7 +34,6 @@ class BlockForm(Form):
         self.threads = tuple(threads)
         inner = len(self.axes)
         self.own = [self.name(f"own_{n}", BOOL) for n in ("columns", "rows")[:inner][::-1]]
-        self.at = [self.name(f"at_{n}") for n in ("columns", "rows")[:inner][::-1]]
         self.phase = self.name("phase")
         self.slots: dict[int, int] = {}
         for read in self.shared():
@@ -42,6 +41,8 @@ class BlockForm(Form):
                 raise InternalError(f"step {read.step} reads a plane of other threads as it is made")
             self.slots[read.source] = max(self.slots.get(read.source, 0), age(self.plan, read) + 1)
         self.planes = {k: names.fresh(f"plane{k}") for k in self.slots}
+
+    keeps_elements = True
 
     # Reads -------------------------------------------------------------------------------------------
     def near(self) -> tuple[StreamRead, ...]:
@@ -66,9 +67,9 @@ class BlockForm(Form):
         slot = mod(add(self.phase, slots - age if age else 0), slots)
         return Access(self.planes[step], (slot, *cell), self.rings[step].element)
 
-    def _place(self, k: int, v: Expr | int) -> Access:
-        """Where in a tile a cell is that is so far from the thread's first, or the nearest that is in the tile."""
-        return Access(self.at[k].name, (add(v, self._reach(k)[0]),), self.integer)
+    def _place(self, k: int, v: Expr | int) -> Expr:
+        """Where in a shared plane a cell is, counted from the thread's first: behind what is beside the tile."""
+        return add(mul(self.threads[k], self.points[k]), add(v, self._reach(k)[0]))
 
     def _reach(self, k: int) -> tuple[int, int]:
         offsets = [read.offset[k + self.plan.streamed] for read in self.plan.reads]
@@ -81,7 +82,9 @@ class BlockForm(Form):
         )
 
     def _extents(self, step: int) -> tuple[Expr, ...]:
-        return tuple(lift(n) for n in (self.slots[step], *self.plan.tile))
+        """Of all planes, with what statements read beside the tile: nobody needs that, but nothing tests for it."""
+        sizes = [size + sum(self._reach(k)) for k, size in enumerate(self.plan.tile)]
+        return tuple(lift(n) for n in (self.slots[step], *sizes))
 
     # The block's part --------------------------------------------------------------------------------
     def body(self) -> Iterator[Stmt]:
@@ -91,7 +94,6 @@ class BlockForm(Form):
         yield from self.corners(self.threads)
         for k in range(len(self.axes)):
             yield from self._owns(k)
-            yield from self._places(k)
         yield from self._zeros()
         yield from self.work()
 
@@ -109,21 +111,17 @@ class BlockForm(Form):
     def owned(self) -> Expr:
         return both(*(Access(own.name, (v,), BOOL) for own, v in zip(self.own, self.v, strict=True)))
 
-    def _places(self, k: int) -> Iterator[Stmt]:
-        before, behind = self._reach(k)
-        count, v = before + self.points[k] + behind, self.v[k]
-        place = add(mul(self.threads[k], self.points[k]), sub(v, before))
-        inside = least(most(place, 0), self.axes[k].size - 1)
-        yield PrivateArray(self.at[k].name, self.integer, (count,))
-        yield each((count,), (v,), Assign(Access(self.at[k].name, (v,), self.integer), "", inside))
-
     def _zeros(self) -> Iterator[Stmt]:
         """Planes before the first ones are not there, and nobody needs them."""
-        cell = [self._place(k, v) for k, v in enumerate(self.v)]
-        for k, slots in self.slots.items():
-            for slot in range(slots):
-                target = Access(self.planes[k], (lift(slot), *cell), self.rings[k].element)
-                yield each(self.points, self.v, Assign(target, "", zero(target.type)))
+        for k in self.slots:
+            slots, *sizes = self._extents(k)
+            target = Access(self.planes[k], (self.turn, *self.v), self.rings[k].element)
+            body: tuple[Stmt, ...] = (Assign(target, "", zero(target.type)),)
+            for v, size, thread, count in reversed(
+                list(zip(self.v, sizes, self.threads, self.plan.threads, strict=True))
+            ):
+                body = (For(v.name, thread, compare("<", v, size), count, body, self.integer, unroll=1),)
+            yield For(self.turn.name, lift(0), compare("<", self.turn, slots), 1, body, self.integer, unroll=1)
         yield Barrier("all planes hold values")
 
     # Neighbours --------------------------------------------------------------------------------------

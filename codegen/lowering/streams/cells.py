@@ -20,6 +20,7 @@ from polytile.ir.expr import CType, Expr
 from polytile.ir.isl_expr import ast_options, expression, parameter_expression
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 
+LATER = 4  # how many iterations later it is asked whether a cell is the same element again
 TIME = "@time"  # the iteration of the time loop, in expressions that are not yet at a place; no name of a program
 PARAM, SET, IN, OUT, DIV = (isl.dim_type[k] for k in ("param", "set", "in_", "out", "div"))
 Bounds = tuple[Expr, Expr]  # the first and the last
@@ -45,6 +46,7 @@ class Writer:
     others: Expr | None
     iterators: tuple[Expr, ...]
     element: tuple[Expr, ...]
+    returns: frozenset[int]  # after how many iterations it is the same element again
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,15 @@ class _Placed:
             None if rest.complement().is_empty() else self._condition(rest),
             self._values(self.place.reverse(), self.cells),
             self._values(self.place.reverse().apply_range(self.written.relation), self.times),
+            frozenset(k for k in range(1, LATER + 1) if self._returns(k)),
         )
+
+    def _returns(self, later: int) -> bool:
+        """Whether a cell is the same element so many iterations later."""
+        now = self.place.reverse().apply_range(self.written.relation)
+        sizes = ", ".join(f"x{k}" for k in range(self.dims))
+        then = now.apply_domain(isl.Map(f"{{ [t, {sizes}] -> [t + {later}, {sizes}] }}"))
+        return bool(now.intersect_domain(then.domain()).is_equal(then.intersect_domain(now.domain())))
 
     def _condition(self, holds: isl.Set) -> Expr:
         with ast_options():

@@ -14,75 +14,50 @@ what nobody needs is garbage in its own cells, which is never stored.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from math import lcm
 
 from polytile.codegen.lowering.streams.bodies import instance, is_pure
 from polytile.codegen.lowering.streams.cells import Writer, cell_name
-from polytile.codegen.lowering.streams.rings import Ring, age, each, rings
+from polytile.codegen.lowering.streams.rings import age, each
 from polytile.codegen.lowering.streams.stream import Stream, negated, some
-from polytile.codegen.lowering.streams.tiles import Axis, axes, reach
+from polytile.codegen.lowering.streams.tiles import reach
+from polytile.codegen.lowering.streams.transfers import Transfers
 from polytile.ir.arith import add, both, compare, div, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
-from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray, Store
+from polytile.ir.gpu_ops import Advance, Load, PrivateArray
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
+from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
 
 UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 
 
-class Form(ABC):
+class Form(Transfers):
     """The body of one kernel of a plan."""
 
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name) -> None:
-        self.stream, self.plan, self.integer = stream, stream.plan, stream.integer
-        self.supply, self.counts, self.block = names, tuple(counts), block
-        self.axes: tuple[Axis, ...] = axes(self.plan, stream.cells)
+        super().__init__(stream, names)
+        self.counts, self.block = tuple(counts), block
         inner = len(self.axes)
-        places = ("left", "top")[:inner][::-1]
-        self.corner = tuple(self.name(place) for place in places)  # the thread's first cell
-        self.edge = tuple(self.name(f"tile_{place}") for place in places)  # the tile's
+        self.edge = tuple(self.name(f"tile_{place}") for place in ("left", "top")[:inner][::-1])
         self.index = tuple(self.name(n) for n in ("strip", "tile_row")[:inner][::-1])  # the tile's, in its row
-        self.points = self.plan.points
-        self.v = tuple(self.name(n) for n in ("v", "u")[:inner][::-1])
-        self.begin, self.end = self.name("begin"), self.name("end")  # of the planes that arrive
+        self.end = self.name("end")  # of the planes that arrive
         self.start = self.name("start")  # of those that a turn of the loops begins with
         self.low, self.high = self.name("low"), self.name("high")  # of those that need no tests
-        self.own_first, self.own_end = self.name("first"), self.name("until")  # of those that are owned
-        self.row, self.group, self.turn = self.name("row"), self.name("group"), self.name("turn")
+        self.group, self.turn = self.name("group"), self.name("turn")
         self.inside, self.made_here = self.name("inside", BOOL), self.name("made", BOOL)
-        self.next = {s.index: names.fresh(f"next{s.index}") for s in self.plan.inputs}
-        self.sources = {s.index: names.fresh(f"from{s.index}") for s in self.plan.inputs}
-        self.targets = {s.step: names.fresh(f"to{s.step}") for s in stream.stores}
-        self.sides = {
-            (w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w in stream.cells.writers for k in range(inner)
-        }
-        labels = [names.fresh(f"x{step.index}") for step in self.plan.steps]
-        elements = [stream.element(step) for step in self.plan.steps]
-        self.rings: tuple[Ring, ...] = rings(self.plan, self.beside, self.near(), elements, labels)
-
-    def name(self, wanted: str, ctype: object = None) -> Name:
-        return Name(self.supply.fresh(wanted), BOOL if ctype is BOOL else self.integer)
+        sides = [(w, k) for w in stream.cells.writers for k in range(inner)]
+        self.sides = {(w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w, k in sides}
 
     # What forms differ in ----------------------------------------------------------------------------
-    beside = 0  # the dimension of a thread's cells along which it has neighbours' in registers
-
-    @abstractmethod
-    def near(self) -> tuple[StreamRead, ...]:
-        """The reads of neighbours' cells along that dimension, from registers."""
-
     @abstractmethod
     def body(self) -> Iterator[Stmt]: ...
-
-    @abstractmethod
-    def owned(self) -> Expr:
-        """Whether the tile stores a cell of the thread."""
 
     @abstractmethod
     def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
@@ -91,6 +66,8 @@ class Form(ABC):
     def after(self, step: StreamStep) -> Iterator[Stmt]:
         """What shows neighbours the values of a step."""
         yield from ()
+
+    keeps_elements = False  # whether values of cells that nobody makes stay in registers from step to step
 
     def start_of_plane(self) -> Iterator[Stmt]:
         yield from ()
@@ -137,16 +114,15 @@ class Form(ABC):
         """All steps for all planes."""
         yield from (ring.declared() for ring in self.rings)
         if not self.plan.streamed:
+            yield from self.alignment()
             yield If(self.inside, tuple(self._all_steps(edge=False)), tuple(self._all_steps(edge=True)))
             return
         for step in self.plan.inputs:
             yield PrivateArray(self.next[step.index], self.stream.element(step), self.points)
-        yield from self._pointers()
-        yield from self._load(self.begin, edge=True)
+        yield from self.pointers()
+        yield from self.alignment()
+        yield from self.load(self.begin, edge=True)
         yield from self._loops()
-
-    def each(self, *body: Stmt) -> Stmt:
-        return each(self.points, self.v, *body)
 
     # Planes ------------------------------------------------------------------------------------------
     def _planes(self, lows: list[Expr], highs: list[Expr]) -> Iterator[Stmt]:
@@ -194,8 +170,8 @@ class Form(ABC):
         for step in self.plan.inputs:
             ring = self.rings[step.index]
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
-            yield Advance(self.sources[step.index], self._pitch(step, 0))
-        yield from self._load(add(self.row, 1), edge)
+            yield Advance(self.sources[step.index], self.pitch(step, 0))
+        yield from self.load(add(self.row, 1), edge)
         for step in self.plan.inputs:
             yield from self.after(step)
         yield from self._steps(edge)
@@ -206,80 +182,8 @@ class Form(ABC):
         """All of a kernel in one dimension."""
         if edge:
             yield from self._tests_of_sides()
-        yield from self._load(None, edge)
+        yield from self.load(None, edge)
         yield from self._steps(edge)
-
-    # Memory ------------------------------------------------------------------------------------------
-    def _cell(self, row: Expr | None, own: bool = True) -> tuple[Expr, ...]:
-        """A cell of the thread, or its first."""
-        inner = tuple(add(c, v) for c, v in zip(self.corner, self.v, strict=True)) if own else self.corner
-        return inner if row is None else (row, *inner)
-
-    def _made_row(self, step: StreamStep) -> Expr | None:
-        return sub(self.row, step.lag) if self.plan.streamed else None
-
-    def _pitch(self, step: StreamStep, k: int) -> Expr:
-        """Elements from one cell to the next along a dimension."""
-        inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
-        return reduce(mul, (e for e in inner if e is not None), lift(1))
-
-    def _pointed(self, pointer: str, step: StreamStep) -> Access:
-        """A cell of the thread, from where a pointer is."""
-        places = (mul(v, self._pitch(step, axis.k)) for v, axis in zip(self.v, self.axes, strict=True))
-        return Access(pointer, (reduce(add, places),), self.stream.element(step))
-
-    def _pointers(self) -> Iterator[Stmt]:
-        for step in self.plan.inputs:
-            source = self.stream.source(step, self._cell(sub(self.begin, step.lag), own=False))
-            yield Pointer(self.sources[step.index], source, const=True)
-        for store in self.stream.stores:
-            target = self.stream.target(store, self._cell(self.own_first, own=False))
-            yield Pointer(self.targets[store.step], target)
-
-    def _load(self, arrival: Expr | None, edge: bool) -> Iterator[Stmt]:
-        """A plane of the inputs, of cells that are in memory."""
-        for step in self.plan.inputs:
-            row = None if arrival is None else sub(arrival, step.lag)
-            cell = self._cell(row)
-            target, source = self.rings[step.index].at(0, self.v), self.stream.source(step, cell)
-            if row is not None:
-                target = Access(self.next[step.index], self.v, self.stream.element(step))
-                source = self._pointed(self.sources[step.index], step)
-            if not edge and (self.stream.to_shadows or not self.stream.always_tested(step)):
-                yield self.each(Load((target,), source))
-            elif self.stream.to_shadows:
-                yield self.each(Load((target,), source, guard=self.stream.exists(step, cell)))
-            else:
-                yield self._chosen(step, cell, target, source)
-
-    def _chosen(self, step: StreamStep, cell: tuple[Expr, ...], target: Access, source: Access) -> Stmt:
-        """An input from the second buffer, or from the user's array where no statement writes."""
-        home = Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
-        return self.each(If(self._is_made(step, cell), (Load((target,), source),), (home,)))
-
-    def _is_made(self, step: StreamStep, cell: tuple[Expr, ...]) -> Expr:
-        at = self.stream.place(step, cell)
-        return some([both(*(t for _, t in self.stream.conditions(w, at))) for w in self.stream.writers(step)])
-
-    def _store(self, store: StreamStore, edge: bool) -> Stmt:
-        step = self.plan.steps[store.step]
-        row = self._made_row(step)
-        cell = self._cell(row)
-        made = [self._is_made(step, cell)] if edge or self.stream.always_tested(step) else []
-        target = self.stream.target(store, cell)
-        if row is not None:
-            target = self._pointed(self.targets[step.index], step)
-        value = (self.rings[step.index].at(0, self.v),)
-        stores: tuple[Stmt, ...] = (self.each(Store(target, value, guard=both(self.owned(), *made))),)
-        whens: list[Expr] = []
-        if row is not None:
-            stores = (*stores, Advance(self.targets[step.index], self._pitch(step, 0)))
-            whens.append(compare(">=", row, self.own_first))
-            if step.lag < self.stream.final_lag:
-                whens.append(compare("<", row, self.own_end))
-        if store.becomes is None:
-            whens.append(self.stream.last)
-        return If(both(*whens), stores) if whens else Scope(stores)
 
     # Steps -------------------------------------------------------------------------------------------
     def _tests_of_sides(self) -> Iterator[Stmt]:
@@ -296,7 +200,7 @@ class Form(ABC):
         """The tests of a statement's cells: those of one dimension (of a thread's cells) alone, those that are the same
         for all cells of a plane, and others."""
         use = step or self.plan.steps[0]
-        at = self.stream.place(use, self._cell(self._made_row(use)))
+        at = self.stream.place(use, self.cell(self.made_row(use)))
         inner = {cell_name(axis.k): k for k, axis in enumerate(self.axes)}
         for bound, test in self.stream.conditions(writer, at):
             found = set() if bound is None else {inner[name] for name in bound.names if name in inner}
@@ -317,7 +221,7 @@ class Form(ABC):
             yield from self._made(step, edge or self.stream.always_tested(step))
             yield from self.after(step)
             if step.index in stores:
-                yield self._store(stores[step.index], edge)
+                yield self.store(stores[step.index], edge)
 
     def _heading(self, step: StreamStep) -> str:
         time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
@@ -341,11 +245,18 @@ class Form(ABC):
             anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
-        cell = self._cell(self._made_row(step))
-        target = self.rings[step.index].at(0, self.v)
-        kept = Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
-        body.append(If(negated(some(some_made)), (kept,)))
+        body.append(If(negated(some(some_made)), (self._kept(step),)))
         yield Scope((*declared, self.each(*body)))
+
+    def _kept(self, step: StreamStep) -> Stmt:
+        """The value of a cell that no statement makes: of the same element before, where that is still there."""
+        target = self.rings[step.index].at(0, self.v)
+        for before in reversed(self.plan.steps[: step.index]) if self.keeps_elements else ():
+            ring, late = self.rings[before.index], step.lag - before.lag
+            if self.stream.same_elements(before, step) and 0 <= late < ring.slots:
+                return Assign(target, "", ring.at(late, self.v))
+        cell = self.cell(self.made_row(step))
+        return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
 
     def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
         """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""
@@ -362,7 +273,7 @@ class Form(ABC):
         return both(*tests)
 
     def _instance(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
-        at = self.stream.place(step, self._cell(self._made_row(step)))
+        at = self.stream.place(step, self.cell(self.made_row(step)))
         own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
         reads = {read.access: self.value(read) for read in own}
         values = tuple(with_values(value, at) for value in writer.iterators)

@@ -93,8 +93,9 @@ def rings(
     return tuple(found)
 
 
-def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt) -> Stmt:
-    """Loops over the cells of a thread, which are unrolled."""
+def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1) -> Stmt:
+    """Loops over the cells of a thread, which are unrolled; over every so many along the last dimension."""
     for name, count in zip(reversed(cell), reversed(points), strict=True):
-        body = (For(name.name, lift(0), compare("<", name, count), 1, body, name.type, unroll=0),)
+        body = (For(name.name, lift(0), compare("<", name, count), step, body, name.type, unroll=0),)
+        step = 1
     return body[0]

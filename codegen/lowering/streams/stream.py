@@ -76,6 +76,11 @@ class Stream:
         at = self.place(step, cell)
         return Access(step.array, tuple(with_values(s, at) for s in writer.element), self.element(step))
 
+    def same_elements(self, before: StreamStep, step: StreamStep) -> bool:
+        """Whether a cell is the same element in two steps."""
+        later = step.iteration - before.iteration
+        return before.array == step.array and all(later in w.returns for w in self.writers(step))
+
     def shadow(self, step: StreamStep, cell: tuple[Expr, ...]) -> Access:
         return Access(self.plan.shadow(step.index), cell, self.element(step))
 

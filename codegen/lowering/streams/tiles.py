@@ -16,13 +16,15 @@ from polytile.ir.stream_plan import Exchange, StreamPlan
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Tiles of `size` cells along dimension k of space, whose halos are multiples of `unit`."""
+    """Tiles of `size` cells along dimension k of space, whose halos are multiples of `unit`; threads have `points`
+    neighbours each."""
 
     plan: StreamPlan
     k: int
     cells: Bounds
     size: int
     unit: int
+    points: int
 
     @property
     def lower(self) -> int:
@@ -39,10 +41,15 @@ class Axis:
         return self.size - self.lower - self.upper
 
     @property
+    def aligned(self) -> bool:
+        """Whether the first tile begins at a multiple of the points."""
+        return self.points & (self.points - 1) == 0
+
+    @property
     def origin(self) -> Expr:
         """The first cell of the first tile, where vectors are aligned if rows are."""
         first = sub(self.cells[0], reach(self.plan, self.k)[0])
-        return binary("&", first, -self.unit) if self.unit & (self.unit - 1) == 0 and self.unit > 1 else first
+        return binary("&", first, -self.points) if self.aligned and self.points > 1 else first
 
     @property
     def count(self) -> Expr:
@@ -64,7 +71,7 @@ def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
     for at, (size, points) in enumerate(zip(plan.tile, plan.points, strict=True)):
         k = at + plan.streamed
         unit = points if plan.exchange is Exchange.WARP else 1
-        found.append(Axis(plan, k, cells.range[k], size, unit))
+        found.append(Axis(plan, k, cells.range[k], size, unit, points))
     return tuple(found)
 
 

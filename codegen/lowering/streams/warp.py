@@ -28,6 +28,8 @@ class WarpForm(Form):
         self.thread = thread
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
 
+    owns_vectors = True
+
     def near(self) -> tuple[StreamRead, ...]:
         return tuple(read for read in self.plan.reads if read.offset[-1])
 

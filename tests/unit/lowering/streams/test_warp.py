@@ -62,7 +62,7 @@ def test_values_stay_in_registers(steps: int, element: str, tmp_path: Path) -> N
     text = re.sub(r"(0\.\d+)", r"\1f", STAR) if element == "float" else STAR
     case = Case(text.replace("double", element), [("A", ("S0",))], steps, threads=(4,), live=[1], chunk=256)
     source = tmp_path / "unit.cu"
-    source.write_text(print_kernels(case.program()))
+    source.write_text("#include <cstdint>\n" + print_kernels(case.program()))
     flags = ["-arch=sm_90", "-std=c++17", "-O3", "-Xptxas", "-v", "-cubin", "-o", str(tmp_path / "kernel.cubin")]
     done = subprocess.run([str(nvcc()), *flags, str(source)], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
