@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polytile.diagnostics import UsageError
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.plan import Choices
 from polytile.options import CODE_OPERATIONS
@@ -28,7 +29,8 @@ NAME = "overlapped"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """A candidate, where the SCoP is a time loop around stencils; else the reason is remembered."""
+    """A candidate, where the SCoP is a time loop around stencils; else the reason is remembered. Raises UsageError for
+    sizes that do not fit together, where this strategy was asked for."""
     try:
         with budget(CODE_OPERATIONS):
             found = _sized(problem)
@@ -37,6 +39,10 @@ def propose(problem: Problem) -> Iterator[Candidate]:
         problem.remembered[NAME] = "finding where its values come from takes too long"
     except NotAStencilError as error:
         problem.remembered[NAME] = str(error)
+    except UsageError as error:
+        if problem.options.schedule == NAME:
+            raise
+        problem.remembered[NAME] = error.message  # sizes that are meant for another strategy
     else:
         yield _candidate(problem, found, one_step)
 

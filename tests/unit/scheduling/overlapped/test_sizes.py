@@ -109,7 +109,12 @@ def test_sizes_that_are_asked_for() -> None:
 )
 def test_sizes_that_do_not_fit_together(choices: Choices, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        plan("an5d/star2d1r.c", choices)
+        plan("an5d/star2d1r.c", choices, schedule="overlapped")
+
+
+def test_sizes_for_another_strategy_are_no_error() -> None:
+    asked = problem("an5d/star2d1r.c", Choices(tile=(100,)), schedule="auto")
+    assert not list(propose(asked)) and "100 cells" in asked.remembered["overlapped"]
 
 
 def test_the_candidate_has_second_buffers_and_the_order_of_single_steps() -> None:
