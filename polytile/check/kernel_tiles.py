@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polytile.check.copies import WHOLE, Key, Loop
-from polytile.check.relations import IN, OUT, Check, accesses, dependences, maps, union
+from polytile.check.relations import IN, OUT, Check, accesses, maps, union, value_flow
 
 Relations = dict[str, isl.UnionMap]
 
@@ -90,7 +90,7 @@ def _left(uses: Relations, filled: isl.UnionMap, array: str, program: Check, of:
     reads = uses["read"]
     left = reads.subtract(filled.apply_range(of["read"].range_map().reverse()))
     kills = accesses(program, array, "kill")
-    flow = dependences(isl.Schedule(program["order"]), of["read"], of["write"], of["may-write"], kills)[0]
+    flow = value_flow(isl.Schedule(program["order"]), of["read"], of["write"], of["may-write"], kills)
     same = of["read"].range().identity()
     return left.subtract(uses["write"].apply_range(flow.product(same)))
 

@@ -30,12 +30,26 @@ def dependences(
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
     """The flow, and the anti and output dependences, of accesses in an order."""
 
-    def flow(sinks: isl.UnionMap, sources: isl.UnionMap, kill: isl.UnionMap) -> isl.UnionMap:
-        info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(writes).set_may_source(sources)
-        info = info.set_kill(kill) if not kill.is_empty() else info
-        return info.set_schedule(order).compute_flow().get_may_dependence()
+    others = _sources(order, writes.union(may), writes, may.union(reads), isl.UnionMap("{ }"))
+    return value_flow(order, reads, writes, may, kills), others
 
-    return flow(reads, may, kills), flow(writes.union(may), may.union(reads), isl.UnionMap("{ }"))
+
+def value_flow(
+    order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
+) -> isl.UnionMap:
+    """From the writes of the values that are read to their reads, in an order."""
+    return _sources(order, reads, writes, may, kills)
+
+
+def _sources(
+    order: isl.Schedule, sinks: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap, kills: isl.UnionMap
+) -> isl.UnionMap:
+    """The last accesses before those of `sinks`. isl walks the whole tree for each pair of statements: those that take
+    no part are left out of it."""
+    info = isl.UnionAccessInfo.from_sink(sinks).set_must_source(writes).set_may_source(may)
+    info = info.set_kill(kills) if not kills.is_empty() else info
+    users = sinks.union(writes).union(may).union(kills).domain()
+    return info.set_schedule(order.intersect_domain(users)).compute_flow().get_may_dependence()
 
 
 def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
@@ -56,7 +70,7 @@ def seen(side: Check, array: str, root: str, visible: bool) -> isl.UnionMap:
         if visible:
             after = isl.UnionMap.from_map(elements.set_tuple_name(IN, "after"))
             reads, order = reads.union(after), order.sequence(isl.Schedule.from_domain(after.domain()))
-    return dependences(order, reads, writes, may, kills)[0]
+    return value_flow(order, reads, writes, may, kills)
 
 
 def union(parts: Iterable[Any], kind: Any) -> Any:

@@ -12,7 +12,7 @@ from math import prod
 
 import islpy as isl
 
-from polytile.check.relations import IN, Check, accesses, dependences, equal, maps, union
+from polytile.check.relations import IN, Check, accesses, equal, maps, union, value_flow
 from polytile.check.tree import NODE, THREADS, blocks, kernels, mark, nodes, thread_of
 
 KINDS = ("read", "write", "may-write", "kill")
@@ -49,7 +49,7 @@ def _changed(program: Check, run: Check, parts: isl.UnionMap, array: str, contex
     before, after = _uses(program, array, context), _uses(run, array, context)
     if not all(mine.apply_domain(parts).is_equal(whole) for mine, whole in zip(after, before, strict=True)):
         yield f"the parts of instances access other elements of {array}"
-    flow, mine = (dependences(isl.Schedule(side["order"]), *u)[0] for side, u in ((program, before), (run, after)))
+    flow, mine = (value_flow(isl.Schedule(side["order"]), *u) for side, u in ((program, before), (run, after)))
     if not equal(mine.apply_domain(parts).apply_range(parts), flow, context):
         yield f"the parts of instances get other values of {array}"
 
@@ -58,7 +58,7 @@ def _handed_over(run: Check, parts: isl.UnionMap, array: str, context: isl.Set) 
     """Whether each element is written once, and read by parts of the same instance and no others."""
     reads, writes, may, kills = _uses(run, array, context)
     whole = parts.reverse()
-    flow, _ = dependences(isl.Schedule(run["order"]), reads, writes, may, kills)
+    flow = value_flow(isl.Schedule(run["order"]), reads, writes, may, kills)
     read = equal(whole.apply_range(reads), whole.apply_range(writes), context)
     sure = may.is_empty() and kills.is_empty() and reads.domain().is_subset(flow.range())
     return bool(read and sure and writes.is_injective() and flow.is_subset(parts.apply_range(whole)))

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 import islpy as isl
 
@@ -269,8 +270,9 @@ class KernelPlan:
         return "\n".join(self.lines())
 
 
+@lru_cache(maxsize=4096)
 def relation(text: str) -> isl.Map:
-    """A relation of a plan; raises InternalError where the text is none."""
+    """A relation of a plan, which is parsed once; raises InternalError where the text is none."""
     try:
         with unbounded():
             return isl.Map(text)
