@@ -121,15 +121,19 @@ def _writer(scop: Scop, form: StencilForm, name: str) -> _Writer:
 
 
 def _leading(statement: Statement, access: AccessRelation, count: int) -> isl.Map:
-    """`{ [t] -> [subscripts] }`: the first subscripts of an access, which no other iterator may change."""
+    """`{ [t] -> [subscripts] }`: the first subscripts of what is written, which no other iterator may change; for
+    iterations that are not run, too."""
     rank = access.relation.dim(OUT)
-    leading = access.relation.project_out(OUT, count, rank - count).reset_tuple_id(OUT).reset_tuple_id(IN)
+    leading = access.relation.project_out(OUT, count, rank - count).gist_domain(statement.domain)
     inner = leading.dim(IN) - 1
     if leading.involves_dims(IN, 1, inner):
-        raise NotAStencilError(
-            f"leading subscripts of {access.array} depend on more than {statement.iterators[0]}", statement.location
-        )
-    return leading.project_out(IN, 1, inner)
+        reason = f"leading subscripts of {access.array} depend on more than {statement.iterators[0]}"
+        raise NotAStencilError(reason, statement.location)
+    return _by_time(leading)
+
+
+def _by_time(leading: isl.Map) -> isl.Map:
+    return leading.reset_tuple_id(OUT).reset_tuple_id(IN).project_out(IN, 1, leading.dim(IN) - 1)
 
 
 def _times(writers: Mapping[str, _Writer]) -> isl.Set:
@@ -219,7 +223,7 @@ class _Sources:
         groups: list[tuple[isl.Map, list[int]]] = []
         for number, access in enumerate(statement.accesses):
             if access.array == array and access.kind is AccessKind.READ:
-                leading = _leading(statement, access, access.relation.dim(OUT) - self.dims)
+                leading = self._leading(access)
                 same = next((own for other, own in groups if other.is_equal(leading)), None)
                 if same is None:
                     groups.append((leading, [number]))
@@ -230,6 +234,12 @@ class _Sources:
             self._check_version(leading, back)
             for number in numbers:
                 yield ValueRead(statement.name, number, 0, back, self._offset(statement.accesses[number]))
+
+    def _leading(self, access: AccessRelation) -> isl.Map:
+        """The first subscripts of what is read in each iteration."""
+        rank = access.relation.dim(OUT)
+        read = access.relation.intersect_domain(self.reader.placed.domain())
+        return _by_time(read.project_out(OUT, rank - self.dims, self.dims))
 
     def _back(self, numbers: Sequence[int]) -> int:
         """How many iterations ago the values were made that these accesses read."""
@@ -249,13 +259,15 @@ class _Sources:
     def _check_version(self, leading: isl.Map, back: int) -> None:
         """What is read at cells that are not written is of the version that is read elsewhere."""
         version = isl.Map(f"{{ [t] -> [t - {back}] }}").apply_range(self.writers[0].leading)
-        if not leading.intersect_domain(self.times).is_equal(version.intersect_domain(self.times)):
+        if not leading.is_subset(version):
             raise self._refused("reads another version of {array} at some cells")
 
     def _offset(self, access: AccessRelation) -> tuple[int, ...]:
         """How far what is read is from the cell that is written."""
         placed = self.reader.placed
         cell = placed.project_out(OUT, 0, 1)
+        if not placed.domain().is_subset(access.relation.domain()):
+            raise self._refused("reads {array} in some iterations alone")
         read = access.relation.intersect_domain(placed.domain()).reset_tuple_id(OUT)
         read = read.project_out(OUT, 0, read.dim(OUT) - self.dims)
         apart = cell.reverse().apply_range(read).deltas().project_out_all_params()

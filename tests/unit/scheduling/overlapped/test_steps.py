@@ -107,7 +107,18 @@ def test_statements_that_write_one_array_are_one_step(plan_of: PlanOf) -> None:
     }
 
 
+def test_rows_with_statements_of_their_own_are_of_one_step(plan_of: PlanOf) -> None:
+    row = "for (int j = 1; j < N - 1; j++)"
+    rows = f"if (i == 3) {row} B[i][j] = A[i][j - 1]; else {row} B[i][j] = A[i - 1][j];"
+    plan = plan_of(f"for (int i = 1; i < N - 1; i++) {{ {rows} }} {INSIDE} A[i][j] = B[i][j];", 1)
+    assert [s.statements for s in plan.made] == [("S0", "S1"), ("S2",)]
+    assert [(r.statement, r.offset) for r in plan.reads] == [("S0", (0, -1)), ("S1", (-1, 0)), ("S2", (0, 0))]
+
+
 REFUSED = {
+    f"{INSIDE} C[(t + 1) % 2][i][j] = (j > 1 ? C[t % 2][i][j - 1] : 0.5) + C[t % 2][i - 1][j];": (
+        "S0 reads C in some iterations alone"
+    ),
     f"{INSIDE} A[i][j] = A[i][j] + A[i][N - 1 - j];": "depends on itself through A",
     f"{INSIDE} B[i][j] = A[i][j] + A[i][N - 1 - j]; {INSIDE} A[i][j] = B[i][j];": (
         "S0 reads A at a distance that is not the same everywhere"
