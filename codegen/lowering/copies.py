@@ -51,18 +51,27 @@ class Threads:
         return total
 
 
-def copy_loops(
-    copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType, label: str
+def copy_loops(copy: PlacedCopy, instance: Instance, threads: Threads, integer: CType, label: str) -> tuple[Stmt, ...]:
+    """The statements of a copy whose `instance` has its cell, its element and its guard; its loops have a label."""
+    if not instance.parts:
+        return _part(copy, instance, instance.guard, threads, integer, label)
+    found: list[Stmt] = []
+    for test, guard in instance.parts:
+        part = _part(copy, instance, guard, threads, integer, label)
+        found += part if test is None else [If(test, part)]
+    return tuple(found)
+
+
+def _part(
+    copy: PlacedCopy, instance: Instance, guard: Expr | None, threads: Threads, integer: CType, label: str
 ) -> tuple[Stmt, ...]:
-    """The statements of a copy whose `instance` has its cell, its element and its guard; its loop has a label. Cells
-    without an element are filled with zeros: executions that pad a tile (guards.py) read them."""
     cell, element = instance.cells
     body: tuple[Stmt, ...]
-    if copy.run.kind == FILL:
-        body = (Load((cell,), element, guard=instance.guard),)
+    if copy.run.kind == FILL and copy.zeros:
+        body = (Load((cell,), element, guard=guard),)
     else:
-        move = Assign(element, "", cell)
-        body = (move,) if instance.guard is None else (If(instance.guard, (move,)),)
+        move = Load((cell,), element) if copy.run.kind == FILL else Assign(element, "", cell)
+        body = (move,) if guard is None else (If(guard, (move,)),)
     dealt = Threads((), ()) if copy.placement.owner is Owner.THREAD else threads
     extents, digits = copy.placement.extents, copy.digits[: 2 * len(copy.cells)]
     source, target = (copy.placement.array, copy.placement.name)

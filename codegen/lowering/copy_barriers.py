@@ -1,4 +1,4 @@
-"""What the barriers around copies are for, for the reader of a kernel.
+"""What the barriers around copies are for, for the reader of a kernel, and which of them follow another one.
 
 before: for (k0) { fill A_tile; barrier; products; barrier; }
 after:  the first: "A_tile must be filled ...", the second: "all are done with A_tile ..."
@@ -12,9 +12,34 @@ import islpy as isl
 
 from polytile.codegen.lowering.placed_accesses import PlacedCopy
 from polytile.ir.copy_tree import DRAIN, FILL
+from polytile.ir.expr import Declare, For, If, Stmt, with_bodies
 from polytile.ir.isl_util import sets
+from polytile.ir.kernel import Barrier, Comment
 
 Copies = Mapping[str, PlacedCopy]
+
+
+def without_second_barriers(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements of a kernel without barriers right behind a loop that has none but such iterations as end with
+    one: in an iteration or before the loop, a barrier is the last that happened.
+
+    before: fill; barrier; for (t) { step; barrier; } barrier; drain;
+    after:  fill; barrier; for (t) { step; barrier; } drain;
+    """
+    found: list[Stmt] = []
+    met = False  # whether nothing happened since the last barrier
+    for stmt in body:
+        if isinstance(stmt, For | If):
+            stmt = with_bodies(stmt, without_second_barriers)
+        if isinstance(stmt, Barrier):
+            if not met:
+                found.append(stmt)
+            met = met or stmt.scope == "block"
+            continue
+        loop = isinstance(stmt, For) and bool(stmt.body) and isinstance(stmt.body[-1], Barrier)
+        met = met and (loop or isinstance(stmt, Declare | Comment))
+        found.append(stmt)
+    return tuple(found)
 
 
 def copy_reasons(node: isl.ScheduleNode, copies: Copies) -> list[str]:

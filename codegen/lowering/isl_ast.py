@@ -19,13 +19,15 @@ FOR, IF = isl.ast_node_type["for_"], isl.ast_node_type["if_"]
 @dataclass(frozen=True, slots=True)
 class Instance(Stmt):
     """The instance of `statement` whose iterators have these values, where the `guard` holds. Its accesses of these
-    `numbers` go to `cells`; a copy moves an element between its two."""
+    `numbers` go to `cells`; a copy moves an element between its two: in
+    blocks that each of its `parts` tests for, one after the other, under the guard there."""
 
     statement: str
     values: tuple[Expr, ...]
     guard: Expr | None = None
     cells: tuple[Access, ...] = ()
     numbers: tuple[int, ...] = ()
+    parts: tuple[tuple[Expr | None, Expr | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class Detail:
     guard: Expr | None
     cells: tuple[Access, ...]
     numbers: tuple[int, ...]
+    parts: tuple[tuple[Expr | None, Expr | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class _Conversion:
         instance = Instance(name, tuple(values))
         if found := self.details.get(annotation):
             instance = replace(instance, guard=found.guard, cells=found.cells, numbers=found.numbers)
+            instance = replace(instance, parts=found.parts)
         return (self._in_loops(instance, self.kept.get(annotation, {}), known),)
 
     def _in_loops(self, stmt: Stmt, values: Mapping[str, Expr], known: Mapping[str, str]) -> Stmt:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from polytile.codegen.lowering.ast_generation import generate, generate_host
 from polytile.codegen.lowering.copies import Threads, copy_loops, wide_copy
+from polytile.codegen.lowering.copy_barriers import without_second_barriers
 from polytile.codegen.lowering.device_buffers import buffers
 from polytile.codegen.lowering.instantiate import bind, with_cells
 from polytile.codegen.lowering.isl_ast import GridRange, Instance, Marked
@@ -169,6 +170,8 @@ class _KernelBuilder:
 
     def build(self, body: tuple[Stmt, ...]) -> Kernel:
         made = self._body(body)
+        if any(copy.placement.updated for copy in self.owner.tiles.copies.values()):
+            made = without_second_barriers(made)
         coordinates = [Coordinate(name, ThreadIndex(axis)) for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
             if block.axis == "x" and _is_zero(grid.first):

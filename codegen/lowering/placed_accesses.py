@@ -10,8 +10,8 @@ isl knows the values of all iterators where it makes a leaf, so that cells and e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -26,7 +26,7 @@ from polytile.ir.isl_util import maps, sets
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Placement, relation
+from polytile.ir.plan import WHOLE_KERNEL, KernelPlan, Owner, Placement, relation
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.machine import VECTOR_BYTES
@@ -46,7 +46,8 @@ class PlacedCopy:
     """A copy, for all cells of a placement. `cells` name their coordinates, which are parameters of the `element`,
     `{ A_tile_fill[place] -> A[..] }`, and of the places and cells for which there is one. `digits` are names for parts
     of the threads' coordinates, four for each dimension: half of them for vectors, whose elements are called
-    `values`."""
+    `values`. Where blocks differ in what they copy, `parts` are their places and the cells there. With `zeros`, cells
+    without an element are filled with zeros: executions that pad a tile (guards.py) read them."""
 
     run: CopyRun
     cells: tuple[str, ...]
@@ -54,25 +55,45 @@ class PlacedCopy:
     values: tuple[str, ...]
     element: isl.PwMultiAff = field(compare=False)
     where: isl.Set = field(compare=False)
+    parts: tuple[tuple[isl.Set, isl.Set], ...] = field(default=(), compare=False)
+    zeros: bool = True
 
     @property
     def placement(self) -> Placement:
         return self.run.placement
 
+    @property
+    def extents(self) -> isl.Set:
+        """What is known of the coordinates of cells, which are parameters of this copy alone."""
+        names = ", ".join(self.cells)
+        bounds = [f"0 <= {c} < {e}" for c, e in zip(self.cells, self.placement.extents, strict=True)]
+        return isl.Set(f"[{names}] -> {{ : {' and '.join(bounds) or 'true'} }}")
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A mapped tree with copies, whose kernels with placements (`kernels`) have full tiles. `accesses` are by kernel
-    and statement, `guards` the domains of statements that are padded, `context` says what is known of the coordinates
-    of cells."""
+    and statement, `guards` the domains of statements that are padded."""
 
     tree: isl.Schedule = field(compare=False)
     kernels: frozenset[int] = frozenset()
     accesses: Mapping[tuple[int, str], tuple[PlacedAccess, ...]] = field(default_factory=dict)
     copies: Mapping[str, PlacedCopy] = field(default_factory=dict)
     guards: Mapping[str, isl.Set] = field(default_factory=dict)
-    context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"), compare=False)
     storage: Mapping[int, tuple[Storage, ...]] = field(default_factory=dict)
+
+    def known(self, kernel: int) -> isl.Set:
+        """What is known of the coordinates of cells all over a kernel. Where this has many loops, isl takes long with
+        these parameters, which are those of copies alone."""
+        total = isl.Set("{ : }")
+        for copy in () if self._keeps_arrays(kernel) else self.copies.values():
+            total = total.intersect(copy.extents)
+        return total
+
+    def _keeps_arrays(self, kernel: int) -> bool:
+        """Whether tiles of a kernel are updated as long as it runs."""
+        own = (copy for copy in self.copies.values() if copy.run.loop.kernel.number == kernel)
+        return any(copy.placement.updated for copy in own)
 
     def detail(self, scop: Scop, kernel: int, build: isl.AstBuild, integer: CType) -> Detail:
         """What an instance of a kernel is where isl makes its leaf."""
@@ -81,10 +102,15 @@ class Placed:
         leaf = _Leaf(build, schedule, integer)
         if name in self.copies:
             copy = self.copies[name]
+            if self._keeps_arrays(kernel):
+                here = isl.Set.universe(build.get_schedule_space()).intersect_params(copy.extents)
+                leaf = replace(leaf, build=build.restrict(here))
             element = scop.array(copy.placement.array).element
             names = tuple(Name(c, integer) for c in copy.cells)
             there = Access(copy.placement.name, names, element)
-            return Detail(leaf.guard(copy.where), (there, leaf.access(copy.element, element)), ())
+            parts = tuple((leaf.guard(places), leaf.guard(where)) for places, where in copy.parts)
+            guard = None if parts else leaf.guard(copy.where)
+            return Detail(guard, (there, leaf.access(copy.element, element)), (), parts)
         placed = self.accesses.get((kernel, name), ())
         cells = tuple(leaf.access(p.cell, scop.array(p.placement.array).element) for p in placed)
         guard = leaf.guard(self.guards[name]) if name in self.guards else None
@@ -130,22 +156,21 @@ def placed(scop: Scop, schedule: MappedSchedule, plans: Sequence[KernelPlan], na
     kernels = frozenset(plan.kernel for plan in plans)
     padded = with_full_tiles(schedule.tree, kernels)
     found = with_copies(padded, plans, whole=True)
+    guards = _guards(scop, padded, found, plans)
     copies = {run.name: _copy(found, run, names) for run in found.runs}
+    copies = {name: replace(copy, zeros=not copy.placement.updated or bool(guards)) for name, copy in copies.items()}
     inside = [(p, s.get_tuple_name()) for p in plans for s in sets(found.loop(p, WHOLE_KERNEL).iterations.domain())]
     return Placed(
         found.tree,
         kernels,
         {(p.kernel, name): tuple(_accesses(scop, found, p, name)) for p, name in inside},
         copies,
-        _guards(scop, padded, found, plans),
-        _context(copies.values()),
+        guards,
         {plan.kernel: tuple(_storage(scop, p) for p in plan.placements) for plan in plans},
     )
 
 
-def _guards(
-    scop: Scop, padded: isl.Schedule, tree: CopyTree, plans: Sequence[KernelPlan]
-) -> dict[str, isl.Set]:
+def _guards(scop: Scop, padded: isl.Schedule, tree: CopyTree, plans: Sequence[KernelPlan]) -> dict[str, isl.Set]:
     """The guards of statements in kernels with tiles whose domains are padded."""
     domains = {s.get_tuple_name(): s for s in sets(padded.get_domain())}
     domains = {n: s for n, s in domains.items() if not s.is_subset(scop.statement(n).domain)}
@@ -235,16 +260,53 @@ def _copy(tree: CopyTree, run: CopyRun, names: Names) -> PlacedCopy:
     element = found.range_factor_range()
     if not element.is_single_valued():
         raise InternalError(f"{run.name} has several elements for one cell")
+    if placement.updated:
+        formula = place.gist_domain(place.domain()).range_product(isl.Map.universe(copied.get_space()))
+        formula = formula.intersect_range(here).range_factor_range()
+        element = formula if formula.is_single_valued() else element
     parts = [(n, part) for n in range(2 * len(coordinates)) for part in ("low", "high")]
     digits = tuple(names.fresh(f"{placement.name}_{part}") for _, part in parts)
     values = tuple(names.fresh(f"{placement.name}_value") for _ in range(VECTOR_BYTES[-1] // 4))
-    return PlacedCopy(run, coordinates, digits, values, isl.PwMultiAff.from_map(element), found.domain())
+    copy = PlacedCopy(run, coordinates, digits, values, isl.PwMultiAff.from_map(element), found.domain())
+    return _by_blocks(copy) if run.placement.updated else copy
 
 
-def _context(copies: Iterable[PlacedCopy]) -> isl.Set:
-    """The extents of all cells that are copied."""
-    total = isl.Set("{ : }")
-    for copy in copies:
-        for name, extent in zip(copy.cells, copy.placement.extents, strict=True):
-            total = total.intersect(isl.Set(f"[{name}] -> {{ : 0 <= {name} < {extent} }}"))
-    return total
+MOST_PARTS = 3  # of a copy: each has loops of its own
+
+
+def _by_blocks(copy: PlacedCopy) -> PlacedCopy:
+    """The copy with tests of the block apart from those of cells, where there are few of the former.
+
+    before: if (bi == 0 && a > 0 || bj == 0 && a > 0) A_tile[a] = ..
+    after:  if (bi == 0 || bj == 0) if (a > 0) A_tile[a] = ..
+    """
+    if len(copy.where.get_basic_sets()) == 1:
+        return copy
+    blocks = _of(copy.run.places(copy.run.loop, Owner.BLOCK), copy.run.name)
+    assert blocks is not None
+    there, left = blocks.domain(), copy.where.intersect_params(copy.extents)
+    parts: list[tuple[isl.Set, isl.Set]] = []
+    while not left.is_empty():
+        part = next(_simple_parts(left, copy.cells), None)
+        if part is None or len(parts) == MOST_PARTS:
+            return copy
+        left = left.subtract(part[0])
+        parts.append((part[0].coalesce().gist(there), part[1].gist(there)))
+    return replace(copy, parts=tuple(parts))
+
+
+def _simple_parts(where: isl.Set, cells: Sequence[str]) -> Iterator[tuple[isl.Set, isl.Set]]:
+    """Places all of whose cells fulfil the same conditions, and these: all places, or those of one piece."""
+    for piece in (where, *(isl.Set.from_basic_set(own) for own in where.get_basic_sets())):
+        places = piece
+        for name in cells:
+            places = _without_parameter(places, name)
+        inside = where.intersect(places)
+        simple = isl.Set.from_basic_set(inside.remove_divs().simple_hull())
+        if simple.intersect(places).is_equal(inside):
+            yield places, simple
+
+
+def _without_parameter(places: isl.Set, name: str) -> isl.Set:
+    at = places.find_dim_by_name(isl.dim_type.param, name)
+    return places.project_out(isl.dim_type.param, at, 1) if at >= 0 else places

@@ -3,8 +3,8 @@
 Such a tile changes no value of a tree whose conflicting instances are ordered (which the checker asks for as well): in
 a launch the values of an element change by one block's uses alone, and its cell takes part in these in its place. Each
 element that a block uses must have a cell of its own; each read must be of what was filled, or was surely written by
-the block before; what is written is drained, no more; elements must be there, and no block may drain what others of its
-launch fill or drain.
+the block before; what is written is drained, and what else is drained was filled, and so goes back as it was; elements
+must be there, within the box around all that is used, and no block may drain what others of its launch fill or drain.
 """
 
 from __future__ import annotations
@@ -44,24 +44,39 @@ def holds(placement: Check, loop: Loop, hosts: int, program: Check, context: isl
     of = {kind: accesses(program, array, kind).intersect_params(context) for kind in kinds}
     uses = {kind: place.apply_range(of[kind].domain_map().reverse()) for kind in kinds}  # [place] -> [S[i] -> A[e]]
     elements = {kind: found.range_factor_range() for kind, found in uses.items()}
-    there = place.domain()
-    filled, drained = (_copied(placement.get(kind), there) for kind in ("fill", "drain"))
+    filled, drained = (_copied(placement.get(kind)) for kind in ("fill", "drain"))
     written = elements["write"].union(elements["may-write"])
     used = union([*elements.values(), filled], isl.UnionMap)
     known = union([relation.range() for relation in of.values()], isl.UnionSet)
     unset = drained.subtract(elements["write"]).subtract(filled)
     return (
-        drained.is_equal(written)
+        written.is_subset(drained)
         and unset.is_empty()
-        and filled.range().is_subset(known)
+        and filled.range().is_subset(_box(known))
         and _has_cells(placement, used)
         and _others(drained, drained.union(filled), hosts).is_empty()
         and _left(uses, filled, array, program, of).is_empty()
     )
 
 
-def _copied(copy: Check | None, there: isl.UnionSet) -> isl.UnionMap:
-    return isl.UnionMap(copy["elements"] if copy else "{ }").intersect_domain(there)
+def _box(used: isl.UnionSet) -> isl.UnionSet:
+    """The elements each of whose subscripts is between two that are used."""
+    total = isl.UnionSet("{ }")
+    for elements in maps(used.identity()):
+        array, rank = elements.get_tuple_name(IN), elements.dim(IN)
+        mine, others = (", ".join(f"{letter}{k}" for k in range(rank)) for letter in "eo")
+        box = isl.UnionSet(f"{{ {array}[{mine}] }}")
+        for k in range(rank):
+            for order in (f"e{k} <= o{k}", f"o{k} <= e{k}"):
+                beside = isl.UnionMap(f"{{ {array}[{others}] -> {array}[{mine}] : {order} }}")
+                box = box.intersect(used.apply(beside))
+        total = total.union(box)
+    return total.coalesce()
+
+
+def _copied(copy: Check | None) -> isl.UnionMap:
+    """What is copied at any place: blocks that run nothing else may copy."""
+    return isl.UnionMap(copy["elements"] if copy else "{ }")
 
 
 def _has_cells(placement: Check, used: isl.UnionMap) -> bool:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.ir.cell_layout import require
+from polytile.ir.isl_util import sets
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, THREAD_LOOP, LabelledLoop, labelled_loops, unit_of
 from polytile.ir.plan import Copy, KernelPlan, Owner, Placement, relation
 from polytile.ir.schedule import SYNC, Path, path_of, thread_mark
@@ -185,13 +186,15 @@ def _runs(
 
 
 def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, whole: bool) -> isl.UnionSet:
-    """The elements to copy in iterations that there are, `{ A_tile_fill[bi, bj, k0, i, k] }`, or (`whole`) these."""
+    """The elements to copy in iterations that there are, `{ A_tile_fill[bi, bj, k0, i, k] }`, or (`whole`) these, and
+    more of whole kernels."""
     elements = relation(copy.elements)
     rank, parts = len(loop.roles) + loop.units(placement.owner), elements.dim(isl.dim_type.out)
     given = elements.dim(isl.dim_type.in_)
     require(given == rank, f"{name} has elements by a place of {given} coordinates, and its loop has {rank}")
     there = loop.places(placement.owner).range().coalesce()
     if whole:
+        there = _hull(there) if placement.updated else there
         loop_place = [f"p{k}" for k in range(rank)]
         return there.apply(isl.UnionMap(f"{{ [{', '.join(loop_place)}] -> {name}[{', '.join(loop_place)}] }}"))
     copied = isl.UnionMap.from_map(elements)
@@ -200,6 +203,15 @@ def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, w
     p, e = [f"p{k}" for k in range(rank)], [f"e{k}" for k in range(parts)]
     flat = f"{{ [[{', '.join(p)}] -> {placement.array}[{', '.join(e)}]] -> {name}[{', '.join([*p, *e])}] }}"
     return copied.wrap().apply(isl.UnionMap(flat)).coalesce()
+
+
+def _hull(places: isl.UnionSet) -> isl.UnionSet:
+    """One basic set around places, as isl makes loops of each of several. The proof of such tiles is for all places
+    that the elements of a copy name, whatever else runs there."""
+    total = isl.UnionSet.empty(places.get_space())
+    for own in sets(places):
+        total = total.union(isl.UnionSet.from_set(isl.Set.from_basic_set(own.remove_divs().simple_hull())))
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,11 @@ class Placement:
     drain: Copy | None = None
     through: bool = False
 
+    @property
+    def updated(self) -> bool:
+        """Whether it is a tile that a block keeps for the whole kernel, and writes."""
+        return self.owner is Owner.BLOCK and self.level == WHOLE_KERNEL and self.drain is not None
+
     def __post_init__(self) -> None:
         require(IDENTIFIER.fullmatch(self.name) is not None, f"a placement has no name: {self.name!r}")
         self._check_memory()

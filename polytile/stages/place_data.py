@@ -9,7 +9,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
-from polytile.ir.plan import PLAIN_LAUNCH, WHOLE_KERNEL, KernelPlan, Owner
+from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan
 from polytile.ir.schedule import MappedSchedule, loop_label, nodes
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
@@ -116,7 +116,7 @@ def without_kernel_tiles(state: Compilation) -> Compilation:
         return state
     left, lines = [], []
     for plan in state.plans.kernels:
-        gone = [p for p in plan.placements if p.owner is Owner.BLOCK and p.level == WHOLE_KERNEL and p.drain]
+        gone = [p for p in plan.placements if p.updated]
         kept = tuple(p for p in plan.placements if p not in gone)
         lines += [f"{p.name} of kernel {plan.kernel}: " for p in gone]
         plan = replace(plan, placements=kept, launch=PLAIN_LAUNCH if gone else plan.launch)

@@ -5,12 +5,13 @@ block for its whole kernel, with all uses of the array there, changes no value i
 
 - every element that it uses has a cell of its own, within the extents;
 - each read finds its element filled, or surely written by the block before;
-- it drains what it writes, no more, and of that nothing that it may have left unset;
-- it fills elements that there are, and no other block of the launch writes what it fills or drains, nor fills what it
-  drains.
+- it drains what it writes, and of all that it drains nothing that it may have left unset: what it filled and did not
+  write goes back as it was;
+- it fills elements that there are, and no other block of the launch fills or drains what it drains.
 
 Then what memory holds is the same before each launch, by induction: in a launch, the values of an element change by the
 uses of one block, the cell takes part in them as the element would, in the same order, and the drain brings it back.
+What nobody writes in a launch has the same value before and behind it, whether a block brings it back or not.
 
 before: the values of A through cells, over all launches and blocks: minutes for tiles of many steps
 after:  { [h, b] -> A[i] } read, written, filled, drained: some hundredths of a second
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polytile.ir.element_bounds import bounding_box
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
 from polytile.ir.place_quotients import without_place_quotients
@@ -73,8 +75,8 @@ class _Use:
 
 @dataclass(frozen=True, slots=True)
 class _Tile:
-    """All relations are `{ [place] -> A[e] }`, from places where the kernel runs; `hosts` of the coordinates of a place
-    tell launches apart."""
+    """All relations are `{ [place] -> A[e] }`, from places where the kernel runs, or, of copies, that their elements
+    name: blocks that run nothing else may copy. `hosts` of the coordinates of a place tell launches apart."""
 
     scop: Scop
     placement: Placement
@@ -86,16 +88,15 @@ class _Tile:
 
     @classmethod
     def of(cls, scop: Scop, placement: Placement, whole: LabelledLoop) -> _Tile:
-        uses, there = [], isl.Set.empty(relation(placement.cell).domain().unwrap().domain().get_space())
+        uses = []
         for placed in maps(whole.places(Owner.BLOCK)):
             statement = scop.statement(placed.get_tuple_name(IN))
             domain = statement.domain.intersect_params(scop.context)
             executions = without_place_quotients(placed.intersect_domain(domain).reverse())
-            there = there.union(executions.domain())
             for _, access in _accesses(statement.accesses, placement.array):
                 uses.append(_Use(access.kind, executions.apply_range(access.relation.domain_map().reverse())))
         hosts = sum(role == HOST_LOOP for role in whole.roles)
-        copied = [_copied(placement, copy, there) for copy in (placement.fill, placement.drain)]
+        copied = [_copied(placement, copy) for copy in (placement.fill, placement.drain)]
         known = array_values(scop, placement.array)
         flow = known.flow if known.exact else isl.UnionMap("{ }")
         return cls(scop, placement, hosts, flow, tuple(uses), *copied)
@@ -114,9 +115,8 @@ class _Tile:
             if use.kind is READ:
                 yield from self._wrong("what is read was never written there", self._unset(use))
         yield from self._wrong("what is written is not drained", written.subtract(self.drained))
-        yield from self._wrong("what is drained is not written", self.drained.subtract(written))
         unset = self.drained.subtract(sure).subtract(self.filled)
-        yield from self._wrong("what is drained was never written there", unset)
+        yield from self._wrong("what is drained was neither filled nor surely written there", unset)
         yield from self._wrong("there is no such element to fill with", self._outside(self.filled))
         met = self._met_by_others(self.drained, self.drained.union(self.filled))
         yield from self._wrong("another block uses what is drained", met)
@@ -152,10 +152,10 @@ class _Tile:
         return left.range_factor_range().extract_map(read.elements.get_space())
 
     def _outside(self, elements: isl.Map) -> isl.Map:
-        """Elements that nothing uses anywhere: there may be none."""
+        """Elements beyond all that is used anywhere: there may be none."""
         one = frozenset((self.placement.array,))
-        known = self.scop.accesses(READ, WRITE, MAY_WRITE, arrays=one).intersect_params(self.scop.context).range()
-        return elements.subtract_range(known.extract_set(elements.range().get_space()))
+        used = self.scop.accesses(READ, WRITE, MAY_WRITE, arrays=one).intersect_params(self.scop.context).range()
+        return elements.subtract_range(bounding_box(used.extract_set(elements.range().get_space())))
 
     def _met_by_others(self, mine: isl.Map, theirs: isl.Map) -> isl.Map:
         """What blocks use that others of their launch use as well."""
@@ -167,7 +167,7 @@ class _Tile:
         return mine.intersect(isl.Map(text).apply_range(theirs))
 
 
-def _copied(placement: Placement, copy: Copy | None, there: isl.Set) -> isl.Map:
+def _copied(placement: Placement, copy: Copy | None) -> isl.Map:
     if copy is None:
         return isl.Map.empty(relation(placement.cell).domain().unwrap().get_space())
-    return relation(copy.elements).intersect_domain(there)
+    return relation(copy.elements)

@@ -120,7 +120,11 @@ WRONG: dict[str, tuple[Callable[[Placement], Placement], str]] = {
     "a fill too small": (copied("fill", SOME), "what is read was never written there"),
     "no drain": (without("drain"), "what is written is not drained"),
     "a drain too small": (copied("drain", SOME), "what is written is not drained"),
-    "a drain of what was not written": (copied("drain", ALL), "what is drained is not written"),
+    "a drain of what was not filled": (
+        copied("drain", BEYOND),
+        "what is drained was neither filled nor surely written there",
+    ),
+    "a drain of what others use": (copied("drain", ALL), "another block uses what is drained"),
     "a fill of what is not there": (copied("fill", BEYOND), "there is no such element to fill with"),
     "a fill of what others write": (copied("fill", ALL), "another block uses what is drained"),
 }
