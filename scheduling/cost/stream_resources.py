@@ -126,10 +126,15 @@ class StreamFigures:
         return words
 
     def shared_bytes(self, plan: StreamPlan) -> int:
-        """Of a block: the planes of its tile that threads read values of others from."""
+        """Of a block: the planes that threads read values of others from, of its tile and what is read beside it."""
         if plan.exchange is Exchange.WARP:
             return 0
-        return prod(plan.tile) * sum(s.shared_planes * s.size for s in self.steps)
+        offsets = [offset for s in self.steps for _, offset in s.beside]
+        cells = 1
+        for k, width in enumerate(plan.tile):
+            along = [0, *(offset[k] for offset in offsets)]
+            cells *= width + max(along) - min(along)
+        return cells * sum(s.shared_planes * s.size for s in self.steps)
 
     def instructions(self, plan: StreamPlan) -> float:
         """Of a thread, for one plane of all steps."""

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from polytile.codegen.lowering.lower import index_type
+from polytile.codegen.lowering.streams.program import stream_kernels
+from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.diagnostics import UsageError
+from polytile.ir.name_supply import Names
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Origin
 from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
@@ -51,6 +55,16 @@ def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
     assert figures.registers(found) <= min(MAX_THREAD_REGISTERS, asked.machine.registers_per_sm // threads)
     assert figures.shared_bytes(found) <= asked.machine.shared_per_block
     assert found.exchange is (Exchange.BLOCK if found.dims == 3 else Exchange.WARP)
+
+
+@pytest.mark.parametrize("source", ["an5d/star3d1r.c", "polybench/heat-3d.c", "stencilgen/denoise.c"])
+def test_shared_memory_is_what_kernels_have(source: str) -> None:
+    found = candidate(source, Choices(tile=(32, 64), time_tile=2))
+    assert found.stream is not None
+    scop = replace(found.scop, arrays=(*found.scop.arrays, *shadow_arrays(found.scop, found.stream)))
+    made = stream_kernels(scop, found.stream, Names.of(scop), index_type(scop))
+    estimated = stream_figures(found.stream, found.scop).shared_bytes(found.stream)
+    assert {shared_bytes(kernel) for kernel in made.kernels} == {estimated}
 
 
 def test_shared_memory_is_bounded_as_asked_for() -> None:
