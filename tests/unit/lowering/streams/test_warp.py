@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from polytile.codegen.targets.cuda.cuda import print_kernels
-from polytile.diagnostics import DeviceError
+from polytile.diagnostics import DeviceError, InternalError
 from polytile.ir.expr import Ternary, walk
 from polytile.ir.gpu_ops import Load, Shuffle
 from polytile.ir.stream_plan import Exchange
@@ -67,3 +67,10 @@ def test_values_stay_in_registers(steps: int, element: str, tmp_path: Path) -> N
     done = subprocess.run([str(nvcc()), *flags, str(source)], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads") == 2
+
+
+def test_integers_are_not_divided_by_garbage() -> None:
+    text = STAR.replace("double", "int").replace("0.2 * A[t % 2][i - 1][j]", "5 / A[t % 2][i - 1][j]")
+    case = Case(text, [("A", ("S0",))], 2, live=[1])
+    with pytest.raises(InternalError, match="S0 divides integers by what steps make"):
+        case.lowered()
