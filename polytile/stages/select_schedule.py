@@ -11,7 +11,7 @@ from math import inf
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.options import OVER_TIME, STRATEGIES, TILED
+from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -21,6 +21,7 @@ from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
+from polytile.scheduling.strategies.overlapped.fusion import explained as explained_fusion
 from polytile.stages.place_data import realised
 
 MOST_SIZES = 3  # of tiles that are compared
@@ -86,11 +87,12 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     if found is not None and simpler:
         found = found if found.estimate else _estimated(problem, found)
         found = _explained([found], found)
+    fusion = tuple(explained_fusion(problem)) if name == OVERLAPPED else ()
     if found is not None:
-        yield found
+        yield replace(found, reasons=(*found.reasons, *fusion))
     others = _by_estimate(problem) if name in OVER_TIME else _proposed(problem, reversed(simpler))
     for other in others:
-        yield replace(other, notes=(*other.notes, *notes))
+        yield replace(other, notes=(*other.notes, *notes), reasons=(*other.reasons, *fusion))
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:

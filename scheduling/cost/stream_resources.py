@@ -1,16 +1,17 @@
 """What kernels of stream plans take: registers of a thread, shared memory of a block, instructions of a plane.
 
-    step: 3 planes of 4 columns a lane, in double precision: 2 planes stay from one plane to the next, 16 registers
-    step whose values other threads of a block read up to 2 planes later: 3 planes of its tile in shared memory
+step: 3 planes of 4 columns a lane, in double precision: 2 planes stay from one plane to the next, 16 registers
+step whose values other threads of a block read up to 2 planes later: 3 planes of its tile in shared memory
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
+from typing import Protocol
 
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
@@ -26,6 +27,28 @@ AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at on
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
 Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset across
+
+
+class PlannedSteps(Protocol):
+    """Steps and how they read one another: a StreamPlan, or one that is thought of."""
+
+    @property
+    def steps(self) -> tuple[StreamStep, ...]: ...
+    @property
+    def reads(self) -> tuple[StreamRead, ...]: ...
+    @property
+    def streamed(self) -> int: ...
+
+
+class PlannedThreads(Protocol):
+    """What the threads of such a plan have."""
+
+    @property
+    def streamed(self) -> int: ...
+    @property
+    def points(self) -> tuple[int, ...]: ...
+    @property
+    def exchange(self) -> Exchange: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +114,14 @@ class StreamFigures:
     def inputs(self) -> Iterator[StepFigures]:
         return (s for s in self.steps if s.step.is_input)
 
-    def registers(self, plan: StreamPlan) -> int:
+    def registers(self, plan: PlannedThreads) -> int:
         """Of a thread; more than it can have where values would be spilled."""
         around = AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_REGISTERS * sum(1 for _ in self.made) if plan.streamed else 0
         words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
         return ceil((BASE_REGISTERS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
-    def _kept_words(self, plan: StreamPlan) -> int:
+    def _kept_words(self, plan: PlannedThreads) -> int:
         """From one plane to the next, or from one step to the next where there is a single plane."""
         points = prod(plan.points)
         if not plan.streamed:
@@ -117,7 +140,7 @@ class StreamFigures:
             live = [*(other for other in live if other.last >= s.step.index), s]
             yield sum(other.words for other in live)
 
-    def _words_under_way(self, plan: StreamPlan) -> int:
+    def _words_under_way(self, plan: PlannedThreads) -> int:
         """The inputs of the next plane, and what one step works on."""
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
@@ -143,17 +166,24 @@ class StreamFigures:
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
 
 
-def stream_figures(plan: StreamPlan, scop: Scop) -> StreamFigures:
+def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:
     readers: dict[int, list[StreamRead]] = defaultdict(list)
     sources: dict[int, list[StreamRead]] = defaultdict(list)
     for read in plan.reads:
         readers[read.source].append(read)
         sources[read.step].append(read)
-    return StreamFigures(tuple(_figures(plan, scop, s, readers[s.index], sources[s.index]) for s in plan.steps))
+    written = {a.array for s in scop.statements for a in s.accesses if a.writes}
+    sizes = {a.name: a.element.size for a in scop.arrays if a.rank > 1 and a.name not in written}
+    return StreamFigures(tuple(_figures(plan, scop, s, readers[s.index], sources[s.index], sizes) for s in plan.steps))
 
 
 def _figures(
-    plan: StreamPlan, scop: Scop, step: StreamStep, readers: Sequence[StreamRead], sources: Sequence[StreamRead]
+    plan: PlannedSteps,
+    scop: Scop,
+    step: StreamStep,
+    readers: Sequence[StreamRead],
+    sources: Sequence[StreamRead],
+    sizes: Mapping[str, int],
 ) -> StepFigures:
     statements = [scop.statement(name) for name in step.statements]
     return StepFigures(
@@ -165,17 +195,16 @@ def _figures(
         any(any(r.offset[plan.streamed :]) for r in sources),
         max(map(fused_operations, statements), default=0.0),
         any(map(is_double, statements)),
-        max((_loads(scop, s) for s in statements), key=sum, default=()),
+        max((_loads(s, sizes) for s in statements), key=sum, default=()),
     )
 
 
-def _age(plan: StreamPlan, read: StreamRead) -> int:
+def _age(plan: PlannedSteps, read: StreamRead) -> int:
     """How many planes of the source came after the one that is read."""
     along = read.offset[0] if plan.streamed else 0
     return plan.steps[read.step].lag - plan.steps[read.source].lag - along
 
 
-def _loads(scop: Scop, statement: Statement) -> tuple[int, ...]:
+def _loads(statement: Statement, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The bytes of each element of other arrays that an instance reads from memory."""
-    reads = (a for a in statement.accesses if a.kind is AccessKind.READ and not scop.written(a.array))
-    return tuple(scop.array(a.array).element.size for a in reads if scop.array(a.array).rank > 1)
+    return tuple(sizes[a.array] for a in statement.accesses if a.kind is AccessKind.READ and a.array in sizes)
