@@ -130,7 +130,7 @@ class Form(Transfers):
         first, last = self.stream.cells.range[0]
         until = least(add(self.own_first, plan.chunk), add(last, 1)) if plan.chunk else add(last, 1)
         yield Declare(self.own_end.name, integer, until)
-        ahead = max(-s.lower[0] - s.lag for s in plan.inputs)
+        ahead = max(-s.lower[0] - s.lag for s in plan.steps)  # a step that reads no other one may be the first
         begin = most(sub(self.own_first, ahead), sub(first, reach(plan, 0)[0]))
         yield Declare(self.begin.name, integer, begin)
         yield Declare(self.end.name, integer, add(self.own_end, self.stream.final_lag))

@@ -95,6 +95,9 @@ def stream_steps(scop: Scop, values: StencilValues, iterations: int, exchange: E
 def _check_iterations(block: Block) -> None:
     """A block makes all that the next one reads, and all versions that are live in the end."""
     values, count = block.values, block.iterations
+    if all(time >= 0 for time, _ in block.keys):
+        first = block.scop.statement(values.fields[0].statements[0])
+        raise NotAStencilError(f"no iteration of {first.iterators[0]} reads what another one made", first.location)
     versions = max((-t for t, _ in block.keys), default=0)
     kept = [f.period or 0 for k, f in enumerate(values.fields) if block.is_live(k)]
     most = max(versions, *kept, 0)

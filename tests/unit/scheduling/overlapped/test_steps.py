@@ -148,6 +148,7 @@ REFUSED = {
     f"{INSIDE} A[i][j] = B[i][j]; {INSIDE} A[i][j] = A[i][j] + B[i][j + 1]; {INSIDE} B[i][j] = A[i][j];": (
         "S0 and S1 write the same elements of A in one iteration"
     ),
+    f"{INSIDE} B[i][j] = t; {INSIDE} A[i][j] = B[i][j + 1];": "no iteration of t reads what another one made",
 }
 
 
