@@ -75,17 +75,17 @@ def test_shared_memory_is_bounded_as_asked_for() -> None:
 
 REGISTERS = {  # the least with which ptxas does not spill, by program, iterations and tile, in double precision
     ("an5d/star2d1r.c", 4, (128,)): 150,
-    ("an5d/star2d1r.c", 6, (128,)): 200,
+    ("an5d/star2d1r.c", 6, (128,)): 212,
     ("an5d/star2d1r.c", 8, (128,)): 240,
     ("an5d/star2d1r.c", 8, (64,)): 142,
     ("an5d/box2d1r.c", 3, (128,)): 164,
     ("an5d/box2d1r.c", 4, (128,)): 202,
     ("polybench/fdtd-2d.c", 4, (64,)): 155,
     ("polybench/fdtd-2d.c", 6, (64,)): 210,
-    ("an5d/star3d1r.c", 2, (32, 64)): 114,
-    ("an5d/star3d1r.c", 3, (32, 64)): 143,
-    ("an5d/box3d1r.c", 2, (32, 32)): 130,
-    ("an5d/box3d1r.c", 2, (32, 64)): 192,
+    ("an5d/star3d1r.c", 2, (32, 64)): 100,
+    ("an5d/star3d1r.c", 3, (32, 64)): 128,
+    ("an5d/box3d1r.c", 2, (32, 32)): 104,
+    ("an5d/box3d1r.c", 2, (32, 64)): 156,
 }
 
 
