@@ -5,7 +5,8 @@ arrays once for each block of iterations; L2, from which tiles load their halos;
 number registers and shared memory bound:
 
     time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer
-    time of a kernel: planes of a chunk with its halo, times the rounds in which tiles get their place
+    time of a kernel: planes of a chunk with its halo, times the rounds in which tiles get their place, of which the
+                      last has to wait for a tile at a side of space
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ MISSED_WARPS = 1.0  # of a scheduler: one warp reaches half of the rate at which
 OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
+SIDE_TILES = 2.0  # how many times as long as others tiles at sides of space take, with their tests; they end last
 ONE_STEP_THREADS = 256  # of a block of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
@@ -189,7 +191,7 @@ class StreamCost:
         again = along * prod(plan.tile) / prod(self._owned)
         moved = self._cells * (loaded * along + stored + self._other_bytes)
         fetched = self._cells * (again * (loaded + other) + stored)
-        planes = self.rounds * self._planes
+        planes = (self.rounds - 1 + SIDE_TILES) * self._planes
         return KernelTime(
             number=0,
             launches=2 * self.sizes.pairs(plan.iterations),

@@ -42,7 +42,9 @@ class BlockForm(Form):
             self.slots[read.source] = max(self.slots.get(read.source, 0), age(self.plan, read) + 1)
         self.planes = {k: names.fresh(f"plane{k}") for k in self.slots}
 
-    keeps_elements = True
+    @property
+    def keeps_elements(self) -> bool:
+        return True
 
     # Reads -------------------------------------------------------------------------------------------
     def near(self) -> tuple[StreamRead, ...]:

@@ -67,7 +67,11 @@ class Form(Transfers):
         """What shows neighbours the values of a step."""
         yield from ()
 
-    keeps_elements = False  # whether values of cells that nobody makes stay in registers from step to step
+    @property
+    @abstractmethod
+    def keeps_elements(self) -> bool:
+        """Whether values of cells that nobody makes stay in registers from step to step, in place of being loaded
+        again: planes that are kept for this are in use a little longer."""
 
     def start_of_plane(self) -> Iterator[Stmt]:
         yield from ()

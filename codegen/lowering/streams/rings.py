@@ -56,10 +56,14 @@ class Ring:
     before: Side
     behind: Side
 
-    def declared(self) -> Stmt:
+    @property
+    def extents(self) -> tuple[int, ...]:
         extents = list(self.points)
         extents[self.beside] += self.before.cells + self.behind.cells
-        return PrivateArray(self.name, self.element, (self.slots, *extents), Literal("0"))
+        return (self.slots, *extents)
+
+    def declared(self) -> Stmt:
+        return PrivateArray(self.name, self.element, self.extents, Literal("0"))
 
     def at(self, age: int, cell: Sequence[Expr | int]) -> Access:
         """A cell, counted from the first that is the thread's own."""
