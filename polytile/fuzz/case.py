@@ -10,10 +10,12 @@ from polytile.fuzz.forms import JUMPING_TEXTS
 from polytile.fuzz.generate import over_time, program
 from polytile.fuzz.sizes import draw_sizes
 from polytile.fuzz.tree import Apply, DataCompare, Name, Program, walk
-from polytile.options import MAX_OPERATIONS, SCHEDULES, SPLIT, Options
+from polytile.options import MAX_OPERATIONS, OVERLAPPED, SCHEDULES, SPLIT, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
 WIDTHS = ((), (8,), (11,), (24,), (9, 14))  # of tiles of time loops, along each dimension of space
+STRIPS = ((), (), (32,), (64,), (5, 32), (3, 64), (7, 32, 32))  # overlapped tiles, the planes that each owns first
+STRIP_BLOCKS = ((), (), (32,), (96,), (2, 32))
 BLOCKS = ((), (), (), (4,), (33,), (2, 4), (1, 1), (3, 5), (2, 2, 3))
 SIZES = (
     "{ kernel[0] -> tile[4, 2]; kernel[1] -> tile[3] }",
@@ -109,9 +111,14 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
 def _over_time(draw: Draw, case: Case) -> Case:
     """The case with a time loop over stencils instead, in tiles of several steps."""
     drawn, threads = over_time(draw), case.choices.block
-    choices = Choices(draw.one_of(WIDTHS), threads, draw.pick(0, 1, 2, 3), strict=case.choices.strict)
+    strategy, time_tile = draw.pick(SPLIT, OVERLAPPED), draw.pick(0, 1, 2, 3)
+    if strategy == SPLIT:
+        choices = Choices(draw.one_of(WIDTHS), threads, time_tile)
+    else:
+        choices = Choices(draw.one_of(STRIPS), draw.one_of(STRIP_BLOCKS), time_tile)
+    choices = replace(choices, strict=case.choices.strict)
     sizes = draw_sizes(draw, drawn)
-    return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=(SPLIT,), whole=False)
+    return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=(strategy,), whole=False)
 
 
 def _choices(draw: Draw, drawn: Program) -> Choices:

@@ -28,6 +28,8 @@ _STREAM = re.compile(r"# stream (\{.*)\n?", re.MULTILINE)
 _KERNEL = re.compile(r"of kernel (\d{1,9})")
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
 
+STREAM_HINT = "start from a file that --save-schedule wrote; without its line `# stream` iterations run one by one"
+
 
 def plan_lines(plans: Iterable[KernelPlan]) -> str:
     """The lines of some plans."""
@@ -97,7 +99,11 @@ def split_stream(text: str) -> tuple[str, StreamPlan | None]:
     if found is None:
         return text, None
     try:
-        plan = from_json(StreamPlan, json.loads(found[1]))
+        content = json.loads(found[1])
     except ValueError:
-        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# stream`", hint=HINT) from None
+        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# stream`", hint=STREAM_HINT) from None
+    try:
+        plan = from_json(StreamPlan, content)
+    except UserError as error:
+        raise UserError(error.message, hint=STREAM_HINT) from None
     return text[: found.start()] + text[found.end() :], plan

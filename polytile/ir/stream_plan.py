@@ -118,7 +118,10 @@ class StreamPlan:
         require([s.index for s in self.steps] == list(range(len(self.steps))), "steps are numbered in their order")
         require(all(len(s.lower) == self.dims for s in self.steps), f"boxes have {self.dims} dimensions")
         require({k for k, _ in self.shadows} == {s.index for s in self.inputs}, "each input has a second buffer")
-        require(len(self.points) == self.dims - self.streamed, "points along each dimension that is not streamed")
+        across = self.dims - self.streamed
+        require(len(self.points) == across, "points along each dimension that is not streamed")
+        rank = 1 if self.exchange is Exchange.WARP else across
+        require(len(self.threads) == rank, f"threads of a block by {self.exchange.value}: {rank} sizes")
         made = {s.index for s in self.steps if not s.is_input}
         require({s.step for s in self.stores} <= made, "what is stored is made")
         require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")

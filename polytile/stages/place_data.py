@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polytile.compilation import Compilation
-from polytile.diagnostics import UserError
+from polytile.diagnostics import PolytileError, UserError
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan
@@ -22,6 +22,7 @@ from polytile.scheduling.promotion.placements import kernel_plans, merged, requi
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
+from polytile.scheduling.proof.streams.cells import WrongStreamError
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
@@ -43,9 +44,7 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
     found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given)
     schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
-    ready = replace(
-        candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons
-    )
+    ready = replace(candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons)
     return ready, found.run, found.plans
 
 
@@ -67,9 +66,7 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    found = _placed(
-        state.run, state.schedule, state.shared_memory, state.machine, state.known_homes, state.given
-    )
+    found = _placed(state.run, state.schedule, state.shared_memory, state.machine, state.known_homes, state.given)
     schedule = _with_barriers(state.schedule, found)
     considered = (*state.considered, *found.lines)
     return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
@@ -149,11 +146,8 @@ def prove_legality(state: Compilation) -> Compilation:
     )
     try:
         proof = prove_all(claim, operations)
-    except WrongStorageError as error:
-        if state.given is None:
-            raise
-        hint = "change its placement in the plan, or take it out: the array then stays in device memory"
-        raise UserError(f"the plans given: {error.message}", location=state.scop.location, hint=hint) from error
+    except (WrongStorageError, WrongStreamError) as error:
+        raise _of_given_plans(state, error) from error
     if not proof.proven:
         raise UserError(
             f"the schedule of {state.scop.name} is not proven within the budget of {operations} operations",
@@ -161,3 +155,14 @@ def prove_legality(state: Compilation) -> Compilation:
             hint="a larger budget: --max-operations",
         )
     return replace(state, proof=proof)
+
+
+def _of_given_plans(state: Compilation, error: WrongStorageError | WrongStreamError) -> PolytileError:
+    """A UserError where the plans that are wrong were given; else the error itself."""
+    if isinstance(error, WrongStreamError):
+        given = state.options.load_schedule is not None
+        hint = "change its line `# stream`, or take it out: all iterations then run one by one"
+    else:
+        given = state.given is not None
+        hint = "change its placement in the plan, or take it out: the array then stays in device memory"
+    return UserError(f"the plans given: {error.message}", location=state.scop.location, hint=hint) if given else error

@@ -53,10 +53,11 @@ class Axis:
 
     @property
     def count(self) -> Expr:
-        """How many tiles there are."""
+        """How many tiles there are: none without cells, as arrays that nothing touches may have no buffers."""
         end = add(self.cells[1], 1 + reach(self.plan, self.k)[1])
         covered = sub(sub(end, self.origin), self.lower + self.upper)
-        return most(div(add(covered, self.width - 1), self.width), 1)
+        tiles = most(div(add(covered, self.width - 1), self.width), 1)
+        return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)
 
 
 def reach(plan: StreamPlan, k: int) -> tuple[int, int]:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import prod
 
 import islpy as isl
 
+from polytile.ir.name_supply import Names
 from polytile.ir.scop import Origin, Scop
-from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep
+from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.last_writers import is_seen
 from polytile.scheduling.proof.streams.cells import TimeLoop, require
 from polytile.scheduling.proof.streams.values import Group, versions_read
@@ -53,6 +56,8 @@ def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:
         require(statement.name in run, f"no step runs {statement.name}")
     sizes = (*plan.threads, *plan.points)
     require(all(n > 0 for n in sizes) and plan.chunk >= 0, "tiles of a positive number of cells")
+    threads = prod(plan.threads) * (WARP_SIZE if plan.exchange is Exchange.WARP else 1)
+    require(threads <= MAX_BLOCK_THREADS, f"a block has at most {MAX_BLOCK_THREADS} threads, not {threads}")
 
 
 def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
@@ -64,6 +69,8 @@ def _check_shadows(plan: StreamPlan, scop: Scop) -> None:
         found = next((a for a in scop.arrays if a.name == name), None)
         free = name not in used and (found is None or found.origin is Origin.TEMPORARY)
         require(free, f"the second buffer {name} of an input is an array of the program")
+        named = name.isidentifier() and name.isascii() and (found is not None or name not in Names.of(scop).taken)
+        require(named, f"{name!r} is no free name for the second buffer of an input")
         if found is not None:
             home = scop.array(plan.steps[index].array)
             fits = found.element == home.element and found.extents == home.extents[home.rank - plan.dims :]

@@ -51,11 +51,11 @@ def check_reads(plan: StreamPlan, loop: TimeLoop, dependences: Dependences) -> t
     return tuple(found)
 
 
-def _groups(
-    plan: StreamPlan, scop: Scop, index: int, reads: dict[tuple[str, int], StreamRead]
-) -> Iterator[Group]:
+def _groups(plan: StreamPlan, scop: Scop, index: int, reads: dict[tuple[str, int], StreamRead]) -> Iterator[Group]:
     """The accesses of a step by what they read; takes those that it finds out of `reads`."""
     step = plan.steps[index]
+    for name in step.statements:
+        require(any(s.name == name for s in scop.statements), f"step {index} runs {name}, which is no statement")
     for statement in (scop.statement(name) for name in step.statements):
         alike: dict[tuple[str, int], set[tuple[int, Offset]]] = {}
         for number, access in enumerate(statement.accesses):

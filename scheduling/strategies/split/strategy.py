@@ -11,7 +11,7 @@ from math import prod
 
 import islpy as isl
 
-from polytile.diagnostics import Location
+from polytile.diagnostics import Location, UsageError
 from polytile.ir.expr import Literal
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
@@ -42,7 +42,7 @@ MOST_VERSIONS = 4  # an array with more elements for a place has one for each st
 
 def propose(problem: Problem) -> Iterator[Candidate]:
     """A candidate, where the SCoP is a time loop around stencils, first without copies at the end of steps; else the
-    reason is remembered."""
+    reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked for."""
     for one in (without_copy_back(problem), problem):
         if one is None:
             continue
@@ -54,6 +54,10 @@ def propose(problem: Problem) -> Iterator[Candidate]:
             problem.remembered[NAME] = "cutting its loops into tiles takes too long"
         except NotAStencilError as error:
             problem.remembered[NAME] = str(error)
+        except UsageError as error:
+            if problem.options.schedule == NAME:
+                raise
+            problem.remembered[NAME] = error.message  # sizes that are meant for another strategy
 
 
 def _candidate(problem: Problem) -> Candidate:

@@ -15,7 +15,7 @@ from polytile.fuzz.evaluate import holds
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.tree import DeclareArray, If, Loop, Remainder, Row, Sweep, Update, walk
 from polytile.fuzz.wellformed import well_formed
-from polytile.options import SCHEDULES, SPLIT
+from polytile.options import OVER_TIME, SCHEDULES
 
 PROGRAMS = 40
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
@@ -101,6 +101,6 @@ def test_programs_whose_values_jump_are_compared_bit_by_bit() -> None:
 
 def test_some_are_time_loops_in_tiles_of_several_steps() -> None:
     found = [case for index in range(60) if (case := case_of(6, index)).choices.time_tile]
-    assert found and all(case.strategies == (SPLIT,) and case.sizes for case in found)
+    assert {s for case in found for s in case.strategies} == set(OVER_TIME) and all(case.sizes for case in found)
     assert all("for (int t = " in c_text(case.program) for case in found)
     assert f"--time-tile {found[0].choices.time_tile}" in found[0].command("f.c")

@@ -1,0 +1,59 @@
+"""What is demanded of a stencil in overlapped tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.ir.stream_plan import StreamPlan
+from polytile.runtime.emulator.instrument import CHECKS
+
+NAME = "f.c"
+REFUSED = "the overlapped strategy found no schedule: "
+
+
+def compiled(text: str, name: str = NAME, **settings: Any) -> CompiledScop:
+    """The only SCoP of a program, with sums in the order of C."""
+    asked = {"schedule": "overlapped", "strict": True, "raise_bugs": True, **settings}
+    (scop,) = polytile.compile(text, name=name, **asked).scops
+    return scop
+
+
+def plan_of(scop: CompiledScop) -> StreamPlan:
+    assert scop.compilation.stream is not None, refusal(scop)
+    return scop.compilation.stream
+
+
+def refusal(scop: CompiledScop) -> str | None:
+    """Why there are no overlapped tiles; None where there are."""
+    if scop.compilation.stream is not None:
+        return None
+    notes = [r.message.partition(REFUSED)[2] for r in scop.compilation.remarks if REFUSED in r.message]
+    return notes[0] if notes else f"no reason: {[r.message for r in scop.compilation.remarks]}"
+
+
+def counts(iterations: int) -> list[int]:
+    """Of iterations in all: none, fewer than a block has, pairs of blocks, and one more or less."""
+    t = iterations
+    return sorted({0, 1, t - 1, t, t + 1, 2 * t - 1, 2 * t, 2 * t + 1, 4 * t + 1})
+
+
+def extents(plan: StreamPlan) -> Iterator[tuple[int, ...]]:
+    """Of the arrays: a single cell, fewer than a halo, an odd number below a tile, and over more than two tiles."""
+    sides = tuple(a + b for a, b in zip(plan.lower, plan.upper, strict=True))
+    owned = (plan.chunk or 2, *plan.owned) if plan.streamed else plan.owned
+    yield (1,) * plan.dims
+    yield tuple(max(2, side // 2) for side in sides)
+    yield tuple(2 * (n // 2) + 3 for n in owned)
+    yield tuple(2 * n + side + 5 for n, side in zip(owned, sides, strict=True))
+
+
+def same_as_c(scop: CompiledScop, sizes: Iterable[Mapping[str, int]]) -> None:
+    """Bitwise what C computes, under all of the emulator's checks."""
+    known = {p.name for p in scop.scop.parameters}
+    for one in sizes:
+        given = {name: value for name, value in one.items() if name in known}
+        for report in scop.validate(on="emulator", parameters=given, seed=1, sanitize=CHECKS):
+            assert report.bitwise, report.line
