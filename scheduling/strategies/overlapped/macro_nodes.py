@@ -116,7 +116,7 @@ class MacroNode:
         return {k: len(self.inputs) + n for n, k in enumerate(self.fields)}
 
     @cached_property
-    def _reads(self) -> tuple[StreamRead, ...]:
+    def reads(self) -> tuple[StreamRead, ...]:
         """One for each value and offset."""
         loaded = {value: n for n, value in enumerate(self.inputs)}
         found: dict[tuple[int, int, Offset], StreamRead] = {}
@@ -133,7 +133,7 @@ class MacroNode:
     @cached_property
     def _reaches(self) -> tuple[Reach, ...]:
         found: dict[tuple[int, int], list[Offset]] = {}
-        for r in self._reads:
+        for r in self.reads:
             found.setdefault((r.step, r.source), []).append(r.offset)
         return tuple(reach(*key, offsets) for key, offsets in found.items())
 
@@ -175,7 +175,7 @@ class MacroNode:
         return stream_figures(self.tiled(Tile((), (1,) * (self.dag.dims - self.streamed))), self.scop)
 
     def tiled(self, tile: Tile) -> TiledSteps:
-        return TiledSteps(self.steps, self._reads, self.streamed, tile.points)
+        return TiledSteps(self.steps, self.reads, self.streamed, tile.points)
 
     @property
     def order(self) -> int:

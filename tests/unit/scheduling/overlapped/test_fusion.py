@@ -16,6 +16,7 @@ from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.overlapped.fusion import Fusion, Limits, explained, fuse, limits_of
+from polytile.scheduling.strategies.overlapped.macro_nodes import MacroNode
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 from .conftest import problem_of
@@ -60,8 +61,11 @@ def test_curl_is_one_kernel_whose_threads_share_six_planes() -> None:
 
 def test_hypterm_is_one_kernel_or_two_under_fewer_registers() -> None:
     given = problem_of("stencilgen/hypterm.c")
-    assert names(fused(given)) == ["{S0 S1 S2 S3 S4}"]
-    assert names(fused(given, replace(LIMITS, registers=160))) == ["{S0 S1 S2}", "{S3 S4}"]
+    (kernel,) = fused(given).kernels
+    assert kernel.node.names == "{S0 S1 S2 S3 S4}"
+    assert kernel.tile is not None
+    fewer = kernel.node.registers(kernel.tile) - 1
+    assert names(fused(given, replace(LIMITS, registers=fewer))) == ["{S0 S1 S2}", "{S3 S4}"]
 
 
 def test_an_iteration_of_denoise_is_one_kernel_and_two_are_kernels_of_their_own() -> None:
@@ -205,7 +209,7 @@ def test_macro_nodes_of_random_dags_are_convex_ordered_and_within_limits(seed: i
             assert node.registers(tile) <= limits.registers
             assert node.shared_bytes(tile) <= limits.shared_bytes
             assert all(2 * halo <= cells for halo, cells in zip(node.overlap(), tile.cells, strict=True))
-            _check_planes(kernel.node.steps, node)
+            _check_planes(node)
 
 
 def _check_order(dag: StencilDag, fusion: Fusion) -> None:
@@ -214,10 +218,10 @@ def _check_order(dag: StencilDag, fusion: Fusion) -> None:
     assert all(home[a] <= home[b] for a, b in dag.edges)
 
 
-def _check_planes(steps: tuple, node: object) -> None:  # type: ignore[type-arg]
+def _check_planes(node: MacroNode) -> None:
     """Each read finds its plane: made a plane before where it is of another thread, and still there."""
-    for read in node._reads:  # type: ignore[attr-defined]
-        reader, source = steps[read.step], steps[read.source]
+    for read in node.reads:
+        reader, source = node.steps[read.step], node.steps[read.source]
         age = reader.lag - source.lag - read.offset[0]
         assert (1 if any(read.offset[1:]) else 0) <= age < source.slots
         assert all(a + o >= b for a, o, b in zip(reader.lower, read.offset, source.lower, strict=True))
