@@ -1,0 +1,155 @@
+"""Random iterated stencils in overlapped tiles compute bit by bit what C computes, or are told why not."""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+
+from polytile.diagnostics import DeviceError, UsageError
+from polytile.runtime.emulator import host_compiler
+
+from .checks import compiled, counts, extents, plan_of, refusal, same_as_c
+
+EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "8"))
+ITERATORS, EXTENTS = ("i", "j"), ("N", "M")
+Offset = tuple[int, ...]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compiler() -> None:
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(f"needs a host compiler: {error.message}")
+
+
+@st.composite
+def offsets(draw: st.DrawFn, dims: int) -> list[Offset]:
+    """A star, a box or a few points to any side."""
+    radius = draw(st.integers(1, 4 if dims == 1 else 2))
+    around = list(product(range(-radius, radius + 1), repeat=dims))
+    match draw(st.sampled_from(("star", "box", "any", "any"))):
+        case "star":
+            return [p for p in around if sum(map(bool, p)) <= 1]
+        case "box":
+            return around[:9]
+    return draw(st.lists(st.sampled_from(around), min_size=1, max_size=3))
+
+
+def at(array: str, offset: Offset, front: str = "") -> str:
+    subscripts = (f"{i} + {o}" if o > 0 else f"{i} - {-o}" if o else i for i, o in zip(ITERATORS, offset, strict=False))
+    return f"{array}{front}{''.join(f'[{s}]' for s in subscripts)}"
+
+
+@st.composite
+def values(draw: st.DrawFn, reads: list[str], constants: str, floats: bool) -> str:
+    """A sum of elements; with coefficients from arrays or of the iteration, scalars, or a choice."""
+    if not floats:
+        return f"({' + '.join(f'{k + 1} * {r}' for k, r in enumerate(reads))} - {constants}) % 101"
+    total = " + ".join(f"{0.9 / len(reads):.4f} * {r}" for r in reads)
+    kind = draw(st.sampled_from(("plain", "field", "time", "scalar", "choice", "iteration")))
+    match kind:
+        case "field":
+            return f"{constants} * ({total})"
+        case "time":
+            return f"c[t] * ({total})"
+        case "scalar":
+            return f"alpha * ({total}) + {constants}"
+        case "choice":
+            return f"{reads[0]} > {reads[-1]} ? {total} : {constants}"
+        case "iteration":
+            return f"{total} + 0.01 * t"
+    return total
+
+
+@st.composite
+def programs(draw: st.DrawFn, dims: int) -> str:
+    kept = draw(st.sampled_from(("pair", "pair", "copy", "planes", "rotating", "chain")))
+    element = draw(st.sampled_from(("double", "double", "float", "int")))
+    names = {"pair": "AB", "copy": "AB", "planes": "A", "rotating": "A", "chain": "ABD"}[kept]
+    count = {"planes": 2, "rotating": 3}.get(kept, 0)
+    nests = []
+    for target, source in zip(names[1:] + names[:1] if len(names) > 1 else names, names, strict=True):
+        points = draw(offsets(dims))
+        front = {"planes": ("[t % 2]", "[(t + 1) % 2]"), "rotating": ("[(t + 1) % 3]", "[(t + 2) % 3]")}.get(
+            kept, ("", "")
+        )
+        reads = [at(source, p, front[0]) for p in points]
+        centre = (0,) * dims
+        if kept == "rotating" and draw(st.booleans()):
+            reads.append(at("A", centre, "[t % 3]"))
+        if kept == "chain" and draw(st.booleans()):
+            reads.append(at(draw(st.sampled_from(names)), centre))
+        if kept == "copy" and target == "A":
+            value, points = at("B", centre), [centre]
+        else:
+            value = draw(values(reads, at("K", draw(st.sampled_from(points))), element != "int"))
+        low = [max(0, *(-p[k] for p in points)) + draw(st.sampled_from((0, 0, 1))) for k in range(dims)]
+        high = [max(0, *(p[k] for p in points)) + draw(st.sampled_from((0, 0, 1))) for k in range(dims)]
+        loops = "".join(
+            f"for (int {i} = {lo}; {i} < {n} - {hi}; {i}++) "
+            for i, n, lo, hi in zip(ITERATORS, EXTENTS, low, high, strict=False)
+        )
+        nests.append(f"        {loops}\n            {at(target, centre, front[1])} = {value};\n")
+    known = draw(st.sampled_from((False, False, True)))
+    inner = "".join(f"[{n}]" for n in EXTENTS[:dims])
+    sizes = [f"int {n}" for n in ("T", *EXTENTS[:dims])]
+    defines = ""
+    if known:
+        extent = draw(st.sampled_from((37, 75)))
+        sizes, defines = sizes[:1], "".join(f"#define {n} {extent + k}\n" for k, n in enumerate(EXTENTS[:dims]))
+    arrays = [f"{element} {n}{f'[{count}]' if count else ''}{inner}" for n in (*names,)]
+    more = [f"{element} K{inner}", f"{element} c[T]", f"{element} alpha"]
+    start = draw(st.sampled_from((0, 0, 1)))
+    head = f"{defines}void f({', '.join([*sizes, *arrays, *more])})\n{{\n#pragma scop\n"
+    loop = f"    for (int t = {start}; t < T; t++) {{\n{''.join(nests)}    }}\n"
+    return f"{head}{loop}#pragma endscop\n}}\n"
+
+
+def check(text: str, iterations: int, chunk: int, width: int) -> bool:
+    """Whether there were tiles, which then compute what C computes."""
+    note(text)
+    dims = 2 if "[j]" in text else 1
+    try:
+        scop = compiled(text, time_tile=iterations, tile=(chunk, width)[-dims:])
+    except UsageError as error:
+        assert "too narrow" in error.message
+        return False
+    reason = refusal(scop)
+    if reason is not None:
+        assert not reason.startswith("no reason"), reason
+        return False
+    steps, widths = counts(iterations)[1:], list(extents(plan_of(scop)))
+    pairs = [
+        (steps[-1], widths[-1]),
+        (steps[-2], widths[2]),
+        (steps[len(steps) // 2], widths[1]),
+        (steps[0], widths[3]),
+    ]
+    same_as_c(scop, ({"T": n + 1} | dict(zip(EXTENTS, width, strict=False)) for n, width in pairs))
+    return True
+
+
+@pytest.mark.slow(but="1")
+@pytest.mark.parametrize("dims", [1, 2])
+def test_random_stencils(dims: int) -> None:
+    tiled: list[bool] = []
+
+    @settings(
+        max_examples=EXAMPLES,
+        derandomize="POLYTILE_EXAMPLES" not in os.environ,
+        deadline=None,
+        database=None,
+        phases=(Phase.explicit, Phase.generate),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(dims), st.integers(1, 4), st.sampled_from((1, 3, 8)), st.sampled_from((32, 64)))
+    def each(text: str, iterations: int, chunk: int, width: int) -> None:
+        tiled.append(check(text, iterations, chunk, width))
+
+    each()
+    assert sum(tiled) > len(tiled) // 3
