@@ -72,6 +72,26 @@ def test_lines_and_planes(program: str, request: pytest.FixtureRequest) -> None:
     same_as_c(scop, sizes(plan, request.config.getoption("--full-matrix")))
 
 
+DEEP = {  # file: iterations of a block
+    "polybench/heat-3d": 1,
+    "cluster/stencil-7pt": 2,
+    "stencilgen/j3d7pt": 2,
+    "stencilgen/cheby": 3,
+    "stencilgen/denoise": 2,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", DEEP)
+def test_space_of_three_dimensions(program: str) -> None:
+    iterations = DEEP[program]
+    file = FAMILIES / f"{program}.c"
+    scop = compiled(file.read_text(), str(file), time_tile=iterations)
+    assert plan_of(scop).iterations == iterations
+    for n, steps in ((3, 1), (9, 2 * iterations + 1), (37, 4 * iterations + 1)):
+        same_as_c(scop, [{"n": n, "nx": min(n, 11), "ny": n, "nz": n + 1, "tsteps": steps}])
+
+
 REFUSED = {  # file: iterations of a block, and why there are none
     "an5d/box2d4r": (1, "box2d4r.c:24: 2 iterations of t are live at once, more than the 1 of a block"),
     "an5d/box2d3r": (2, "box2d3r.c:24: no tile of several iterations fits into registers and memory"),
