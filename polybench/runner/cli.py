@@ -125,7 +125,7 @@ def _counts_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--read", action="store_true", help="read the folder, with what ncu wrote there")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="with --read, write the table to FILE")
     _jobs(parser)
-    parser.set_defaults(command=_counts, runs=1)
+    parser.set_defaults(command=_counts, runs=1, known_sizes=False, time_tile=None)
 
 
 def _selection(parser: argparse.ArgumentParser, text: str) -> None:

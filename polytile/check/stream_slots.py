@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polytile.check.relations import Check
+from polytile.machine import WARP_SIZE
 
-WARP = 32
 MADE, READ = "made", "read"
 
 
@@ -50,7 +50,7 @@ def _tiles(plan: Check) -> Iterator[str]:
     if any(a > 0 or b < 0 for s in steps for a, b in zip(s["lower"], s["upper"], strict=True)):
         yield "a step does not make its owner box"
     first = 1 if dims > 1 else 0
-    lanes = [WARP] if plan["exchange"] == "shuffles" else plan["threads"]
+    lanes = [WARP_SIZE] if plan["exchange"] == "shuffles" else plan["threads"]
     halo = [
         max(s["upper"][k] for s in steps) - min(s["lower"][k] for s in steps) for k in range(first, dims)
     ]

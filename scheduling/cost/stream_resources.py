@@ -19,8 +19,8 @@ from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
 # Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
-BASE_REGISTERS = 36  # for addresses, bounds and masks
-STEP_REGISTERS = 3  # of each step that is made
+BASE_WORDS = 36  # registers for addresses, bounds and masks
+STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
 SHARED_VALUES = 0.4  # for each that a step reads from shared memory: some are loaded before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
@@ -117,9 +117,9 @@ class StreamFigures:
     def registers(self, plan: PlannedThreads) -> int:
         """Of a thread; more than it can have where values would be spilled."""
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
-        steps = STEP_REGISTERS * sum(1 for _ in self.made) if plan.streamed else 0
+        steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
         words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
-        return ceil((BASE_REGISTERS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: PlannedThreads) -> int:
         """From one plane to the next, or from one step to the next where there is a single plane."""

@@ -33,7 +33,7 @@ OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
 SIDE_TILES = 2.0  # how many times as long as others tiles at sides of space take, with their tests; they end last
-ONE_STEP_THREADS = 256  # of a block of a kernel of one step
+ONE_STEP_BLOCK = 256  # threads of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
 
@@ -103,8 +103,8 @@ class StreamCost:
         return KernelTime(
             number=1,
             launches=fields * self.sizes.remaining(self.plan.iterations),
-            blocks=ceil(self._cells / ONE_STEP_THREADS),
-            threads=ONE_STEP_THREADS,
+            blocks=ceil(self._cells / ONE_STEP_BLOCK),
+            threads=ONE_STEP_BLOCK,
             requests=0.0,
             l2=1e6 * self._cells * touched / speed.l2,
             memory=1e6 * self._cells * touched / self._rate,
