@@ -39,7 +39,6 @@ FLAT = {  # file: iterations of a block, planes that a tile owns and its columns
     "split/triangle-9pt": (3, (4, 32)),
     "split/one-sided-pair": (3, (32,)),
 }
-QUICK = ("polybench/jacobi-1d", "split/jacobi-1d-7pt")
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +60,7 @@ def sizes(plan: StreamPlan, every: bool) -> Iterator[dict[str, int]]:
         yield {"tsteps": count, "tmax": count, "T": count, "N": first, "M": rest, "L": last} | named
 
 
-@pytest.mark.slow(but=QUICK)
+@pytest.mark.slow(but=("polybench/jacobi-1d", "split/jacobi-1d-7pt"))
 @pytest.mark.parametrize("program", FLAT)
 def test_lines_and_planes(program: str, request: pytest.FixtureRequest) -> None:
     iterations, tile = FLAT[program]
