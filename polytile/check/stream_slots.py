@@ -51,9 +51,9 @@ def _tiles(plan: Check) -> Iterator[str]:
         yield "a step does not make its owner box"
     first = 1 if dims > 1 else 0
     lanes = [WARP_SIZE] if plan["exchange"] == "shuffles" else plan["threads"]
-    halo = [
-        max(s["upper"][k] for s in steps) - min(s["lower"][k] for s in steps) for k in range(first, dims)
-    ]
+    sides = [(max(-s["lower"][k] for s in steps), max(s["upper"][k] for s in steps)) for k in range(first, dims)]
+    units = plan["points"] if plan["exchange"] == "shuffles" else [1] * len(sides)  # lanes are halo as a whole
+    halo = [sum(-(-n // unit) * unit for n in pair) for pair, unit in zip(sides, units, strict=False)]
     wide = len(lanes) == len(plan["points"]) == len(halo)
     wide = wide and all(n * p > h for n, p, h in zip(lanes, plan["points"], halo, strict=True))
     if not wide or min([*plan["threads"], *plan["points"]]) <= 0 or plan.get("chunk", 0) < 0:

@@ -156,8 +156,11 @@ class StreamPlan:
 
     @property
     def overlap(self) -> tuple[int, ...]:
-        """The halo on both sides, along each dimension that is not streamed."""
-        return tuple(a + b for a, b in zip(self.lower, self.upper, strict=True))[self.streamed :]
+        """The halo on both sides, along each dimension that is not streamed; a warp's is of whole lanes."""
+        whole = self.exchange is Exchange.WARP
+        units = tuple(max(points, 1) if whole else 1 for points in self.points)
+        sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], units, strict=True)
+        return tuple((-(-a // unit) - (-b // unit)) * unit for a, b, unit in sides)
 
     @property
     def owned(self) -> tuple[int, ...]:

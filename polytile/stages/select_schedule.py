@@ -120,6 +120,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
             chosen = one
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
+    yield from (one for one in over_time if one is not chosen and _is_better(one, best))
     if chosen is not best:
         yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))

@@ -51,14 +51,15 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The writers of a plan by name, the first and last cell that any writes along each dimension, and the first and
-    last iteration of the time loop."""
+    """The writers of a plan by name, the first and last cell that any writes along each dimension, the first and
+    last iteration of the time loop, and whether there are cells (None: always)."""
 
     scop: Scop
     integer: CType
     writers: dict[str, Writer]
     range: tuple[Bounds, ...]
     times: Bounds
+    some: Expr | None = None
 
     def of_array(self, array: str) -> tuple[Writer, ...]:
         """Those who write an array."""
@@ -67,12 +68,29 @@ class Cells:
 
 def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int, integer: CType) -> Cells:
     """What is known of the statements' cells; versions from `back` iterations before the first one are asked for."""
-    found = [_Placed(scop, scop.statement(name), dims, back, integer) for name in statements]
+    found = [_Placed(scop, scop.statement(name), dims, integer) for name in statements]
     total = reduce(lambda a, b: a.union(b), (one.cells for one in found))
     space = total.project_out(SET, 0, 1)
     sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
-    writers = {one.statement.name: one.writer() for one in found}
-    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer))
+    times = _times(scop, total, dims, 0)
+    writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back)) for one in found}
+    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer), _some(scop, total, integer))
+
+
+def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
+    """The times at which some statement writes, and those shortly before, of any cell."""
+    times = cells.project_out(SET, 1, dims).reset_tuple_id()
+    earlier = isl.Map(f"{{ [a] -> [b] : a - {back} <= b <= a }}")
+    return times.apply(earlier).insert_dims(SET, 1, dims).intersect_params(scop.context)
+
+
+def _some(scop: Scop, cells: isl.Set, integer: CType) -> Expr | None:
+    """Whether there are cells at all, if that is not known anyway."""
+    holds = cells.params().gist(scop.context).coalesce()
+    if scop.context.is_subset(cells.params()):
+        return None
+    with ast_options():
+        return expression(isl.AstBuild.from_context(scop.context).expr_from_set(holds), integer)
 
 
 def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
@@ -85,7 +103,7 @@ def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
 class _Placed:
     """A statement with its instances named by time and cell."""
 
-    def __init__(self, scop: Scop, statement: Statement, dims: int, back: int, integer: CType) -> None:
+    def __init__(self, scop: Scop, statement: Statement, dims: int, integer: CType) -> None:
         self.scop, self.statement, self.dims, self.integer = scop, statement, dims, integer
         (self.written,) = (a for a in statement.accesses if a.writes)
         rank = self.written.relation.dim(OUT)
@@ -95,16 +113,10 @@ class _Placed:
         time = time.project_out(OUT, 1, time.dim(OUT) - 1)
         self.place = time.intersect_domain(statement.domain).flat_range_product(cell)
         self.cells = self.place.range().intersect_params(scop.context).coalesce()
-        self.times = self._earlier(back)
 
-    def _earlier(self, back: int) -> isl.Set:
-        """The times of the loop, and those shortly before."""
-        times = self.cells.project_out(SET, 1, self.dims).reset_tuple_id()
-        earlier = isl.Map(f"{{ [a] -> [b] : a - {back} <= b <= a }}")
-        return times.apply(earlier).insert_dims(SET, 1, self.dims).intersect_params(self.scop.context)
-
-    def writer(self) -> Writer:
-        own = self.cells.gist(self._earlier(0))
+    def writer(self, times: isl.Set, asked: isl.Set) -> Writer:
+        """What it writes, by conditions beyond those of `times`; elements are found at the times `asked` for."""
+        own = self.cells.gist(times)
         hull = own.unshifted_simple_hull()
         plain = [c for c in hull.get_constraints() if not _divides(c)]
         simple = isl.BasicSet.universe(hull.get_space())
@@ -116,9 +128,9 @@ class _Placed:
             self.written,
             tuple(one for c in plain for one in _linear(c)),
             sum(bool(c.is_equality()) for c in plain),
-            None if rest.complement().is_empty() else self._condition(rest),
+            None if rest.complement().is_empty() else self._condition(rest, asked),
             self._values(self.place.reverse(), self.cells),
-            self._values(self.place.reverse().apply_range(self.written.relation), self.times),
+            self._values(self.place.reverse().apply_range(self.written.relation), asked),
             frozenset(k for k in range(1, LATER + 1) if self._returns(k)),
         )
 
@@ -129,9 +141,9 @@ class _Placed:
         then = now.apply_domain(isl.Map(f"{{ [t, {sizes}] -> [t + {later}, {sizes}] }}"))
         return bool(now.intersect_domain(then.domain()).is_equal(then.intersect_domain(now.domain())))
 
-    def _condition(self, holds: isl.Set) -> Expr:
+    def _condition(self, holds: isl.Set, times: isl.Set) -> Expr:
         with ast_options():
-            build = isl.AstBuild.from_context(_named(self.times))
+            build = isl.AstBuild.from_context(_named(times))
             return expression(build.expr_from_set(_named(holds)), self.integer)
 
     def _values(self, relation: isl.Map, where: isl.Set) -> tuple[Expr, ...]:
@@ -194,8 +206,9 @@ def extents_of(scop: Scop, array: Array, integer: CType) -> tuple[Bounds, ...]:
     """The first and last index of each dimension that memory is known to be at, whenever the program touches it."""
     inner = tuple((lift(0), add(extent, -1)) for extent in array.extents[1:] if extent is not None)
     touched = reduce(lambda a, b: a.union(b), _touched(scop, array.name)).intersect_params(scop.context)
-    first, last = _extent(scop, touched, 0, integer)
-    return ((lift(0) if array.extents[0] is not None else first, last), *inner)
+    if array.extents[0] is None:  # memory begins and ends at what is touched
+        return tuple(_extent(scop, touched, k, integer) for k in range(array.rank))
+    return ((lift(0), _extent(scop, touched, 0, integer)[1]), *inner)
 
 
 def _touched(scop: Scop, array: str) -> list[isl.Set]:

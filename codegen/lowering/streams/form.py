@@ -257,7 +257,8 @@ class Form(Transfers):
         target = self.rings[step.index].at(0, self.v)
         for before in reversed(self.plan.steps[: step.index]) if self.keeps_elements else ():
             ring, late = self.rings[before.index], step.lag - before.lag
-            if self.stream.same_elements(before, step) and 0 <= late < ring.slots:
+            arrived = before.lower[0] <= step.lower[0] or not self.plan.streamed  # the plane, since the stream began
+            if arrived and self.stream.same_elements(before, step) and 0 <= late < ring.slots:
                 return Assign(target, "", ring.at(late, self.v))
         cell = self.cell(self.made_row(step))
         return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))

@@ -19,7 +19,7 @@ from polytile.codegen.lowering.streams.tiles import axes, chunks
 from polytile.codegen.lowering.streams.warp import WarpForm
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
-from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt
+from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -78,8 +78,12 @@ class _Program:
         return [
             *(Declare(n.name, LLONG, wide(axis.count)) for n, axis in zip(self.counts, self.axes, strict=True)),
             Declare(rest.name, LLONG, add(first, mul(blocks, height))),
-            For(t0.name, first, compare("<", t0, rest), height, tuple(body), LLONG),
+            For(t0.name, first, compare("<", t0, rest), height, self._if_cells(tuple(body)), LLONG),
         ]
+
+    def _if_cells(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """Nothing is launched without cells, as arrays may have no buffers then."""
+        return body if self.cells.some is None else (If(wide(self.cells.some), body),)
 
     def _blocks(self) -> Expr:
         tiles = reduce(mul, self.counts, chunks(self.plan, self.cells))

@@ -13,7 +13,7 @@ from polytile.codegen.lowering.streams.rings import Ring, each, rings
 from polytile.codegen.lowering.streams.stream import Stream, some
 from polytile.codegen.lowering.streams.tiles import Axis, axes
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
-from polytile.ir.expr import BOOL, Access, CType, Declare, Expr, If, Name, Scope, Stmt
+from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Store
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
@@ -69,7 +69,10 @@ class Transfers(ABC):
     def pitch(self, step: StreamStep, k: int) -> Expr:
         """Elements from one cell to the next along a dimension."""
         inner = self.stream.scop.array(step.array).extents[k - self.plan.dims + 1 :] if k + 1 < self.plan.dims else ()
-        return reduce(mul, (e for e in inner if e is not None), lift(1))
+        factors = [e for e in inner if e is not None]
+        if len(factors) > 1:  # a plane may have more elements than an `int` counts
+            factors[0] = Cast(LLONG, factors[0])
+        return reduce(mul, factors, lift(1))
 
     def pointed(self, pointer: str, step: StreamStep) -> Access:
         """A cell of the thread, from where a pointer is."""
