@@ -115,9 +115,10 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         first, best = found[0], _estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
-    for one in over_time:
+    for one in reversed(over_time):  # overlapped tiles were the faster ones wherever both were measured
         if _is_better(one, chosen):
             chosen = one
+            break
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
     yield from (one for one in over_time if one is not chosen and _is_better(one, best))

@@ -2,510 +2,713 @@
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// split schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
-extern "C" __global__ void __launch_bounds__(256, 5) jacobi_2d_scop0_k0(int tsteps, int n, int c0,
-        float *__restrict__ B, float *__restrict__ A)
+// 4 iterations from t0 on, to the second buffers
+extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int strips,
+        const float *__restrict__ B, const float *__restrict__ A, float *__restrict__ A_shadow)
+{
+    const int block = blockIdx.x;
+    const int thread = threadIdx.x;
+
+    int warp = block * 4 + thread / 32;
+    int lane = thread % 32;
+    int strip = warp % strips;
+    int first = 1 + warp / strips * 64;
+    if (first <= n - 2) {
+        int tile_left = strip * 48;
+        int left = tile_left + lane * 2;
+        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 63) - 2 >= 0) & (tile_left >= 0) &
+                (tile_left + 63 <= n - 1);
+        int until = polytile_min(first + 64, n - 2 + 1);
+        int begin = polytile_max(first - 8, 0);
+        int end = until + 8;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 8), 9), -1), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1) -
+                low, 0) / 3 * 3;
+        bool own = ((strip == 0) | (lane >= 4)) & ((strip == strips - 1) | (lane < 28));
+        float x0[3][4] = {};
+        float x1[3][4] = {};
+        float x2[3][4] = {};
+        float x3[3][4] = {};
+        float x4[3][4] = {};
+        float x5[3][4] = {};
+        float x6[3][4] = {};
+        float x7[3][4] = {};
+        float x8[1][2] = {};
+        float next0[2];
+        const float *__restrict__ from0 = &A[(long long)begin * n + left];
+        float *to8 = &A_shadow[(long long)first * n + left];
+        bool wide = polytile_aligned<8>(&A[0], &A_shadow[0]) & (n % 2 == 0);
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            next0[v] = (begin >= 0) & (begin <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
+        }
+        int start = begin;
+        #pragma unroll 1
+        for (int half = 0; half < 2; ++half) {
+            bool columns_S0[2];
+            #pragma unroll
+            for (int v = 0; v < 2; ++v) {
+                columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
+            }
+            bool columns_S1[2];
+            #pragma unroll
+            for (int v = 0; v < 2; ++v) {
+                columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
+            }
+            #pragma unroll 1
+            for (int row = start; row < low; ++row) {
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    x0[0][v + 1] = next0[v];
+                }
+                from0 += n;
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
+                }
+                // step 1: B after iteration t0, row - 1
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
+                x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                {
+                    bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
+                                    B[(long long)(row - 1) * n + left + v] : 0.0f;
+                        }
+                    }
+                }
+                // step 2: A after iteration t0, row - 2
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
+                x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                {
+                    bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x2[0][v + 1] = x0[2][v + 1];
+                        }
+                    }
+                }
+                // step 3: B after iteration t0 + 1, row - 3
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
+                x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                {
+                    bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x3[0][v + 1] = x1[2][v + 1];
+                        }
+                    }
+                }
+                // step 4: A after iteration t0 + 1, row - 4
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
+                x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                {
+                    bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x4[0][v + 1] = x2[2][v + 1];
+                        }
+                    }
+                }
+                // step 5: B after iteration t0 + 2, row - 5
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
+                x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                {
+                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x5[0][v + 1] = x3[2][v + 1];
+                        }
+                    }
+                }
+                // step 6: A after iteration t0 + 2, row - 6
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
+                x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                {
+                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x6[0][v + 1] = x4[2][v + 1];
+                        }
+                    }
+                }
+                // step 7: B after iteration t0 + 3, row - 7
+                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
+                x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                {
+                    bool made = (row - 7 >= 1) & (row - 7 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x7[0][v + 1] = x5[2][v + 1];
+                        }
+                    }
+                }
+                // step 8: A after iteration t0 + 3, row - 8
+                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
+                x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                {
+                    bool made = (row - 8 >= 1) & (row - 8 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x8[0][v] = x6[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 8 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 8 >= 1) & (row - 8 <= n - 2))) to8[v] = x8[0][v];
+                    }
+                    to8 += n;
+                }
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    x0[2][v + 1] = x0[1][v + 1];
+                    x0[1][v + 1] = x0[0][v + 1];
+                    x1[2][v + 1] = x1[1][v + 1];
+                    x1[1][v + 1] = x1[0][v + 1];
+                    x2[2][v + 1] = x2[1][v + 1];
+                    x2[1][v + 1] = x2[0][v + 1];
+                    x3[2][v + 1] = x3[1][v + 1];
+                    x3[1][v + 1] = x3[0][v + 1];
+                    x4[2][v + 1] = x4[1][v + 1];
+                    x4[1][v + 1] = x4[0][v + 1];
+                    x5[2][v + 1] = x5[1][v + 1];
+                    x5[1][v + 1] = x5[0][v + 1];
+                    x6[2][v + 1] = x6[1][v + 1];
+                    x6[1][v + 1] = x6[0][v + 1];
+                    x7[2][v + 1] = x7[1][v + 1];
+                    x7[1][v + 1] = x7[0][v + 1];
+                }
+            }
+            #pragma unroll 1
+            for (int group = polytile_max(start, low); group < high; group += 3) {
+                #pragma unroll
+                for (int turn = 0; turn < 3; ++turn) {
+                    int row = group + turn;
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x0[0][v + 1] = next0[v];
+                    }
+                    from0 += n;
+                    if (wide) {
+                        #pragma unroll
+                        for (int v = 0; v < 2; v += 2) {
+                            const float2 v0 = *(const float2 *)&from0[v];
+                            next0[v] = v0.x; next0[v + 1] = v0.y;
+                        }
+                    } else {
+                        #pragma unroll
+                        for (int v = 0; v < 2; ++v) {
+                            next0[v] = from0[v];
+                        }
+                    }
+                    // step 1: B after iteration t0, row - 1
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
+                    x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 2: A after iteration t0, row - 2
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
+                    x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 3: B after iteration t0 + 1, row - 3
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
+                    x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 4: A after iteration t0 + 1, row - 4
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
+                    x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 5: B after iteration t0 + 2, row - 5
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
+                    x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 6: A after iteration t0 + 2, row - 6
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
+                    x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 7: B after iteration t0 + 3, row - 7
+                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
+                    x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 8: A after iteration t0 + 3, row - 8
+                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
+                    x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 8 >= first) {
+                        if (wide) {
+                            #pragma unroll
+                            for (int v = 0; v < 2; v += 2) {
+                                if (own) *(float2 *)&to8[v] = make_float2(x8[0][v], x8[0][v + 1]);
+                            }
+                        } else {
+                            #pragma unroll
+                            for (int v = 0; v < 2; ++v) {
+                                if (own) to8[v] = x8[0][v];
+                            }
+                        }
+                        to8 += n;
+                    }
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x0[2][v + 1] = x0[1][v + 1];
+                        x0[1][v + 1] = x0[0][v + 1];
+                        x1[2][v + 1] = x1[1][v + 1];
+                        x1[1][v + 1] = x1[0][v + 1];
+                        x2[2][v + 1] = x2[1][v + 1];
+                        x2[1][v + 1] = x2[0][v + 1];
+                        x3[2][v + 1] = x3[1][v + 1];
+                        x3[1][v + 1] = x3[0][v + 1];
+                        x4[2][v + 1] = x4[1][v + 1];
+                        x4[1][v + 1] = x4[0][v + 1];
+                        x5[2][v + 1] = x5[1][v + 1];
+                        x5[1][v + 1] = x5[0][v + 1];
+                        x6[2][v + 1] = x6[1][v + 1];
+                        x6[1][v + 1] = x6[0][v + 1];
+                        x7[2][v + 1] = x7[1][v + 1];
+                        x7[1][v + 1] = x7[0][v + 1];
+                    }
+                }
+            }
+            start = polytile_max(start, high);
+            low = end;
+            high = end;
+        }
+    }
+}
+
+// jacobi-2d.c:22: B[i * n + j] = 0.2f * (A[i * n + j] + A[i * n + j - 1] + A[i * n + j + 1] + A[(i + 1) * n + j]
+//     + A[(i - 1) * n + j]);
+// jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
+//     + B[(i - 1) * n + j]);
+// 4 iterations from t1 on, from the second buffers
+extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int strips, int is_last,
+        float *__restrict__ B, float *__restrict__ A, const float *__restrict__ A_shadow)
+{
+    const int block = blockIdx.x;
+    const int thread = threadIdx.x;
+
+    int warp = block * 4 + thread / 32;
+    int lane = thread % 32;
+    int strip = warp % strips;
+    int first = 1 + warp / strips * 64;
+    if (first <= n - 2) {
+        int tile_left = strip * 48;
+        int left = tile_left + lane * 2;
+        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 63) - 2 >= 0) & (tile_left >= 0) &
+                (tile_left + 63 <= n - 1);
+        int until = polytile_min(first + 64, n - 2 + 1);
+        int begin = polytile_max(first - 8, 0);
+        int end = until + 8;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 8), 9), -1), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2), n - 1) - low,
+                0) / 3 * 3;
+        bool own = ((strip == 0) | (lane >= 4)) & ((strip == strips - 1) | (lane < 28));
+        float x0[3][4] = {};
+        float x1[3][4] = {};
+        float x2[3][4] = {};
+        float x3[3][4] = {};
+        float x4[3][4] = {};
+        float x5[3][4] = {};
+        float x6[3][4] = {};
+        float x7[3][4] = {};
+        float x8[1][2] = {};
+        float next0[2];
+        const float *__restrict__ from0 = &A_shadow[(long long)begin * n + left];
+        float *to7 = &B[(long long)first * n + left];
+        float *to8 = &A[(long long)first * n + left];
+        bool wide = polytile_aligned<8>(&A_shadow[0], &B[0], &A[0]) & (n % 2 == 0);
+        #pragma unroll
+        for (int v = 0; v < 2; ++v) {
+            if ((left + v >= 1) & (left + v <= n - 2) & (begin >= 1) & (begin <= n - 2)) {
+                next0[v] = from0[v];
+            } else {
+                next0[v] = (begin >= 0) & (begin <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
+                        A[(long long)begin * n + left + v] : 0.0f;
+            }
+        }
+        int start = begin;
+        #pragma unroll 1
+        for (int half = 0; half < 2; ++half) {
+            bool columns_S0[2];
+            #pragma unroll
+            for (int v = 0; v < 2; ++v) {
+                columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
+            }
+            bool columns_S1[2];
+            #pragma unroll
+            for (int v = 0; v < 2; ++v) {
+                columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
+            }
+            #pragma unroll 1
+            for (int row = start; row < low; ++row) {
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    x0[0][v + 1] = next0[v];
+                }
+                from0 += n;
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    if ((left + v >= 1) & (left + v <= n - 2) & (row + 1 >= 1) & (row + 1 <= n - 2)) {
+                        next0[v] = from0[v];
+                    } else {
+                        next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
+                                A[(long long)(row + 1) * n + left + v] : 0.0f;
+                    }
+                }
+                // step 1: B after iteration t1, row - 1
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
+                x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                {
+                    bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
+                                    B[(long long)(row - 1) * n + left + v] : 0.0f;
+                        }
+                    }
+                }
+                // step 2: A after iteration t1, row - 2
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
+                x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                {
+                    bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x2[0][v + 1] = x0[2][v + 1];
+                        }
+                    }
+                }
+                // step 3: B after iteration t1 + 1, row - 3
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
+                x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                {
+                    bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x3[0][v + 1] = x1[2][v + 1];
+                        }
+                    }
+                }
+                // step 4: A after iteration t1 + 1, row - 4
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
+                x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                {
+                    bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x4[0][v + 1] = x2[2][v + 1];
+                        }
+                    }
+                }
+                // step 5: B after iteration t1 + 2, row - 5
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
+                x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                {
+                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x5[0][v + 1] = x3[2][v + 1];
+                        }
+                    }
+                }
+                // step 6: A after iteration t1 + 2, row - 6
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
+                x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                {
+                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x6[0][v + 1] = x4[2][v + 1];
+                        }
+                    }
+                }
+                // step 7: B after iteration t1 + 3, row - 7
+                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
+                x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                {
+                    bool made = (row - 7 >= 1) & (row - 7 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x7[0][v + 1] = x5[2][v + 1];
+                        }
+                    }
+                }
+                if ((row - 7 >= first) & (row - 7 < until) & is_last) {
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 7 >= 1) & (row - 7 <= n - 2))) to7[v] =
+                                x7[0][v + 1];
+                    }
+                    to7 += n;
+                }
+                // step 8: A after iteration t1 + 3, row - 8
+                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
+                x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                {
+                    bool made = (row - 8 >= 1) & (row - 8 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x8[0][v] = x6[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 8 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 8 >= 1) & (row - 8 <= n - 2))) to8[v] = x8[0][v];
+                    }
+                    to8 += n;
+                }
+                #pragma unroll
+                for (int v = 0; v < 2; ++v) {
+                    x0[2][v + 1] = x0[1][v + 1];
+                    x0[1][v + 1] = x0[0][v + 1];
+                    x1[2][v + 1] = x1[1][v + 1];
+                    x1[1][v + 1] = x1[0][v + 1];
+                    x2[2][v + 1] = x2[1][v + 1];
+                    x2[1][v + 1] = x2[0][v + 1];
+                    x3[2][v + 1] = x3[1][v + 1];
+                    x3[1][v + 1] = x3[0][v + 1];
+                    x4[2][v + 1] = x4[1][v + 1];
+                    x4[1][v + 1] = x4[0][v + 1];
+                    x5[2][v + 1] = x5[1][v + 1];
+                    x5[1][v + 1] = x5[0][v + 1];
+                    x6[2][v + 1] = x6[1][v + 1];
+                    x6[1][v + 1] = x6[0][v + 1];
+                    x7[2][v + 1] = x7[1][v + 1];
+                    x7[1][v + 1] = x7[0][v + 1];
+                }
+            }
+            #pragma unroll 1
+            for (int group = polytile_max(start, low); group < high; group += 3) {
+                #pragma unroll
+                for (int turn = 0; turn < 3; ++turn) {
+                    int row = group + turn;
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x0[0][v + 1] = next0[v];
+                    }
+                    from0 += n;
+                    if (wide) {
+                        #pragma unroll
+                        for (int v = 0; v < 2; v += 2) {
+                            const float2 v0 = *(const float2 *)&from0[v];
+                            next0[v] = v0.x; next0[v + 1] = v0.y;
+                        }
+                    } else {
+                        #pragma unroll
+                        for (int v = 0; v < 2; ++v) {
+                            next0[v] = from0[v];
+                        }
+                    }
+                    // step 1: B after iteration t1, row - 1
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
+                    x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 2: A after iteration t1, row - 2
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
+                    x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 3: B after iteration t1 + 1, row - 3
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
+                    x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 4: A after iteration t1 + 1, row - 4
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
+                    x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 5: B after iteration t1 + 2, row - 5
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
+                    x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 6: A after iteration t1 + 2, row - 6
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
+                    x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    // step 7: B after iteration t1 + 3, row - 7
+                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
+                    x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    if ((row - 7 >= first) & (row - 7 < until) & is_last) {
+                        if (wide) {
+                            #pragma unroll
+                            for (int v = 0; v < 2; v += 2) {
+                                if (own) *(float2 *)&to7[v] = make_float2(x7[0][v + 1], x7[0][v + 1 + 1]);
+                            }
+                        } else {
+                            #pragma unroll
+                            for (int v = 0; v < 2; ++v) {
+                                if (own) to7[v] = x7[0][v + 1];
+                            }
+                        }
+                        to7 += n;
+                    }
+                    // step 8: A after iteration t1 + 3, row - 8
+                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
+                    x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 8 >= first) {
+                        if (wide) {
+                            #pragma unroll
+                            for (int v = 0; v < 2; v += 2) {
+                                if (own) *(float2 *)&to8[v] = make_float2(x8[0][v], x8[0][v + 1]);
+                            }
+                        } else {
+                            #pragma unroll
+                            for (int v = 0; v < 2; ++v) {
+                                if (own) to8[v] = x8[0][v];
+                            }
+                        }
+                        to8 += n;
+                    }
+                    #pragma unroll
+                    for (int v = 0; v < 2; ++v) {
+                        x0[2][v + 1] = x0[1][v + 1];
+                        x0[1][v + 1] = x0[0][v + 1];
+                        x1[2][v + 1] = x1[1][v + 1];
+                        x1[1][v + 1] = x1[0][v + 1];
+                        x2[2][v + 1] = x2[1][v + 1];
+                        x2[1][v + 1] = x2[0][v + 1];
+                        x3[2][v + 1] = x3[1][v + 1];
+                        x3[1][v + 1] = x3[0][v + 1];
+                        x4[2][v + 1] = x4[1][v + 1];
+                        x4[1][v + 1] = x4[0][v + 1];
+                        x5[2][v + 1] = x5[1][v + 1];
+                        x5[1][v + 1] = x5[0][v + 1];
+                        x6[2][v + 1] = x6[1][v + 1];
+                        x6[1][v + 1] = x6[0][v + 1];
+                        x7[2][v + 1] = x7[1][v + 1];
+                        x7[1][v + 1] = x7[0][v + 1];
+                    }
+                }
+            }
+            start = polytile_max(start, high);
+            low = end;
+            high = end;
+        }
+    }
+}
+
+// jacobi-2d.c:22: B[i * n + j] = 0.2f * (A[i * n + j] + A[i * n + j - 1] + A[i * n + j + 1] + A[(i + 1) * n + j]
+//     + A[(i - 1) * n + j]);
+// overlapped schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
+extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k0(int n, float *__restrict__ B,
+        const float *A)
 {
     const int bj = blockIdx.x;
     const int tj = threadIdx.x;
     const int ti = threadIdx.y;
-    __shared__ float B_tile[64][64];
-    __shared__ float A_tile[66][66];
 
     polytile_await_launches();
-    for (int bi = blockIdx.y; bi <= (n - 2) / 90; bi += gridDim.y) {
-        // B_tile from B
-        int B_tile_low = ti % 2;
-        int B_tile_high = ti / 2;
-        #pragma unroll
-        for (int B_tile_0 = 0; B_tile_0 < 64; B_tile_0 += 4) {
-            B_tile[B_tile_0 + B_tile_high][tj + B_tile_low * 32] = (tj + B_tile_low * 32 >= 1 && tj + B_tile_low * 32 <=
-                    62 && B_tile_0 + B_tile_high >= 2 && B_tile_0 + B_tile_high + 90 * bi + 1 == n && n >= tj +
-                    B_tile_low * 32 + 90 * bj + 2) || (tj + B_tile_low * 32 >= 2 && B_tile_0 + B_tile_high >= 1 &&
-                    B_tile_0 + B_tile_high <= 62 && n >= B_tile_0 + B_tile_high + 90 * bi + 2 && tj + B_tile_low * 32 +
-                    90 * bj + 1 == n) || (tj + B_tile_low * 32 == 0 && B_tile_0 + B_tile_high >= 1 && B_tile_0 +
-                    B_tile_high <= 62 && n >= B_tile_0 + B_tile_high + 90 * bi + 2 && bj == 0) ||
-                    (tj + B_tile_low * 32 >= 1 && tj + B_tile_low * 32 <= 62 && B_tile_0 + B_tile_high == 0 && bi == 0 &&
-                    n >= tj + B_tile_low * 32 + 90 * bj + 2) ? B[(long long)(B_tile_0 + B_tile_high + 90 * bi) * n + tj +
-                    B_tile_low * 32 + 90 * bj] : 0.0f;
+    for (int bi = blockIdx.y; bi <= (n - 2) / 8; bi += gridDim.y) {
+        int i = ti + 8 * bi;  // jacobi-2d.c:22
+        int j = tj + 32 * bj;
+        if (n >= i + 2 && i >= 1 && n >= j + 2 && j >= 1) {
+            B[(long long)i * n + j] = 0.2f * (A[(long long)i * n + j] + A[(long long)i * n + j - 1] +
+                    A[(long long)i * n + j + 1] + A[(long long)(i + 1) * n + j] + A[(long long)(i - 1) * n + j]);
         }
-        // A_tile from A
-        #pragma unroll
-        for (int A_tile_1 = 0; A_tile_1 < 4356; A_tile_1 += 256) {
-            int A_tile_low = A_tile_1 + (tj + ti * 32);
-            if (A_tile_low < 4356) {
-                int A_tile_high = A_tile_low % 66;
-                int A_tile_low_2 = A_tile_low / 66;
-                A_tile[A_tile_low_2][A_tile_high] = (A_tile_high <= 64 && A_tile_high + A_tile_low_2 >= 1 && A_tile_low_2 <=
-                        64 && A_tile_high + A_tile_low_2 + 90 * bi >= 2 && n >= A_tile_low_2 + 90 * bi + 1 && A_tile_low_2 +
-                        90 * bi >= 1 && A_tile_high + A_tile_low_2 + 90 * bi + 90 * bj >= 3 && A_tile_high + A_tile_low_2 +
-                        90 * bj >= 2 && n >= A_tile_high + 90 * bj + 1 && A_tile_high + 90 * bj >= 1) ||
-                        (A_tile_high >= 1 && A_tile_high + A_tile_low_2 >= 3 && A_tile_low_2 >= 1 && A_tile_high +
-                        A_tile_low_2 <= 129 && A_tile_high + A_tile_low_2 + 90 * bi >= 4 && A_tile_low_2 + 90 * bi >= 2 &&
-                        n >= A_tile_low_2 + 90 * bi && n + 64 >= A_tile_high + A_tile_low_2 + 90 * bi && A_tile_high +
-                        A_tile_low_2 + 90 * bi + 90 * bj >= 5 && A_tile_high + A_tile_low_2 + 90 * bj >= 4 && A_tile_high +
-                        90 * bj >= 2 && 2 * n >= A_tile_high + A_tile_low_2 + 90 * bi + 90 * bj + 1 && n >= A_tile_high +
-                        90 * bj && n + 64 >= A_tile_high + A_tile_low_2 + 90 * bj) ?
-                        A[(long long)(A_tile_low_2 + 90 * bi - 1) * n + A_tile_high + 90 * bj - 1] : 0.0f;
-            }
-        }
-        __syncthreads();  // A_tile and B_tile must be filled before threads read each other's part
-        for (int step = 20 * c0; step < polytile_min(polytile_min(polytile_min(2 * tsteps, 20 * c0 + 20), n +
-                20 * c0 - 90 * bi - 1), n + 20 * c0 - 90 * bj - 1); ++step) {
-            if ((step + 1) % 2 == 0) {
-                for (int i = ti + 8 * polytile_floord(-20 * c0 + 90 * bi + step - ti + 7, 8); i <
-                        polytile_min(n - 1, 20 * c0 + 90 * bi - step + 64); i += 8) {
-                    for (int j = tj + 32 * ((-20 * c0 + 90 * bj + step - tj + 31) / 32); j <
-                            polytile_min(n - 1, 20 * c0 + 90 * bj - step + 64); j += 32) {
-                        A_tile[-90 * bi + i + 1][-90 * bj + j + 1] = 0.2f * (B_tile[-90 * bi + i][-90 * bj + j] +
-                                B_tile[-90 * bi + i][-90 * bj + j - 1] + B_tile[-90 * bi + i][-90 * bj + j + 1] +
-                                B_tile[-90 * bi + i + 1][-90 * bj + j] + B_tile[-90 * bi + i - 1][-90 * bj + j]);  // jacobi-2d.c:27
-                    }
-                }
-            } else {
-                for (int i = ti + 8 * polytile_floord(polytile_max(1, -20 * c0 + 90 * bi + step) - ti + 7, 8); i <
-                        polytile_min(n - 1, 20 * c0 + 90 * bi - step + 64); i += 8) {
-                    for (int j = tj + 32 * polytile_floord(polytile_max(1, -20 * c0 + 90 * bj + step) - tj + 31, 32); j <
-                            polytile_min(n - 1, 20 * c0 + 90 * bj - step + 64); j += 32) {
-                        B_tile[-90 * bi + i][-90 * bj + j] = 0.2f * (A_tile[-90 * bi + i + 1][-90 * bj + j + 1] +
-                                A_tile[-90 * bi + i + 1][-90 * bj + j] + A_tile[-90 * bi + i + 1][-90 * bj + j + 2] +
-                                A_tile[-90 * bi + i + 2][-90 * bj + j + 1] + A_tile[-90 * bi + i][-90 * bj + j + 1]);  // jacobi-2d.c:22
-                    }
-                }
-            }
-            __syncthreads();  // asked for by the schedule
-        }
-        __syncthreads();  // A_tile and B_tile must be complete before it is stored
-        // B_tile back to B
-        int B_tile_low_5 = ti % 2;
-        int B_tile_high_5 = ti / 2;
-        if (90 * bi + 65 <= n && 3 <= 180 * bi && 90 * bj + 65 <= n && 1 <= 90 * bj) {
-            #pragma unroll
-            for (int B_tile_0_2 = 0; B_tile_0_2 < 64; B_tile_0_2 += 4) {
-                B[(long long)(B_tile_0_2 + B_tile_high_5 + 90 * bi) * n + tj + B_tile_low_5 * 32 + 90 * bj] =
-                        B_tile[B_tile_0_2 + B_tile_high_5][tj + B_tile_low_5 * 32];
-            }
-        } else {
-            #pragma unroll
-            for (int B_tile_0_2 = 0; B_tile_0_2 < 64; B_tile_0_2 += 4) {
-                if (n >= B_tile_0_2 + B_tile_high_5 + 90 * bi + 2 && B_tile_0_2 + B_tile_high_5 + 90 * bi >= 1 && n >= tj +
-                        B_tile_low_5 * 32 + 90 * bj + 2 && tj + B_tile_low_5 * 32 + 90 * bj >= 1) {
-                    B[(long long)(B_tile_0_2 + B_tile_high_5 + 90 * bi) * n + tj + B_tile_low_5 * 32 + 90 * bj] =
-                            B_tile[B_tile_0_2 + B_tile_high_5][tj + B_tile_low_5 * 32];
-                }
-            }
-        }
-        // A_tile back to A
-        if (5940 * bi + 4673 <= 66 * n && 90 * bj + 66 <= n) {
-            #pragma unroll
-            for (int A_tile_1_2 = 0; A_tile_1_2 < 4356; A_tile_1_2 += 256) {
-                int A_tile_low_5 = A_tile_1_2 + (tj + ti * 32);
-                if (A_tile_low_5 < 4356) {
-                    int A_tile_high_5 = A_tile_low_5 % 66;
-                    int A_tile_low_6 = A_tile_low_5 / 66;
-                    if (A_tile_high_5 >= 2 && A_tile_high_5 <= 63 && A_tile_low_6 >= 2 && A_tile_low_6 <= 63) {
-                        A[(long long)(A_tile_low_6 + 90 * bi - 1) * n + A_tile_high_5 + 90 * bj - 1] =
-                                A_tile[A_tile_low_6][A_tile_high_5];
-                    }
-                }
-            }
-        } else {
-            #pragma unroll
-            for (int A_tile_1_2 = 0; A_tile_1_2 < 4356; A_tile_1_2 += 256) {
-                int A_tile_low_5 = A_tile_1_2 + (tj + ti * 32);
-                if (A_tile_low_5 < 4356) {
-                    int A_tile_high_5 = A_tile_low_5 % 66;
-                    int A_tile_low_6 = A_tile_low_5 / 66;
-                    if (A_tile_high_5 >= 2 && A_tile_high_5 <= 63 && A_tile_low_6 >= 2 && A_tile_low_6 <= 63 && n >=
-                            A_tile_low_6 + 90 * bi + 1 && n >= A_tile_high_5 + 90 * bj + 1) {
-                        A[(long long)(A_tile_low_6 + 90 * bi - 1) * n + A_tile_high_5 + 90 * bj - 1] =
-                                A_tile[A_tile_low_6][A_tile_high_5];
-                    }
-                }
-            }
-        }
-        __syncthreads();  // the block's next tile may touch what this one used
     }
 }
 
-// jacobi-2d.c:22: B[i * n + j] = 0.2f * (A[i * n + j] + A[i * n + j - 1] + A[i * n + j + 1] + A[(i + 1) * n + j]
-//     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// split schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
-extern "C" __global__ void __launch_bounds__(256, 5) jacobi_2d_scop0_k1(int tsteps, int n, int c0,
-        float *__restrict__ B, float *__restrict__ A)
+// overlapped schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
+extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k1(int n, const float *B,
+        float *__restrict__ A)
 {
+    const int bj = gridDim.x - 1 - blockIdx.x;
     const int tj = threadIdx.x;
     const int ti = threadIdx.y;
-    __shared__ float A_tile_2[66][64];
-    __shared__ float B_tile_2[64][66];
 
     polytile_await_launches();
-    int bj = (n >= 65 && 10 * c0 + 1 == tsteps ? 0 : -1) + (gridDim.x - 1 - blockIdx.x);
-    for (int bi = gridDim.y - 1 - blockIdx.y; bi <= (n - 2) / 90; bi += gridDim.y) {
-        if (n + 90 * bj + 86 >= 90 * bi) {
-            // B_tile_2 from B
-            #pragma unroll
-            for (int B_tile_2_1 = 0; B_tile_2_1 < 4224; B_tile_2_1 += 256) {
-                int B_tile_2_low = B_tile_2_1 + (tj + ti * 32);
-                if (B_tile_2_low < 4224) {
-                    int B_tile_2_high = B_tile_2_low % 66;
-                    int B_tile_2_low_2 = B_tile_2_low / 66;
-                    B_tile_2[B_tile_2_low_2][B_tile_2_high] = (B_tile_2_low_2 + 90 * bi >= 2 && n >= B_tile_2_low_2 + 90 * bi +
-                            1 && n >= B_tile_2_high + 90 * bj + 46 && B_tile_2_high + 90 * bj >= -43) ||
-                            (n >= B_tile_2_low_2 + 90 * bi + 2 && B_tile_2_low_2 + n + 90 * bi >= B_tile_2_high + 90 * bj + 46 &&
-                            n >= B_tile_2_high + 90 * bj + 45 && B_tile_2_high + B_tile_2_low_2 + 90 * bi + 90 * bj >= -43 &&
-                            B_tile_2_high + 90 * bj >= -44) ? B[(long long)(B_tile_2_low_2 + 90 * bi) * n + B_tile_2_high +
-                            90 * bj + 44] : 0.0f;
-                }
-            }
-            // A_tile_2 from A
-            #pragma unroll
-            for (int A_tile_2_1 = 0; A_tile_2_1 < 4224; A_tile_2_1 += 256) {
-                int A_tile_2_low = A_tile_2_1 + (tj + ti * 32);
-                if (A_tile_2_low < 4224) {
-                    int A_tile_2_high = A_tile_2_low % 64;
-                    int A_tile_2_low_2 = A_tile_2_low / 64;
-                    A_tile_2[A_tile_2_low_2][A_tile_2_high] = (A_tile_2_low_2 + 90 * bi >= 3 && n >= A_tile_2_low_2 + 90 * bi &&
-                            n >= A_tile_2_high + 90 * bj + 47 && A_tile_2_high + 90 * bj >= -44) ||
-                            (n >= A_tile_2_low_2 + 90 * bi + 1 && A_tile_2_low_2 + 90 * bi >= 1 && A_tile_2_low_2 + n +
-                            90 * bi >= A_tile_2_high + 90 * bj + 48 && n >= A_tile_2_high + 90 * bj + 46 && A_tile_2_high +
-                            A_tile_2_low_2 + 90 * bi + 90 * bj >= -43 && A_tile_2_high + 90 * bj >= -45) ?
-                            A[(long long)(A_tile_2_low_2 + 90 * bi - 1) * n + A_tile_2_high + 90 * bj + 45] : 0.0f;
-                }
-            }
-            __syncthreads();  // A_tile_2 and B_tile_2 must be filled before threads read each other's part
-            for (int step = polytile_max(polytile_max(20 * c0, 20 * c0 - 90 * bj - 88), -n + 20 * c0 + 90 * bj + 66);
-                    step < polytile_min(polytile_min(2 * tsteps, 20 * c0 + 20), n + 20 * c0 - 90 * bi - 1); ++step) {
-                if ((step + 1) % 2 == 0) {
-                    for (int i = ti + 8 * polytile_floord(-20 * c0 + 90 * bi + step - ti + 7, 8); i <
-                            polytile_min(n - 1, 20 * c0 + 90 * bi - step + 64); i += 8) {
-                        for (int j = tj + 32 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bj - step + 64) - tj + 31, 32); j <
-                                polytile_min(n - 1, -20 * c0 + 90 * bj + step + 90); j += 32) {
-                            A_tile_2[-90 * bi + i + 1][-90 * bj + j - 45] = 0.2f * (B_tile_2[-90 * bi + i][-90 * bj + j - 44] +
-                                    B_tile_2[-90 * bi + i][-90 * bj + j - 45] + B_tile_2[-90 * bi + i][-90 * bj + j - 43] +
-                                    B_tile_2[-90 * bi + i + 1][-90 * bj + j - 44] + B_tile_2[-90 * bi + i - 1][-90 * bj + j - 44]);  // jacobi-2d.c:27
-                        }
-                    }
-                } else {
-                    for (int i = ti + 8 * polytile_floord(polytile_max(1, -20 * c0 + 90 * bi + step) - ti + 7, 8); i <
-                            polytile_min(n - 1, 20 * c0 + 90 * bi - step + 64); i += 8) {
-                        for (int j = tj + 32 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bj - step + 64) - tj + 31, 32); j <
-                                polytile_min(n - 1, -20 * c0 + 90 * bj + step + 90); j += 32) {
-                            B_tile_2[-90 * bi + i][-90 * bj + j - 44] = 0.2f * (A_tile_2[-90 * bi + i + 1][-90 * bj + j - 45] +
-                                    A_tile_2[-90 * bi + i + 1][-90 * bj + j - 46] + A_tile_2[-90 * bi + i + 1][-90 * bj + j - 44] +
-                                    A_tile_2[-90 * bi + i + 2][-90 * bj + j - 45] + A_tile_2[-90 * bi + i][-90 * bj + j - 45]);  // jacobi-2d.c:22
-                        }
-                    }
-                }
-                __syncthreads();  // asked for by the schedule
-            }
-            __syncthreads();  // A_tile_2 and B_tile_2 must be complete before it is stored
-            // B_tile_2 back to B
-            #pragma unroll
-            for (int B_tile_2_1_2 = 0; B_tile_2_1_2 < 4224; B_tile_2_1_2 += 256) {
-                int B_tile_2_low_5 = B_tile_2_1_2 + (tj + ti * 32);
-                if (B_tile_2_low_5 < 4224) {
-                    int B_tile_2_high_5 = B_tile_2_low_5 % 66;
-                    int B_tile_2_low_6 = B_tile_2_low_5 / 66;
-                    if ((B_tile_2_high_5 >= 20 && B_tile_2_high_5 <= 45 && n >= B_tile_2_low_6 + 90 * bi + 2 && B_tile_2_low_6 +
-                            90 * bi >= 1 && bj >= 0 && n >= B_tile_2_high_5 + 90 * bj + 46) ||
-                            (B_tile_2_high_5 >= 2 && B_tile_2_high_5 <= 19 && B_tile_2_high_5 + 2 * tsteps >= 20 * c0 + 22 &&
-                            n >= B_tile_2_low_6 + 90 * bi + 2 && bj >= 0 && n >= B_tile_2_high_5 + 90 * bj + 46 &&
-                            B_tile_2_high_5 + B_tile_2_low_6 >= B_tile_2_high_5 % 2 + 20 && B_tile_2_high_5 + 43 >=
-                            B_tile_2_high_5 % 2 + B_tile_2_low_6) || (B_tile_2_high_5 >= 46 && B_tile_2_high_5 <= 63 &&
-                            2 * tsteps + 43 >= B_tile_2_high_5 + 20 * c0 && n >= B_tile_2_low_6 + 90 * bi + 2 && n >=
-                            B_tile_2_high_5 + 90 * bj + 46 && B_tile_2_high_5 + 90 * bj >= -43 && B_tile_2_high_5 % 2 +
-                            B_tile_2_low_6 + 44 >= B_tile_2_high_5 && B_tile_2_high_5 % 2 + 107 >= B_tile_2_high_5 +
-                            B_tile_2_low_6)) {
-                        B[(long long)(B_tile_2_low_6 + 90 * bi) * n + B_tile_2_high_5 + 90 * bj + 44] =
-                                B_tile_2[B_tile_2_low_6][B_tile_2_high_5];
-                    }
-                }
-            }
-            // A_tile_2 back to A
-            #pragma unroll
-            for (int A_tile_2_1_2 = 0; A_tile_2_1_2 < 4224; A_tile_2_1_2 += 256) {
-                int A_tile_2_low_5 = A_tile_2_1_2 + (tj + ti * 32);
-                if (A_tile_2_low_5 < 4224) {
-                    int A_tile_2_high_5 = A_tile_2_low_5 % 64;
-                    int A_tile_2_low_6 = A_tile_2_low_5 / 64;
-                    if ((A_tile_2_high_5 >= 18 && A_tile_2_high_5 <= 45 && A_tile_2_low_6 >= 2 && A_tile_2_low_6 <= 63 && n >=
-                            A_tile_2_low_6 + 90 * bi + 1 && bj >= 0 && n >= A_tile_2_high_5 + 90 * bj + 47) ||
-                            (A_tile_2_high_5 >= 46 && 2 * tsteps + 43 >= A_tile_2_high_5 + 20 * c0 && n >= A_tile_2_low_6 +
-                            90 * bi + 1 && n >= A_tile_2_high_5 + 90 * bj + 47 && A_tile_2_high_5 % 2 + A_tile_2_low_6 + 42 >=
-                            A_tile_2_high_5 && A_tile_2_high_5 % 2 + 107 >= A_tile_2_high_5 + A_tile_2_low_6) ||
-                            (A_tile_2_high_5 <= 17 && A_tile_2_high_5 + 2 * tsteps >= 20 * c0 + 20 && n >= A_tile_2_low_6 +
-                            90 * bi + 1 && bj >= 0 && n >= A_tile_2_high_5 + 90 * bj + 47 && A_tile_2_high_5 + A_tile_2_low_6 >=
-                            A_tile_2_high_5 % 2 + 20 && A_tile_2_high_5 + 45 >= A_tile_2_high_5 % 2 + A_tile_2_low_6)) {
-                        A[(long long)(A_tile_2_low_6 + 90 * bi - 1) * n + A_tile_2_high_5 + 90 * bj + 45] =
-                                A_tile_2[A_tile_2_low_6][A_tile_2_high_5];
-                    }
-                }
-            }
+    for (int bi = gridDim.y - 1 - blockIdx.y; bi <= (n - 2) / 8; bi += gridDim.y) {
+        int i = ti + 8 * bi;  // jacobi-2d.c:27
+        int j = tj + 32 * bj;
+        if (n >= i + 2 && i >= 1 && n >= j + 2 && j >= 1) {
+            A[(long long)i * n + j] = 0.2f * (B[(long long)i * n + j] + B[(long long)i * n + j - 1] +
+                    B[(long long)i * n + j + 1] + B[(long long)(i + 1) * n + j] + B[(long long)(i - 1) * n + j]);
         }
-        __syncthreads();  // the block's next tile may touch what this one used
-    }
-}
-
-// jacobi-2d.c:22: B[i * n + j] = 0.2f * (A[i * n + j] + A[i * n + j - 1] + A[i * n + j + 1] + A[(i + 1) * n + j]
-//     + A[(i - 1) * n + j]);
-// jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
-//     + B[(i - 1) * n + j]);
-// split schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
-extern "C" __global__ void __launch_bounds__(256, 5) jacobi_2d_scop0_k2(int tsteps, int n, int c0,
-        float *__restrict__ B, float *__restrict__ A)
-{
-    const int bj = blockIdx.x;
-    const int tj = threadIdx.x;
-    const int ti = threadIdx.y;
-    __shared__ float A_tile_3[64][66];
-    __shared__ float B_tile_3[66][64];
-
-    polytile_await_launches();
-    for (int bi = polytile_max(-1, -((tsteps - 10 * c0 + 43) / 45)) + blockIdx.y; bi <=
-            (tsteps >= 10 * c0 + 10 && (n + 43) % 90 == 0 ? (n - 47) / 90 :
-            (10 * c0 + 9 >= tsteps && 2 * tsteps >= n + 20 * c0 + 1) ||
-            (tsteps >= 10 * c0 + 2 && 10 * c0 + 9 >= tsteps && n + 20 * c0 >= 2 * tsteps &&
-            (2 * tsteps + n - 20 * c0 + 23) % 90 >= 1) || (n >= 66 && 10 * c0 + 1 == tsteps && (n - 65) % 90 >=
-            1) ? (2 * tsteps + n - 20 * c0 + 22) / 90 - 1 : (n + 42) / 90 - 1); bi += gridDim.y) {
-        if (n + 90 * bi + 86 >= 90 * bj) {
-            // A_tile_3 from A
-            #pragma unroll
-            for (int A_tile_3_1 = 0; A_tile_3_1 < 4224; A_tile_3_1 += 256) {
-                int A_tile_3_low = A_tile_3_1 + (tj + ti * 32);
-                if (A_tile_3_low < 4224) {
-                    int A_tile_3_high = A_tile_3_low % 66;
-                    int A_tile_3_low_2 = A_tile_3_low / 66;
-                    A_tile_3[A_tile_3_low_2][A_tile_3_high] = (n >= A_tile_3_low_2 + 90 * bi + 46 && A_tile_3_low_2 + 90 * bi >=
-                            -43 && A_tile_3_high + 90 * bj >= 2 && n >= A_tile_3_high + 90 * bj + 1) ||
-                            (n >= A_tile_3_low_2 + 90 * bi + 47 && A_tile_3_low_2 + 90 * bi >= -45 && A_tile_3_high + 90 * bj >=
-                            1 && n >= A_tile_3_high + 90 * bj && A_tile_3_high + A_tile_3_low_2 + 90 * bi + 90 * bj >= -43 &&
-                            A_tile_3_low_2 + n + 90 * bi + 44 >= A_tile_3_high + 90 * bj) ?
-                            A[(long long)(A_tile_3_low_2 + 90 * bi + 45) * n + A_tile_3_high + 90 * bj - 1] : 0.0f;
-                }
-            }
-            // B_tile_3 from B
-            #pragma unroll
-            for (int B_tile_3_1 = 0; B_tile_3_1 < 4224; B_tile_3_1 += 256) {
-                int B_tile_3_low = B_tile_3_1 + (tj + ti * 32);
-                if (B_tile_3_low < 4224) {
-                    int B_tile_3_high = B_tile_3_low % 64;
-                    int B_tile_3_low_2 = B_tile_3_low / 64;
-                    B_tile_3[B_tile_3_low_2][B_tile_3_high] = (n >= B_tile_3_low_2 + 90 * bi + 45 && B_tile_3_low_2 + 90 * bi >=
-                            -42 && n >= B_tile_3_high + 90 * bj + 2 && B_tile_3_high + 90 * bj >= 1) ||
-                            (n >= B_tile_3_low_2 + 90 * bi + 46 && B_tile_3_low_2 + 90 * bi >= -44 && n >= B_tile_3_high +
-                            90 * bj + 1 && B_tile_3_low_2 + n + 90 * bi + 42 >= B_tile_3_high + 90 * bj && B_tile_3_high +
-                            B_tile_3_low_2 + 90 * bi + 90 * bj >= -43) ? B[(long long)(B_tile_3_low_2 + 90 * bi + 44) * n +
-                            B_tile_3_high + 90 * bj] : 0.0f;
-                }
-            }
-            __syncthreads();  // A_tile_3 and B_tile_3 must be filled before threads read each other's part
-            for (int step = polytile_max(polytile_max(20 * c0, 20 * c0 - 90 * bi - 88), -n + 20 * c0 + 90 * bi + 66);
-                    step < polytile_min(polytile_min(2 * tsteps, 20 * c0 + 20), n + 20 * c0 - 90 * bj - 1); ++step) {
-                if ((step + 1) % 2 == 0) {
-                    for (int i = ti + 8 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bi - step + 64) - ti + 7, 8); i <
-                            polytile_min(n - 1, -20 * c0 + 90 * bi + step + 90); i += 8) {
-                        for (int j = tj + 32 * ((-20 * c0 + 90 * bj + step - tj + 31) / 32); j <
-                                polytile_min(n - 1, 20 * c0 + 90 * bj - step + 64); j += 32) {
-                            A_tile_3[-90 * bi + i - 45][-90 * bj + j + 1] = 0.2f * (B_tile_3[-90 * bi + i - 44][-90 * bj + j] +
-                                    B_tile_3[-90 * bi + i - 44][-90 * bj + j - 1] + B_tile_3[-90 * bi + i - 44][-90 * bj + j + 1] +
-                                    B_tile_3[-90 * bi + i - 43][-90 * bj + j] + B_tile_3[-90 * bi + i - 45][-90 * bj + j]);  // jacobi-2d.c:27
-                        }
-                    }
-                } else {
-                    for (int i = ti + 8 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bi - step + 64) - ti + 7, 8); i <
-                            polytile_min(n - 1, -20 * c0 + 90 * bi + step + 90); i += 8) {
-                        for (int j = tj + 32 * polytile_floord(polytile_max(1, -20 * c0 + 90 * bj + step) - tj + 31, 32); j <
-                                polytile_min(n - 1, 20 * c0 + 90 * bj - step + 64); j += 32) {
-                            B_tile_3[-90 * bi + i - 44][-90 * bj + j] = 0.2f * (A_tile_3[-90 * bi + i - 45][-90 * bj + j + 1] +
-                                    A_tile_3[-90 * bi + i - 45][-90 * bj + j] + A_tile_3[-90 * bi + i - 45][-90 * bj + j + 2] +
-                                    A_tile_3[-90 * bi + i - 44][-90 * bj + j + 1] + A_tile_3[-90 * bi + i - 46][-90 * bj + j + 1]);  // jacobi-2d.c:22
-                        }
-                    }
-                }
-                __syncthreads();  // asked for by the schedule
-            }
-            __syncthreads();  // A_tile_3 and B_tile_3 must be complete before it is stored
-            // A_tile_3 back to A
-            #pragma unroll
-            for (int A_tile_3_1_2 = 0; A_tile_3_1_2 < 4224; A_tile_3_1_2 += 256) {
-                int A_tile_3_low_5 = A_tile_3_1_2 + (tj + ti * 32);
-                if (A_tile_3_low_5 < 4224) {
-                    int A_tile_3_high_5 = A_tile_3_low_5 % 66;
-                    int A_tile_3_low_6 = A_tile_3_low_5 / 66;
-                    if ((A_tile_3_high_5 >= 2 && A_tile_3_high_5 <= 63 && A_tile_3_low_6 >= 18 && A_tile_3_low_6 <= 45 && bi >=
-                            0 && n >= A_tile_3_low_6 + 90 * bi + 47 && n >= A_tile_3_high_5 + 90 * bj + 1) ||
-                            (A_tile_3_low_6 >= 46 && 2 * tsteps + 43 >= A_tile_3_low_6 + 20 * c0 && n >= A_tile_3_low_6 +
-                            90 * bi + 47 && n >= A_tile_3_high_5 + 90 * bj + 1 && A_tile_3_low_6 % 2 + A_tile_3_high_5 + 42 >=
-                            A_tile_3_low_6 && A_tile_3_low_6 % 2 + 107 >= A_tile_3_high_5 + A_tile_3_low_6) ||
-                            (A_tile_3_low_6 <= 17 && A_tile_3_low_6 + 2 * tsteps >= 20 * c0 + 20 && bi >= 0 && n >=
-                            A_tile_3_low_6 + 90 * bi + 47 && n >= A_tile_3_high_5 + 90 * bj + 1 && A_tile_3_high_5 +
-                            A_tile_3_low_6 >= A_tile_3_low_6 % 2 + 20 && A_tile_3_low_6 + 45 >= A_tile_3_low_6 % 2 +
-                            A_tile_3_high_5)) {
-                        A[(long long)(A_tile_3_low_6 + 90 * bi + 45) * n + A_tile_3_high_5 + 90 * bj - 1] =
-                                A_tile_3[A_tile_3_low_6][A_tile_3_high_5];
-                    }
-                }
-            }
-            // B_tile_3 back to B
-            #pragma unroll
-            for (int B_tile_3_1_2 = 0; B_tile_3_1_2 < 4224; B_tile_3_1_2 += 256) {
-                int B_tile_3_low_5 = B_tile_3_1_2 + (tj + ti * 32);
-                if (B_tile_3_low_5 < 4224) {
-                    int B_tile_3_high_5 = B_tile_3_low_5 % 64;
-                    int B_tile_3_low_6 = B_tile_3_low_5 / 64;
-                    if ((B_tile_3_low_6 >= 20 && B_tile_3_low_6 <= 45 && bi >= 0 && n >= B_tile_3_low_6 + 90 * bi + 46 && n >=
-                            B_tile_3_high_5 + 90 * bj + 2 && B_tile_3_high_5 + 90 * bj >= 1) ||
-                            (B_tile_3_low_6 >= 2 && B_tile_3_low_6 <= 19 && B_tile_3_low_6 + 2 * tsteps >= 20 * c0 + 22 && bi >=
-                            0 && n >= B_tile_3_low_6 + 90 * bi + 46 && n >= B_tile_3_high_5 + 90 * bj + 2 && B_tile_3_high_5 +
-                            B_tile_3_low_6 >= B_tile_3_low_6 % 2 + 20 && B_tile_3_low_6 + 43 >= B_tile_3_low_6 % 2 +
-                            B_tile_3_high_5) || (B_tile_3_low_6 >= 46 && B_tile_3_low_6 <= 63 && 2 * tsteps + 43 >=
-                            B_tile_3_low_6 + 20 * c0 && n >= B_tile_3_low_6 + 90 * bi + 46 && B_tile_3_low_6 + 90 * bi >= -43 &&
-                            n >= B_tile_3_high_5 + 90 * bj + 2 && B_tile_3_low_6 % 2 + B_tile_3_high_5 + 44 >= B_tile_3_low_6 &&
-                            B_tile_3_low_6 % 2 + 107 >= B_tile_3_high_5 + B_tile_3_low_6)) {
-                        B[(long long)(B_tile_3_low_6 + 90 * bi + 44) * n + B_tile_3_high_5 + 90 * bj] =
-                                B_tile_3[B_tile_3_low_6][B_tile_3_high_5];
-                    }
-                }
-            }
-        }
-        __syncthreads();  // the block's next tile may touch what this one used
-    }
-}
-
-// jacobi-2d.c:22: B[i * n + j] = 0.2f * (A[i * n + j] + A[i * n + j - 1] + A[i * n + j + 1] + A[(i + 1) * n + j]
-//     + A[(i - 1) * n + j]);
-// jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
-//     + B[(i - 1) * n + j]);
-// split schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
-extern "C" __global__ void __launch_bounds__(256, 5) jacobi_2d_scop0_k3(int tsteps, int n, int c0,
-        float *__restrict__ B, float *__restrict__ A)
-{
-    const int tj = threadIdx.x;
-    const int ti = threadIdx.y;
-    __shared__ float A_tile_4[64][64];
-    __shared__ float B_tile_4[66][66];
-
-    polytile_await_launches();
-    int bj = polytile_max(-1, -((tsteps - 10 * c0 + 43) / 45)) + (gridDim.x - 1 - blockIdx.x);
-    for (int bi = polytile_max(-1, -((tsteps - 10 * c0 + 43) / 45)) + (gridDim.y - 1 - blockIdx.y); bi <
-            polytile_min((n + 43) / 90, (2 * tsteps + n - 20 * c0 + 23) / 90); bi += gridDim.y) {
-        // B_tile_4 from B
-        #pragma unroll
-        for (int B_tile_4_1 = 0; B_tile_4_1 < 4356; B_tile_4_1 += 256) {
-            int B_tile_4_low = B_tile_4_1 + (tj + ti * 32);
-            if (B_tile_4_low < 4356) {
-                int B_tile_4_high = B_tile_4_low % 66;
-                int B_tile_4_low_2 = B_tile_4_low / 66;
-                B_tile_4[B_tile_4_low_2][B_tile_4_high] = (n >= B_tile_4_low_2 + 90 * bi + 45 && B_tile_4_low_2 + 90 * bi >=
-                        -42 && n >= B_tile_4_high + 90 * bj + 46 && B_tile_4_high + 90 * bj >= -43) ||
-                        (n >= B_tile_4_low_2 + 90 * bi + 46 && B_tile_4_low_2 + 90 * bi >= -44 && n >= B_tile_4_high +
-                        90 * bj + 45 && B_tile_4_low_2 + n + 90 * bi >= B_tile_4_high + 90 * bj + 2 && B_tile_4_high +
-                        90 * bj >= -44 && B_tile_4_high + B_tile_4_low_2 + 90 * bi + 90 * bj >= -87) ?
-                        B[(long long)(B_tile_4_low_2 + 90 * bi + 44) * n + B_tile_4_high + 90 * bj + 44] : 0.0f;
-            }
-        }
-        // A_tile_4 from A
-        int A_tile_4_low = ti % 2;
-        int A_tile_4_high = ti / 2;
-        #pragma unroll
-        for (int A_tile_4_0 = 0; A_tile_4_0 < 64; A_tile_4_0 += 4) {
-            A_tile_4[A_tile_4_0 + A_tile_4_high][tj + A_tile_4_low * 32] =
-                    (n >= A_tile_4_0 + A_tile_4_high + 90 * bi + 46 && A_tile_4_0 + A_tile_4_high + 90 * bi >= -43 &&
-                    n >= tj + A_tile_4_low * 32 + 90 * bj + 47 && tj + A_tile_4_low * 32 + 90 * bj >= -44) ||
-                    (n >= A_tile_4_0 + A_tile_4_high + 90 * bi + 47 && A_tile_4_0 + A_tile_4_high + 90 * bi >= -45 &&
-                    n >= tj + A_tile_4_low * 32 + 90 * bj + 46 && A_tile_4_0 + A_tile_4_high + n + 90 * bi >= tj +
-                    A_tile_4_low * 32 + 90 * bj + 2 && tj + A_tile_4_low * 32 + 90 * bj >= -45 && tj +
-                    A_tile_4_low * 32 + (A_tile_4_0 + A_tile_4_high) + 90 * bi + 90 * bj >= -89) ?
-                    A[(long long)(A_tile_4_0 + A_tile_4_high + 90 * bi + 45) * n + tj + A_tile_4_low * 32 + 90 * bj +
-                    45] : 0.0f;
-        }
-        __syncthreads();  // A_tile_4 and B_tile_4 must be filled before threads read each other's part
-        for (int step = polytile_max(polytile_max(polytile_max(polytile_max(20 * c0, 20 * c0 - 90 * bi - 88), -n +
-                20 * c0 + 90 * bi + 66), 20 * c0 - 90 * bj - 88), -n + 20 * c0 + 90 * bj + 66); step <
-                polytile_min(2 * tsteps, 20 * c0 + 20); ++step) {
-            if ((step + 1) % 2 == 0) {
-                for (int i = ti + 8 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bi - step + 64) - ti + 7, 8); i <
-                        polytile_min(n - 1, -20 * c0 + 90 * bi + step + 90); i += 8) {
-                    for (int j = tj + 32 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bj - step + 64) - tj + 31, 32); j <
-                            polytile_min(n - 1, -20 * c0 + 90 * bj + step + 90); j += 32) {
-                        A_tile_4[-90 * bi + i - 45][-90 * bj + j - 45] = 0.2f * (B_tile_4[-90 * bi + i - 44][-90 * bj + j - 44] +
-                                B_tile_4[-90 * bi + i - 44][-90 * bj + j - 45] + B_tile_4[-90 * bi + i - 44][-90 * bj + j - 43] +
-                                B_tile_4[-90 * bi + i - 43][-90 * bj + j - 44] + B_tile_4[-90 * bi + i - 45][-90 * bj + j - 44]);  // jacobi-2d.c:27
-                    }
-                }
-            } else {
-                for (int i = ti + 8 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bi - step + 64) - ti + 7, 8); i <
-                        polytile_min(n - 1, -20 * c0 + 90 * bi + step + 90); i += 8) {
-                    for (int j = tj + 32 * polytile_floord(polytile_max(1, 20 * c0 + 90 * bj - step + 64) - tj + 31, 32); j <
-                            polytile_min(n - 1, -20 * c0 + 90 * bj + step + 90); j += 32) {
-                        B_tile_4[-90 * bi + i - 44][-90 * bj + j - 44] = 0.2f * (A_tile_4[-90 * bi + i - 45][-90 * bj + j - 45] +
-                                A_tile_4[-90 * bi + i - 45][-90 * bj + j - 46] + A_tile_4[-90 * bi + i - 45][-90 * bj + j - 44] +
-                                A_tile_4[-90 * bi + i - 44][-90 * bj + j - 45] + A_tile_4[-90 * bi + i - 46][-90 * bj + j - 45]);  // jacobi-2d.c:22
-                    }
-                }
-            }
-            __syncthreads();  // asked for by the schedule
-        }
-        __syncthreads();  // A_tile_4 and B_tile_4 must be complete before it is stored
-        // B_tile_4 back to B
-        if (1320 * c0 + 1517 <= 132 * tsteps && 20 * c0 + 22 <= 2 * tsteps && 1320 * c0 + 1769 <= 132 * tsteps &&
-                5940 * bi + 7643 <= 66 * n && 0 <= 5940 * bi + 2773 && 90 * bj + 111 <= n && 0 <= 90 * bj + 43) {
-            #pragma unroll
-            for (int B_tile_4_1_2 = 0; B_tile_4_1_2 < 4356; B_tile_4_1_2 += 256) {
-                int B_tile_4_low_5 = B_tile_4_1_2 + (tj + ti * 32);
-                if (B_tile_4_low_5 < 4356) {
-                    int B_tile_4_high_5 = B_tile_4_low_5 % 66;
-                    int B_tile_4_low_6 = B_tile_4_low_5 / 66;
-                    if (B_tile_4_high_5 >= 2 && B_tile_4_high_5 <= 63 && B_tile_4_low_6 >= 2 && B_tile_4_low_6 <= 63) {
-                        B[(long long)(B_tile_4_low_6 + 90 * bi + 44) * n + B_tile_4_high_5 + 90 * bj + 44] =
-                                B_tile_4[B_tile_4_low_6][B_tile_4_high_5];
-                    }
-                }
-            }
-        } else {
-            #pragma unroll
-            for (int B_tile_4_1_2 = 0; B_tile_4_1_2 < 4356; B_tile_4_1_2 += 256) {
-                int B_tile_4_low_5 = B_tile_4_1_2 + (tj + ti * 32);
-                if (B_tile_4_low_5 < 4356) {
-                    int B_tile_4_high_5 = B_tile_4_low_5 % 66;
-                    int B_tile_4_low_6 = B_tile_4_low_5 / 66;
-                    if (B_tile_4_high_5 >= 2 && B_tile_4_high_5 <= 63 && B_tile_4_low_6 >= 2 && B_tile_4_low_6 <= 63 &&
-                            B_tile_4_low_6 + 2 * tsteps >= 20 * c0 + 22 && B_tile_4_high_5 + 2 * tsteps >= 20 * c0 + 22 &&
-                            2 * tsteps + 43 >= B_tile_4_high_5 + 20 * c0 && 2 * tsteps + 43 >= B_tile_4_low_6 + 20 * c0 && n >=
-                            B_tile_4_low_6 + 90 * bi + 46 && B_tile_4_low_6 + 90 * bi >= -43 && n >= B_tile_4_high_5 + 90 * bj +
-                            46 && B_tile_4_high_5 + 90 * bj >= -43) {
-                        B[(long long)(B_tile_4_low_6 + 90 * bi + 44) * n + B_tile_4_high_5 + 90 * bj + 44] =
-                                B_tile_4[B_tile_4_low_6][B_tile_4_high_5];
-                    }
-                }
-            }
-        }
-        // A_tile_4 back to A
-        int A_tile_4_low_5 = ti % 2;
-        int A_tile_4_high_5 = ti / 2;
-        if (40 * c0 + 41 <= 4 * tsteps && 20 * c0 + 20 <= 2 * tsteps && 90 * bi + 110 <= n && 0 <= 180 * bi + 87 &&
-                90 * bj + 110 <= n && 0 <= 90 * bj + 44) {
-            #pragma unroll
-            for (int A_tile_4_0_2 = 0; A_tile_4_0_2 < 64; A_tile_4_0_2 += 4) {
-                A[(long long)(A_tile_4_0_2 + A_tile_4_high_5 + 90 * bi + 45) * n + tj + A_tile_4_low_5 * 32 + 90 * bj + 45] =
-                        A_tile_4[A_tile_4_0_2 + A_tile_4_high_5][tj + A_tile_4_low_5 * 32];
-            }
-        } else {
-            #pragma unroll
-            for (int A_tile_4_0_2 = 0; A_tile_4_0_2 < 64; A_tile_4_0_2 += 4) {
-                if (A_tile_4_0_2 + A_tile_4_high_5 + 2 * tsteps >= 20 * c0 + 20 && tj + A_tile_4_low_5 * 32 + 2 * tsteps >=
-                        20 * c0 + 20 && 2 * tsteps + 43 >= tj + A_tile_4_low_5 * 32 + 20 * c0 && 2 * tsteps + 43 >=
-                        A_tile_4_0_2 + A_tile_4_high_5 + 20 * c0 && n >= A_tile_4_0_2 + A_tile_4_high_5 + 90 * bi + 47 &&
-                        A_tile_4_0_2 + A_tile_4_high_5 + 90 * bi >= -44 && n >= tj + A_tile_4_low_5 * 32 + 90 * bj + 47 &&
-                        tj + A_tile_4_low_5 * 32 + 90 * bj >= -44) {
-                    A[(long long)(A_tile_4_0_2 + A_tile_4_high_5 + 90 * bi + 45) * n + tj + A_tile_4_low_5 * 32 + 90 * bj + 45] =
-                            A_tile_4[A_tile_4_0_2 + A_tile_4_high_5][tj + A_tile_4_low_5 * 32];
-                }
-            }
-        }
-        __syncthreads();  // the block's next tile may touch what this one used
     }
 }

@@ -150,8 +150,8 @@ KINDS = {
     "atax": "superposed",
     "gesummv": "superposed",
     "mvt": "superposed",
-    "jacobi-2d": "split",
-    "fdtd-2d": "split",
+    "jacobi-2d": "overlapped",
+    "fdtd-2d": "overlapped",
     "heat-3d": "classic (fused)",
     "cholesky": "classic (fused)",
 }
