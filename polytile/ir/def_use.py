@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, Name, Node, Scope, Stmt, children, walk
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, Name, Node, Scope, Stmt, children, walk
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
 
 
@@ -119,3 +119,10 @@ def declares(body: Iterable[Stmt]) -> bool:
 def reads_memory(*values: Expr) -> bool:
     """Whether an element of an array takes part."""
     return any(isinstance(n, Access) for n in walk(*values))
+
+
+def integer_divisors(*body: Node) -> Iterator[Expr]:
+    """What integers are divided by: 0 ends a program there, while it is a value like others elsewhere."""
+    for node in walk(*body):
+        if isinstance(node, Binary) and node.op in ("/", "%") and node.type.kind == "int":
+            yield node.right

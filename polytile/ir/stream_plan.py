@@ -19,7 +19,7 @@ generation of high-performance GPU code for stencil computations (Proc. IEEE 201
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
@@ -188,12 +188,19 @@ class StreamPlan:
         """The plan for a person: --explain."""
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
-        yield f"{self.iterations} iterations a kernel, tiles of {tile} cells that own {owned}, by {self.exchange.value}"
+        each = f"{self.iterations} iterations a kernel, tiles of {tile} cells that own {owned}"
+        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
             yield f"step {step.index}: {step.array} of iteration t0{step.iteration:+d}, {what}: box [{box}], {when}"
+
+
+def planes_behind(steps: Sequence[StreamStep], read: StreamRead, streamed: int) -> int:
+    """How many planes of the source came after the one that is read."""
+    along = read.offset[0] if streamed else 0
+    return steps[read.step].lag - steps[read.source].lag - along
 
 
 def shadow_arrays(scop: Scop, plan: StreamPlan) -> tuple[Array, ...]:

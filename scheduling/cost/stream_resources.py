@@ -14,7 +14,7 @@ from math import ceil, prod
 from typing import Protocol
 
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, planes_behind
 from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
@@ -190,19 +190,13 @@ def _figures(
         step,
         scop.array(step.array).element.size,
         max((r.step for r in readers), default=step.index),
-        frozenset((_age(plan, r), r.offset[plan.streamed :]) for r in readers),
-        tuple({r.source for r in sources if _age(plan, r) == 0}),
+        frozenset((planes_behind(plan.steps, r, plan.streamed), r.offset[plan.streamed :]) for r in readers),
+        tuple({r.source for r in sources if planes_behind(plan.steps, r, plan.streamed) == 0}),
         any(any(r.offset[plan.streamed :]) for r in sources),
         max(map(fused_operations, statements), default=0.0),
         any(map(is_double, statements)),
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
     )
-
-
-def _age(plan: PlannedSteps, read: StreamRead) -> int:
-    """How many planes of the source came after the one that is read."""
-    along = read.offset[0] if plan.streamed else 0
-    return plan.steps[read.step].lag - plan.steps[read.source].lag - along
 
 
 def _loads(statement: Statement, sizes: Mapping[str, int]) -> tuple[int, ...]:

@@ -70,11 +70,6 @@ def _cells(statement: Statement, dims: int) -> isl.Set:
     return cell.project_out(IN, 1, inner).wrap().flatten()
 
 
-def stream_time(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> float:
-    """Microseconds of the whole SCoP."""
-    return stream_estimate(plan, scop, machine, parameters).microseconds
-
-
 def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
     """The time of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as its
     arrays need from memory."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from polytile.codegen.lowering.streams.form import Form
 from polytile.codegen.lowering.streams.rings import age, each
 from polytile.codegen.lowering.streams.stream import Stream
+from polytile.codegen.lowering.streams.tiles import reach
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, either, lift, mod, mul, sub, zero
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, Name, Stmt
@@ -74,8 +75,7 @@ class BlockForm(Form):
         return add(mul(self.threads[k], self.points[k]), add(v, self._reach(k)[0]))
 
     def _reach(self, k: int) -> tuple[int, int]:
-        offsets = [read.offset[k + self.plan.streamed] for read in self.plan.reads]
-        return max(0, *(-d for d in offsets)), max(0, *offsets)
+        return reach(self.plan, k + self.plan.streamed)
 
     def storage(self) -> tuple[Storage, ...]:
         return tuple(

@@ -13,7 +13,8 @@ from typing import Any
 from polytile.codegen.lowering.instantiate import bind
 from polytile.diagnostics import InternalError
 from polytile.ir.access_numbers import access_numbers
-from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Node, Stmt, rewrite, walk
+from polytile.ir.def_use import integer_divisors
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Stmt, rewrite, walk
 from polytile.ir.scop import Scop, Statement
 
 
@@ -29,7 +30,8 @@ def instance(
     written = [n for n in walk(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
     if len(written) != 1:
         raise InternalError(f"{statement.name} assigns to {len(written)} elements")
-    if any(_may_trap(scop, node) for node in walk(*statement.body)):
+    divisors = walk(*integer_divisors(*statement.body))
+    if any(isinstance(n, Access) and scop.written(n.array) for n in divisors):
         raise InternalError(f"{statement.name} divides integers by what steps make, which may be garbage")
 
     def change(node: Any) -> Any:
@@ -42,13 +44,6 @@ def instance(
 
     body = tuple(rewrite(stmt, change) for stmt in statement.body)
     return bind(replace(statement, body=body), iterators, integer)
-
-
-def _may_trap(scop: Scop, node: Node) -> bool:
-    """Whether it divides integers by a value that is no cell's before a tile's first planes have arrived."""
-    if not (isinstance(node, Binary) and node.op in ("/", "%") and node.type.kind == "int"):
-        return False
-    return any(isinstance(n, Access) and scop.written(n.array) for n in walk(node.right))
 
 
 def _replaced(scop: Scop, statement: Statement, node: Access, reads: Mapping[int, Access]) -> Access:
@@ -68,6 +63,4 @@ def is_pure(scop: Scop, statement: Statement) -> bool:
     for node in walk(*statement.body):
         if isinstance(node, Access) and node.subscripts and not scop.written(node.array):
             return False
-        if isinstance(node, Binary) and node.op in ("/", "%") and node.type.kind == "int":
-            return False
-    return True
+    return not any(integer_divisors(*statement.body))

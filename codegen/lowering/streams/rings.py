@@ -14,14 +14,12 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
 from polytile.ir.expr import Access, Assign, CType, Expr, For, Literal, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray
-from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep
+from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep, planes_behind
 
 
 def age(plan: StreamPlan, read: StreamRead) -> int:
     """How many planes of the source came after the one that is read."""
-    reader, source = plan.steps[read.step], plan.steps[read.source]
-    along = read.offset[0] if plan.streamed else 0
-    found = reader.lag - source.lag - along
+    found = planes_behind(plan.steps, read, plan.streamed)
     if found < 0 or (found == 0 and read.source >= read.step):
         raise InternalError(f"step {read.step} reads planes of step {read.source} that are not there yet")
     return found

@@ -31,6 +31,7 @@ from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.strategies.overlapped.macro_nodes import MacroNode, Tile, tiles
+from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 
 Group = tuple[int, ...]  # fields
 
@@ -123,9 +124,6 @@ def fuse(scop: Scop, dag: StencilDag, machine: Machine, limits: Limits | None = 
     return search.result()
 
 
-MOST_DIMENSIONS = 3  # of space: one streams, and two are a tile of a block
-
-
 def explained(problem: Problem) -> Iterator[str]:
     """Lines of --explain: the macro-nodes of a SCoP, or of one iteration where it is a time loop around stencils."""
     try:
@@ -137,6 +135,7 @@ def explained(problem: Problem) -> Iterator[str]:
         yield f"fusion: no DAG of stencils: {error}"
     else:
         limits = limits_of(problem.machine, problem.options.max_shared_memory)
+        yield "fusion: macro-nodes that could be a kernel each; no kernels are made of them yet"
         yield from (f"fusion: {line}" for line in fuse(problem.scop, dag, problem.machine, limits).lines())
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 Offset = tuple[int, ...]
+MOST_DIMENSIONS = 3  # of space: one streams, and two are a tile of a block
 
 
 @dataclass(frozen=True, slots=True)

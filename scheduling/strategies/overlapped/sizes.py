@@ -19,9 +19,8 @@ from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream_sizes
+from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.steps import StreamSteps, StreamTiles, stream_steps
-
-MOST_DIMENSIONS = 3  # of space: one streams, and two are a tile of a block
 
 
 @dataclass(frozen=True, slots=True)

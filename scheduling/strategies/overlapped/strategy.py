@@ -14,15 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polytile.diagnostics import UsageError
-from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.def_use import integer_divisors
+from polytile.ir.expr import Access, walk
+from polytile.ir.isl_util import budget
 from polytile.ir.plan import Choices
+from polytile.ir.scop import Scop
+from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.machine import REGISTER_BYTES
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
+from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.superposed import strategy as superposed
 
 NAME = "overlapped"
@@ -31,20 +36,13 @@ NAME = "overlapped"
 def propose(problem: Problem) -> Iterator[Candidate]:
     """A candidate, where the SCoP is a time loop around stencils; else the reason is remembered. Raises UsageError for
     sizes that do not fit together, where this strategy was asked for."""
-    try:
+    found: Candidate | None = None
+    with remembered_refusals(problem, NAME, "finding where its values come from"):
         with budget(CODE_OPERATIONS):
-            found = _sized(problem)
-        one_step = _one_step(problem)
-    except OverBudgetError:
-        problem.remembered[NAME] = "finding where its values come from takes too long"
-    except NotAStencilError as error:
-        problem.remembered[NAME] = str(error)
-    except UsageError as error:
-        if problem.options.schedule == NAME:
-            raise
-        problem.remembered[NAME] = error.message  # sizes that are meant for another strategy
-    else:
-        yield _candidate(problem, found, one_step)
+            sized = _sized(problem)
+        found = _candidate(problem, sized, _one_step(problem))
+    if found is not None:
+        yield found
 
 
 def _sized(problem: Problem) -> SizedPlan:
@@ -52,7 +50,24 @@ def _sized(problem: Problem) -> SizedPlan:
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
     form = iterated_stencil(scop, problem.dependences)
-    return sized_plan(problem, stencil_values(scop, problem.dependences, form))
+    found = sized_plan(problem, stencil_values(scop, problem.dependences, form))
+    _check_bodies(scop, found.plan)
+    return found
+
+
+def _check_bodies(scop: Scop, plan: StreamPlan) -> None:
+    """Threads compute garbage outside of what tiles claim, and lanes exchange whole registers. Raises
+    NotAStencilError."""
+    for statement in scop.main:
+        for divisor in integer_divisors(*statement.body):
+            made = [n.array for n in walk(divisor) if isinstance(n, Access) and scop.written(n.array)]
+            if made:
+                reason = f"{statement.name} divides integers by {made[0]}, whose values are not there in all of a halo"
+                raise NotAStencilError(reason, statement.location)
+    for array in {step.array: scop.array(step.array) for step in plan.steps}.values():
+        if plan.exchange is Exchange.WARP and array.element.size < REGISTER_BYTES:
+            reason = f"the lanes of a warp exchange no elements of {array.element.name}, as {array.name} has them"
+            raise NotAStencilError(reason, array.location or scop.location)
 
 
 def _one_step(problem: Problem) -> Candidate:

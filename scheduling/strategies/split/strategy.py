@@ -11,9 +11,9 @@ from math import prod
 
 import islpy as isl
 
-from polytile.diagnostics import Location, UsageError
+from polytile.diagnostics import Location
 from polytile.ir.expr import Literal
-from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.isl_util import budget
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Array
 from polytile.machine import MAX_DIMENSIONS
@@ -29,6 +29,7 @@ from polytile.scheduling.cost.array_layout import element_size, pitches
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.strategies.expansion import without_copy_back
+from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
 from polytile.scheduling.strategies.split.parallel_kernels import with_kernels
@@ -46,18 +47,11 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     for one in (without_copy_back(problem), problem):
         if one is None:
             continue
-        try:
-            with budget(CODE_OPERATIONS):
-                found = _candidate(one)
+        found: Candidate | None = None
+        with remembered_refusals(problem, NAME, "cutting its loops into tiles"), budget(CODE_OPERATIONS):
+            found = _candidate(one)
+        if found is not None:
             yield found
-        except OverBudgetError:
-            problem.remembered[NAME] = "cutting its loops into tiles takes too long"
-        except NotAStencilError as error:
-            problem.remembered[NAME] = str(error)
-        except UsageError as error:
-            if problem.options.schedule == NAME:
-                raise
-            problem.remembered[NAME] = error.message  # sizes that are meant for another strategy
 
 
 def _candidate(problem: Problem) -> Candidate:

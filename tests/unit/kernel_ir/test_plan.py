@@ -113,7 +113,7 @@ def test_plans_are_short_to_read() -> None:
         ]
     )
     assert list(STREAM.lines()) == [
-        "1 iterations a kernel, tiles of 64 cells that own 60, by shuffles",
+        "1 iterations a kernel, tiles of 64 cells that own 60 (redundancy 1.07), by shuffles",
         "step 0: A of iteration t0-1, loaded: box [-1..+2, -1..+2], lag 0, 4 planes",
         "step 1: A of iteration t0+0, by S0: box [0..+1, 0..+1], lag 1, 3 planes",
     ]

@@ -19,7 +19,7 @@ from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.options import Options
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.stream_resources import stream_figures
-from polytile.scheduling.cost.stream_time import stream_estimate, stream_time
+from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.strategies.overlapped.strategy import propose
 
 from .conftest import problem_of
@@ -166,6 +166,4 @@ def test_estimates_of_more_iterations_fetch_less() -> None:
     two, four = (stream_estimate(one, asked.scop, asked.machine, known) for one in plans)
     assert four.kernels[0].launches == two.kernels[0].launches / 2
     assert four.fetching < 0.6 * two.fetching
-    assert [stream_time(one, asked.scop, asked.machine, known) for one in plans] == pytest.approx(
-        [two.microseconds, four.microseconds]
-    )
+    assert 0 < four.microseconds < two.microseconds
