@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polytile.diagnostics import UnsupportedCompilerError
+from polytile.diagnostics import DeviceError, UnsupportedCompilerError
 from polytile.runtime.emulator import host_compiler
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
@@ -69,6 +69,15 @@ def pytest_runtest_setup() -> Iterator[None]:
         return (yield)
     except UnsupportedCompilerError as error:
         pytest.skip(error.message)
+
+
+@pytest.fixture(scope="session")
+def emulator() -> None:
+    """Skips a test where no host compiler is installed, which the emulator needs."""
+    try:
+        host_compiler()
+    except DeviceError as error:
+        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 @pytest.fixture(scope="session")

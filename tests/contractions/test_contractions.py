@@ -15,9 +15,7 @@ import numpy as np
 import pytest
 
 from polytile.api import CompiledScop
-from polytile.diagnostics import DeviceError
 from polytile.fuzz.draw import source_of
-from polytile.runtime.emulator import host_compiler
 
 from .checks import accepted, as_defined, compiled, known, same_as_c
 from .export import has_tiles, write
@@ -32,24 +30,13 @@ def compiled_of(index: int) -> CompiledScop:
     return compiled(program_of(SEED, index))
 
 
-def _no_compiler() -> str:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        return error.message
-    return ""
-
-
-needs_compiler = pytest.mark.skipif(bool(_no_compiler()), reason=f"needs a host compiler: {_no_compiler()}")
-
-
-@needs_compiler
+@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("index", range(QUICK))
 def test_tiles_compute_what_c_computes(index: int) -> None:
     same_as_c(compiled_of(index), program_of(SEED, index), source_of(SEED, index), most=MOST_WORK)
 
 
-@needs_compiler
+@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("index", [1, 7])
 def test_definitions_say_what_programs_compute(index: int) -> None:
     program = program_of(SEED, index)
@@ -67,7 +54,7 @@ def test_most_programs_have_tiles() -> None:
     assert tiled.count(True) >= 0.7 * QUICK
 
 
-@needs_compiler
+@pytest.mark.usefixtures("emulator")
 def test_the_folder_for_a_gpu(tmp_path: Path) -> None:
     """Its entry points are called as its driver calls them, with what the emulator computes; errors are seen."""
     assert write(tmp_path, 1, SEED) == 0

@@ -7,23 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator import EmulatorLibrary, compile_shared, host_compiler
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 
 KERNELS = Path(__file__).parent / "kernels"
 
 
 @pytest.fixture(scope="session")
-def compiler() -> None:
-    """Skips a test where no host compiler is installed."""
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"requires g++ or another C++ compiler: {error.message}")
-
-
-@pytest.fixture(scope="session")
-def built(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def built(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """`built(name)`: the shared library of kernels/NAME.cu."""
     directory = tmp_path_factory.mktemp("emulator")
     libraries: dict[str, Path] = {}

@@ -85,7 +85,7 @@ OTHERS = {("copies", "beyond"), ("copies", "unwritten"), ("split_barriers", "no_
 
 
 @pytest.fixture(scope="module")
-def run(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """`run(file, name, build)`: what run_NAME of kernels/FILE.cu comes to."""
     folder = tmp_path_factory.mktemp("asynchronous")
     readers: dict[tuple[str, str], Reader] = {}

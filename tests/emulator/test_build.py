@@ -52,7 +52,7 @@ def test_kernels_are_cuda(kernel: Path, tmp_path: Path) -> None:
     assert finished.returncode == 0, finished.stderr
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_compile_text_and_reopen_after_a_change(tmp_path: Path) -> None:
     out = tmp_path / "answer.so"
     for value in (41, 42):
@@ -61,13 +61,13 @@ def test_compile_text_and_reopen_after_a_change(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["answer.so"]
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_defines(tmp_path: Path) -> None:
     out = compile_shared(ANSWER.format("VALUE"), tmp_path / "answer.so", defines=["VALUE=7"])
     assert EmulatorLibrary.open(out).function("answer")() == 7
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_objects_link_with_a_c_program(tmp_path: Path) -> None:
     objects = [compile_object(KERNELS / f"{name}.cu", tmp_path / f"{name}.o") for name in ("reductions", "limits")]
     main = tmp_path / "main.c"
@@ -87,7 +87,7 @@ def test_objects_link_with_a_c_program(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize(
     ("optimise", "flags"),
     [
@@ -108,7 +108,7 @@ def test_every_build_switches_alike(tmp_path: Path, optimise: str, flags: tuple[
     assert "barrier divergence" in barriers.message()
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_compiling_is_quick(tmp_path: Path) -> None:
     compile_shared(KERNELS / "vector_add.cu", tmp_path / "warm.so")
     start = time.monotonic()
@@ -116,7 +116,7 @@ def test_compiling_is_quick(tmp_path: Path) -> None:
     assert time.monotonic() - start < 3.0  # 0.35 s where it was written
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_errors_of_the_compiler_are_typed(tmp_path: Path) -> None:
     with pytest.raises(HostCompileError) as caught:
         compile_shared("#include <cuda_runtime.h>\nint f() { return nowhere; }\n", tmp_path / "bad.so")
@@ -163,7 +163,7 @@ def test_compiler_that_hangs_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not left.exists()
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_libraries_that_are_not_ours(tmp_path: Path) -> None:
     library = EmulatorLibrary.open(compile_shared(ANSWER.format(1), tmp_path / "one.so"))
     with pytest.raises(DeviceError, match="no extern"):
@@ -208,7 +208,7 @@ extern "C" int run(int *out)
 """
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_static_and_dynamic_shared_memory_are_apart(tmp_path: Path) -> None:
     library = EmulatorLibrary.open(compile_shared(BOTH_KINDS, tmp_path / "both.so"))
     out = (ctypes.c_int * 32)()

@@ -20,7 +20,7 @@ LAUNCH_FAILURE = 719
 
 
 @pytest.fixture(scope="module")
-def find(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Find:
+def find(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Find:
     """`find(file, name)`: what run_NAME returns, and what all checks find."""
     folder = tmp_path_factory.mktemp("checks")
     readers: dict[str, Reader] = {}
@@ -155,7 +155,7 @@ def test_a_kernel_runs_after_one_that_strayed(find: Find) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
-def test_only_what_was_asked_for_is_checked(compiler: None, tmp_path: Path, check: str) -> None:
+def test_only_what_was_asked_for_is_checked(emulator: None, tmp_path: Path, check: str) -> None:
     """A kernel with one error of each kind; the address is wrong last, as it ends the launch."""
     text = """
         #include <cuda_runtime.h>
@@ -228,7 +228,7 @@ extern "C" int run() {
 
 
 @pytest.mark.slow
-def test_atomic_builtins_are_atomic(compiler: None, tmp_path: Path) -> None:
+def test_atomic_builtins_are_atomic(emulator: None, tmp_path: Path) -> None:
     path = compile_shared(ATOMIC_BUILTINS, tmp_path / "builtins.so", instrumentation=checked(CHECKS))
     library = EmulatorLibrary.open(path)
     assert library.function("run")() == 64
@@ -256,13 +256,13 @@ extern "C" int run() {
 
 
 @pytest.mark.slow
-def test_local_arrays_begin_with_a_pattern(compiler: None, tmp_path: Path) -> None:
+def test_local_arrays_begin_with_a_pattern(emulator: None, tmp_path: Path) -> None:
     path = compile_shared(UNWRITTEN_LOCAL, tmp_path / "local.so", instrumentation=checked(["uninitialised"]))
     assert EmulatorLibrary.open(path).function("run")() & 0xFFFFFFFF == 0xFEFEFEFE
 
 
 @pytest.mark.slow
-def test_findings_without_binutils(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_findings_without_binutils(emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = KERNELS / "races.cu"
     path = compile_shared(source, tmp_path / "races.so", instrumentation=checked(["race"]))
     monkeypatch.setattr("polytile.runtime.emulator.sites.shutil.which", lambda name: None)

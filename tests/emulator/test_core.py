@@ -22,7 +22,7 @@ Pair = Callable[[str, Instrumentation], list[EmulatorLibrary]]
 
 
 @pytest.fixture
-def pair(compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+def pair(emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
     """`pair(file, kind)`: kernels/FILE.cu compiled whole and against the object."""
     known = tmp_path / "known"
     known.mkdir()
@@ -83,7 +83,7 @@ def test_both_builds_count_the_same(pair: Pair) -> None:
 
 
 def test_without_an_object_libraries_are_compiled_whole(
-    compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    emulator: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(core, "_folder", lambda: tmp_path)
     monkeypatch.setattr(core, "_TEXT", "#error none\n")

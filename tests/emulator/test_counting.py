@@ -21,7 +21,7 @@ Run = Callable[..., Counts]
 
 
 @pytest.fixture(scope="module")
-def library(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> EmulatorLibrary:
+def library(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> EmulatorLibrary:
     out = tmp_path_factory.mktemp("counting") / "counting.so"
     flags = ["-Wall", "-Werror"]
     return EmulatorLibrary.open(
@@ -335,7 +335,7 @@ def test_columns_tell_the_accesses_of_one_line_apart(run: Run) -> None:
 
 
 @pytest.fixture(scope="module")
-def reductions(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Counts]:
+def reductions(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Counts]:
     """`reductions(function)`: the counts of a kernel of reductions.cu on a thousand ones."""
     out = tmp_path_factory.mktemp("counting") / "reductions.so"
     library = EmulatorLibrary.open(compile_shared(KERNELS / "reductions.cu", out, instrumentation=COUNTING))

@@ -216,7 +216,7 @@ return cudaGetLastError();
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("room", [1024, 2])
 def test_lanes_step_together_as_under_masks(tmp_path: Path, room: int) -> None:
     """However few events a lane can keep before it has to wait for the others."""

@@ -26,7 +26,7 @@ PROGRAMS = ("gemm", "doitgen", "jacobi-2d", "atax", "mvt")
 Cost = tuple[int, int, int]  # requests, lanes, sectors
 Found = dict[tuple[str, str], list[Cost]]  # by array and access, in the order of the text
 
-pytestmark = pytest.mark.usefixtures("compiler")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 @cache

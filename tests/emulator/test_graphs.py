@@ -57,7 +57,7 @@ extern "C" void device_copy(double *to, double *from, long long count)
 
 
 @pytest.fixture(scope="module")
-def opened(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reader]:
+def opened(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reader]:
     folder = tmp_path_factory.mktemp("graphs")
     readers: dict[str, Reader] = {}
 
@@ -130,7 +130,7 @@ def program() -> Program:
 
 
 @pytest.fixture
-def smooth(compiler: None, program: Program, tmp_path: Path) -> Smooth:
+def smooth(emulator: None, program: Program, tmp_path: Path) -> Smooth:
     _, unit, _ = program.write(tmp_path)
     text = unit.read_text()
     assert text.count("#include <string>\n") == 1

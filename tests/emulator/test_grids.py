@@ -26,7 +26,7 @@ Get = Callable[[str], Reader]
 
 
 @pytest.fixture(scope="module")
-def opened(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Get:
+def opened(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Get:
     """`opened(build)`: grids.cu, with its errors and findings forgotten."""
     folder = tmp_path_factory.mktemp("grids")
     readers: dict[str, Reader] = {}

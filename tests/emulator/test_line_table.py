@@ -21,7 +21,7 @@ extern "C" void *address() { return (void *)k; }
 """
 
 
-@pytest.mark.usefixtures("compiler")
+@pytest.mark.usefixtures("emulator")
 def test_lines_are_those_of_addr2line(tmp_path: Path) -> None:
     library = compile_shared(TEXT, tmp_path / "k.so", instrumentation=COUNTING)
     places = Sites(library).places(range(0x1000, 0x8000))

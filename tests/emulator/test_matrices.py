@@ -24,7 +24,7 @@ Open = Callable[[str], EmulatorLibrary]
 
 
 @pytest.fixture(scope="module")
-def opened(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Open:
+def opened(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Open:
     """`opened(build)`: the library of matrices.cu, with its errors and findings forgotten."""
     folder = tmp_path_factory.mktemp("matrices")
     libraries: dict[str, EmulatorLibrary] = {}

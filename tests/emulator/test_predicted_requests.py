@@ -17,7 +17,7 @@ from polytile.scheduling.cost.schedule_cost import timed
 
 SUITE = Path(__file__).resolve().parents[2] / "polybench" / "polybench"
 
-pytestmark = pytest.mark.usefixtures("compiler")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 # Sizes of which rows are whole sectors, and extents whole warps where the mapping begins at 0.
 SIZES: dict[str, dict[str, int]] = {

@@ -103,7 +103,7 @@ def is_race(a: Event, b: Event, shared: bool) -> bool:
 
 
 @pytest.fixture(scope="module")
-def reader(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+def reader(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Reader:
     path = tmp_path_factory.mktemp("play") / "play.so"
     compile_shared(SOURCE, path, instrumentation=checked(["race"]))
     return Reader(EmulatorLibrary.open(path), SOURCE.read_text())

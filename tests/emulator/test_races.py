@@ -58,7 +58,7 @@ RACES = {
 
 
 @pytest.fixture(scope="module")
-def find(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Find]:
+def find(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Find]:
     """`find(name)`: what the race check finds when run_NAME runs."""
     path = tmp_path_factory.mktemp("races") / "races.so"
     library = EmulatorLibrary.open(compile_shared(SOURCE, path, instrumentation=checked(["race"])))

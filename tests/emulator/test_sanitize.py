@@ -18,7 +18,7 @@ from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, Finding
 from polytile.ir.expr import Access, Binary, Literal, rewrite
 from polytile.ir.kernel import Barrier, Comment
 
-pytestmark = pytest.mark.usefixtures("compiler")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 ROWS = """void rows(int n, int T, double A[n][n], double B[n][n])
 {

@@ -159,7 +159,7 @@ def is_race(a: Event, b: Event) -> bool:
 
 
 @pytest.fixture(scope="module")
-def found(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Play], tuple[Finding, ...]]:
+def found(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Play], tuple[Finding, ...]]:
     path = tmp_path_factory.mktemp("play") / "play_split.so"
     compile_shared(SOURCE, path, instrumentation=checked(["race"]))
     reader = Reader(EmulatorLibrary.open(path), SOURCE.read_text())

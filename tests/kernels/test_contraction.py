@@ -54,7 +54,7 @@ Change = Callable[[Any], Any]
 # Results ------------------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
-def test_results_are_exact_for_integers(kind: str, compiler: None, tmp_path: Path) -> None:
+def test_results_are_exact_for_integers(kind: str, emulator: None, tmp_path: Path) -> None:
     """Elements outside the domain, and what lies between rows, keep their values; NaNs between rows are not read."""
     built = build([case.program for case in CASES[kind]], tmp_path)
     for case in CASES[kind]:
@@ -65,7 +65,7 @@ def test_results_are_exact_for_integers(kind: str, compiler: None, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_vectors_where_rows_are_multiples_of_them(compiler: None, tmp_path: Path) -> None:
+def test_vectors_where_rows_are_multiples_of_them(emulator: None, tmp_path: Path) -> None:
     built = build([case.program for case in VECTORS], tmp_path)
     for case in VECTORS:
         for size in EVEN:
@@ -95,7 +95,7 @@ SCALARS = [(1.1, 0.7), (-2.5, 1.0), (0.0, 1.5), (1.3, 0.0)]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [tensor("doubles"), fma("floats")], ids=["tensor", "fma"])
-def test_rounding_and_scaling(case: Case, compiler: None, tmp_path: Path) -> None:
+def test_rounding_and_scaling(case: Case, emulator: None, tmp_path: Path) -> None:
     """One fused multiply-add after another, as in C; tensor cores may add in another order.
 
     Against NumPy in long double, the error of a sum of k terms of random rounding errors stays below about sqrt(k)
@@ -119,7 +119,7 @@ def test_rounding_and_scaling(case: Case, compiler: None, tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
+def test_tiles_for_real_sizes(emulator: None, tmp_path: Path) -> None:
     cases = [case for case in real() if case.spec.name in ("tensor_nn", "tensor_96", "fma_nt", "fma_128")]
     built = build([case.program for case in cases], tmp_path)
     for case in cases:
@@ -129,7 +129,7 @@ def test_tiles_for_real_sizes(compiler: None, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_passes_keep_what_is_computed(compiler: None, tmp_path: Path) -> None:
+def test_passes_keep_what_is_computed(emulator: None, tmp_path: Path) -> None:
     def passed_on(case: Case) -> Case:
         requested = (UNROLL, "simplify", "common-subexpressions", "index-width")
         return replace(case, build=lambda spec: optimised(case.build(spec), *requested))
@@ -154,7 +154,7 @@ CHECKED = [
 
 
 @pytest.mark.slow
-def test_contractions_do_nothing_that_is_forbidden(compiler: None, tmp_path: Path) -> None:
+def test_contractions_do_nothing_that_is_forbidden(emulator: None, tmp_path: Path) -> None:
     built = build_checked([case.program for case in CHECKED], tmp_path)
     for case in CHECKED:
         vectors = max(case.spec.vectors) > 1
@@ -216,7 +216,7 @@ PLANTED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flaw", PLANTED)
-def test_what_is_planted_is_found(flaw: str, compiler: None, tmp_path: Path) -> None:
+def test_what_is_planted_is_found(flaw: str, emulator: None, tmp_path: Path) -> None:
     change, loop, check = PLANTED[flaw]
     cases = [planted(c, change, loop=loop) for c in (tensor("doubles", stages=3), fma("floats", "tn"))]
     built = build_checked([case.program for case in cases], tmp_path)
@@ -225,7 +225,7 @@ def test_what_is_planted_is_found(flaw: str, compiler: None, tmp_path: Path) -> 
         assert check in {finding.check for finding in found}, f"{case.spec.name}: {found}"
 
 
-def test_a_wrong_side_of_the_diagonal_shows_in_the_result(compiler: None, tmp_path: Path) -> None:
+def test_a_wrong_side_of_the_diagonal_shows_in_the_result(emulator: None, tmp_path: Path) -> None:
     right, wrong = tensor("right", triangle="lower"), tensor("right", triangle="upper")
     built = build([right.program], tmp_path)
     operands = Operands.integers(right.spec, 40, 40, 8)

@@ -54,7 +54,7 @@ SINGLE = {
 
 
 @pytest.fixture(scope="module")
-def count(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Count:
+def count(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Count:
     """Counts a block of a contraction, three tiles along k."""
     programs = [case.program for case in (*REAL.values(), *SINGLE.values(), BARE)]
     folder = tmp_path_factory.mktemp("counting")

@@ -231,7 +231,7 @@ def _serial(made: Kernel) -> Kernel:
 
 
 @pytest.fixture(scope="module")
-def built(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Built:
     programs = [program(f"{name}_before", before(name)) for name in PAIRS]
     programs += [program(f"{name}_after", change(made)) for name, (made, change) in PAIRS.items()]
     return build_checked(programs, tmp_path_factory.mktemp("passes"))
@@ -273,7 +273,7 @@ def change_of(name: str) -> tuple[Stmt, ...]:
 
 
 @pytest.mark.slow
-def test_without_its_barriers_the_exchange_is_a_race(compiler: None, tmp_path: Path) -> None:
+def test_without_its_barriers_the_exchange_is_a_race(emulator: None, tmp_path: Path) -> None:
     built = build_checked([program("racing", exchanging())], tmp_path)
     start = np.random.default_rng(1).standard_normal((4, 40))
     assert "race" in {f.check for f in built("run_racing", 4, 40, start, np.zeros_like(start))}
@@ -290,7 +290,7 @@ def _unsynchronised(node: object) -> object:
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [_late, _unsynchronised])
 def test_a_pipeline_that_waits_too_little_is_caught(
-    compiler: None, tmp_path: Path, fault: Callable[[object], object]
+    emulator: None, tmp_path: Path, fault: Callable[[object], object]
 ) -> None:
     """With 64 threads, so that a barrier of a warp is not enough."""
     made = optimised(tiled(), stages={"k": 3})
@@ -357,7 +357,7 @@ def test_an_error_is_planted_in_each_pass() -> None:
 
 
 @pytest.mark.slow
-def test_errors_that_are_planted_are_found(compiler: None, tmp_path: Path) -> None:
+def test_errors_that_are_planted_are_found(emulator: None, tmp_path: Path) -> None:
     """By the checks of the emulator, or as another result; without the error nothing is found."""
     programs = []
     for number, (made, change, fault) in enumerate(PLANTED.values()):

@@ -65,7 +65,7 @@ def results(built: Built, program: HostProgram) -> list[np.ndarray[Any, Any]]:
 
 @pytest.mark.slow(but="trmm")
 @pytest.mark.parametrize("name", ["gemm", "trmm", "adi", "seidel-2d", "correlation"])
-def test_the_results_are_the_same(compiler: None, name: str, tmp_path: Path) -> None:
+def test_the_results_are_the_same(emulator: None, name: str, tmp_path: Path) -> None:
     path = POLYBENCH / f"{name}.c"
     compiled = compile_file(str(path), options=Options(), include_dirs=[POLYBENCH], defines=["MINI_DATASET"])
     pairs = [(p, after(p)) for p in compiled.programs]

@@ -45,7 +45,7 @@ MATRIX = {
 
 
 @pytest.fixture(scope="session")
-def reference(compiler: None, tmp_path_factory: pytest.TempPathFactory) -> Reference:
+def reference(emulator: None, tmp_path_factory: pytest.TempPathFactory) -> Reference:
     return Reference(tmp_path_factory.mktemp("stencil"))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import polytile
 from polytile.api import CompiledScop
 from polytile.ir.stream_plan import StreamPlan
-from polytile.runtime.emulator.instrument import CHECKS
 
 NAME = "f.c"
 REFUSED = "the overlapped strategy found no schedule: "
@@ -48,12 +47,3 @@ def extents(plan: StreamPlan) -> Iterator[tuple[int, ...]]:
     yield tuple(max(2, side // 2) for side in sides)
     yield tuple(2 * (n // 2) + 3 for n in owned)
     yield tuple(2 * n + side + 5 for n, side in zip(owned, sides, strict=True))
-
-
-def same_as_c(scop: CompiledScop, sizes: Iterable[Mapping[str, int]]) -> None:
-    """Bitwise what C computes, under all of the emulator's checks."""
-    known = {p.name for p in scop.scop.parameters}
-    for one in sizes:
-        given = {name: value for name, value in one.items() if name in known}
-        for report in scop.validate(on="emulator", parameters=given, seed=1, sanitize=CHECKS):
-            assert report.bitwise, report.line

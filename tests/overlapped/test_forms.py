@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from polytile.diagnostics import DeviceError
 from polytile.ir.stream_plan import StreamPlan
-from polytile.runtime.emulator import host_compiler
+from tests.bitwise import same_as_c
 
-from .checks import compiled, counts, extents, plan_of, refusal, same_as_c
+from .checks import compiled, counts, extents, plan_of, refusal
 
 FAMILIES = Path(__file__).parents[2] / "polybench"
 FLAT = {  # file: iterations of a block, planes that a tile owns and its columns
@@ -41,12 +40,7 @@ FLAT = {  # file: iterations of a block, planes that a tile owns and its columns
 }
 
 
-@pytest.fixture(autouse=True)
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def sizes(plan: StreamPlan, every: bool) -> Iterator[dict[str, int]]:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
-from polytile.diagnostics import DeviceError, UsageError
-from polytile.runtime.emulator import host_compiler
+from polytile.diagnostics import UsageError
+from tests.bitwise import same_as_c
+from tests.random_examples import drawn, examples
 
-from .checks import compiled, counts, extents, plan_of, refusal, same_as_c
+from .checks import compiled, counts, extents, plan_of, refusal
 
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "8"))
+EXAMPLES = examples(8)
 ITERATORS, EXTENTS = ("i", "j"), ("N", "M")
 Offset = tuple[int, ...]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 @st.composite
@@ -139,14 +134,7 @@ def check(text: str, iterations: int, chunk: int, width: int) -> bool:
 def test_random_stencils(dims: int) -> None:
     tiled: list[bool] = []
 
-    @settings(
-        max_examples=EXAMPLES,
-        derandomize="POLYTILE_EXAMPLES" not in os.environ,
-        deadline=None,
-        database=None,
-        phases=(Phase.explicit, Phase.generate),
-        suppress_health_check=list(HealthCheck),
-    )
+    @drawn(EXAMPLES)
     @given(programs(dims), st.integers(1, 4), st.sampled_from((1, 3, 8)), st.sampled_from((32, 64)))
     def each(text: str, iterations: int, chunk: int, width: int) -> None:
         tiled.append(check(text, iterations, chunk, width))

@@ -10,8 +10,9 @@ import pytest
 
 from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
+from tests.bitwise import same_as_c
 
-from .checks import compiled, plan_of, same_as_c
+from .checks import compiled, plan_of
 
 TEXT = """void f(int T, int N, int M, double A[N][M], double B[N][M])
 {

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from .checks import compiled, refusal, same_as_c
+from tests.bitwise import same_as_c
+
+from .checks import compiled, refusal
 
 UNDER_CONDITION = """
 void f(int n, int m, int k, int steps, double A[n][m], double B[n][m])

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator import host_compiler
 
 SUITE = Path(__file__).parents[2] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
@@ -26,10 +24,6 @@ def run(*command: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def gcc() -> str:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
         pytest.skip("needs a C compiler")

@@ -18,9 +18,7 @@ import pytest
 
 import polytile
 from polytile.check.checker import problems
-from polytile.diagnostics import DeviceError
 from polytile.frontend.program import read_program
-from polytile.runtime.emulator import host_compiler
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
@@ -228,14 +226,6 @@ def test_formulas_count_what_the_statements_do(name: str) -> None:
     )
     assert COUNTS.evaluate(TABLE[name]["flops"], sizes) == flops
     assert COUNTS.evaluate(TABLE[name]["bytes"], sizes) == COUNTS.footprints(scop, sizes).total()
-
-
-@pytest.fixture(scope="module")
-def emulator() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 @each_program

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import polytile
-from polytile.diagnostics import DeviceError, UserError
-from polytile.runtime.emulator import host_compiler
+from polytile.diagnostics import UserError
 
 SUITE = Path(__file__).parents[2] / "polybench" / "polybench"
 PROGRAMS = sorted(p.stem for p in SUITE.glob("*.c"))
@@ -26,12 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(("program", "element", "tile", "strict"), values, ids=names)
 
 
-@pytest.fixture(autouse=True)
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def test_program(program: str, element: str, tile: tuple[int, ...], strict: bool) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 
 import pytest
 
 import polytile
 from polytile.check.checker import problems
-from polytile.diagnostics import DeviceError
 from polytile.options import STRATEGIES
-from polytile.runtime.emulator import host_compiler
 from polytile.stages import select_schedule
+from tests.random_examples import examples
 
-SEEDS = int(os.environ.get("POLYTILE_EXAMPLES", "30")) // 2
+SEEDS = examples(30) // 2
 
 ROWS = "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++)"
 ROWS_UP = "for (int i = m - 1; i >= 0; i--) for (int j = 0; j < n; j++)"
@@ -49,12 +47,7 @@ def source(body: str, ctype: str) -> str:
     return f"#define T {ctype}\n{text}"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def emulator() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -6,41 +6,24 @@ NumPy say. tests/contractions has the programs, and a few of these tests for the
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
-from polytile.diagnostics import DeviceError
 from polytile.fuzz.draw import Draw
-from polytile.runtime.emulator import host_compiler
 from tests.contractions.c_text import c_text
 from tests.contractions.checks import MOST_WORK, accepted, as_defined, compiled, same_as_c
 from tests.contractions.export import has_tiles
 from tests.contractions.generate import draw_program, program_of, sizes_of
+from tests.random_examples import drawn, examples
 
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "10"))
-
-
-def _no_compiler() -> str:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        return error.message
-    return ""
+EXAMPLES = examples(10)
 
 
-@pytest.mark.skipif(bool(_no_compiler()), reason=f"needs a host compiler: {_no_compiler()}")
-@settings(
-    max_examples=EXAMPLES,
-    derandomize="POLYTILE_EXAMPLES" not in os.environ,
-    deadline=None,
-    database=None,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
+@pytest.mark.usefixtures("emulator")
+@drawn(EXAMPLES)
 @given(st.randoms(use_true_random=False))
 def test_tiles_compute_what_c_computes(source: random.Random) -> None:
     draw = Draw(source)

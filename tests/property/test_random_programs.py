@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import random
 from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
-from polytile.diagnostics import DeviceError
 from polytile.fuzz.case import Choices, draw_case
 from polytile.fuzz.children import run_one
 from polytile.fuzz.draw import Draw
@@ -19,34 +17,19 @@ from polytile.fuzz.outcome import AGREED, ON_HOST
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.trial import Trial, attempt
 from polytile.options import SCHEDULES
-from polytile.runtime.emulator import host_compiler
 from polytile.runtime.emulator.instrument import CHECKS
+from tests.random_examples import drawn, examples
 
 SIZES = tuple({"n": n, "m": m, "k": k} for n, m, k in ((0, 1, 0), (3, 2, -1), (7, 9, 2)))
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "30"))
+EXAMPLES = examples(30)
 SECONDS = 300.0
 REGRESSIONS = sorted((Path(__file__).parent / "regressions").glob("*.c"))
 
 
-def _no_compiler() -> str:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        return error.message
-    return ""
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
-pytestmark = pytest.mark.skipif(bool(_no_compiler()), reason=f"needs a host compiler: {_no_compiler()}")
-
-
-@settings(
-    max_examples=EXAMPLES,
-    derandomize="POLYTILE_EXAMPLES" not in os.environ,
-    deadline=None,
-    database=None,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
+@drawn(EXAMPLES)
 @given(st.randoms(use_true_random=False))
 def test_random_programs(source: random.Random) -> None:
     case = draw_case(Draw(source), CHECKS)

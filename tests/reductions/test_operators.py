@@ -35,7 +35,7 @@ def name_of(kind: str, operator: Operator, element: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def programs(compiler: None) -> Programs:
+def programs(emulator: None) -> Programs:
     """Row sums by warps, and, for long, sums of one row by chunks in blocks, of each operator and type."""
     states = {}
     for operator, element in PAIRS:

@@ -63,7 +63,7 @@ SHAPES = ((1, 1), (2, 31), (7, 32), (8, 33), (33, 7), (65, 70))
 
 
 @pytest.fixture(scope="module")
-def programs(compiler: None) -> Programs:
+def programs(emulator: None) -> Programs:
     states = {name: case.built(name) for name, case in CASES.items()}
     alone = built("one_thread", MATRIX, BY_ROWS, CASES["warps"].shape, spread=False)
     fused = {"bicg": bicg(), "bicg_apart": bicg(apart=True), "gesummv": gesummv()}

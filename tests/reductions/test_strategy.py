@@ -61,7 +61,7 @@ SHAPES = ((1, 1), (1, 300), (300, 1), (31, 33), (64, 32), (65, 130))
 
 
 @pytest.fixture(scope="module")
-def programs(compiler: None) -> Programs:
+def programs(emulator: None) -> Programs:
     found = (polytile.compile(c.text, name="test.c", schedule="superposed").scops[0].compilation for c in CASES + FEW)
     return Programs({case.name: state for case, state in zip(CASES + FEW, found, strict=True)})
 
@@ -106,7 +106,7 @@ def test_several_blocks_share_each_of_few_results(programs: Programs, case: Case
         ("double A[n][m], double y[n][n]", "y[i][k] += A[i][j] * A[k][j];", 1),
     ],
 )
-def test_results_of_two_iterators(compiler: None, arguments: str, body: str, kernels: int) -> None:
+def test_results_of_two_iterators(emulator: None, arguments: str, body: str, kernels: int) -> None:
     size = arguments[len("double A[") : arguments.index("]")]
     length = arguments[arguments.index("][") + 2 : arguments.index("],")]
     loops = f"for (int i = 0; i < {size}; i++) for (int k = 0; k < {size}; k++) for (int j = 0; j < {length}; j++)"
@@ -124,7 +124,7 @@ def test_results_of_two_iterators(compiler: None, arguments: str, body: str, ker
     [({}, 1), ({"n": 3}, 2), ({"n": 3, "m": 9000}, 2), ({"n": 3, "m": 8000}, 1), ({"n": 65}, 1), ({"m": 9000}, 1)],
     ids=str,
 )
-def test_sizes_that_are_expected(compiler: None, sizes: dict[str, int], kernels: int) -> None:
+def test_sizes_that_are_expected(emulator: None, sizes: dict[str, int], kernels: int) -> None:
     """Several blocks share each of few results where these are known to be few by `--param`: right for all sizes."""
     (case,) = (c for c in CASES if c.axis == 1 and c.element == "double")
     (found,) = polytile.compile(case.text, name="test.c", schedule="superposed", parameters=sizes).scops

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polytile
 from polytile.api import CompiledScop, read_program
 from polytile.diagnostics import remember_source
-from polytile.runtime.emulator.instrument import CHECKS
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.stencil_form import stencil_form, time_loops
 from polytile.scheduling.strategies.split.cone import cones
@@ -51,12 +50,3 @@ def refusal(scop: CompiledScop) -> str | None:
         return None
     notes = [r.message.partition(REFUSED)[2] for r in scop.compilation.remarks if REFUSED in r.message]
     return notes[0] if notes else f"no reason: {[r.message for r in scop.compilation.remarks]}"
-
-
-def same_as_c(scop: CompiledScop, sizes: Iterable[Mapping[str, int]]) -> None:
-    """Bitwise what C computes, under all of the emulator's checks."""
-    known = {p.name for p in scop.scop.parameters}
-    for one in sizes:
-        given = {name: value for name, value in one.items() if name in known}
-        for report in scop.validate(on="emulator", parameters=given, seed=1, sanitize=CHECKS):
-            assert report.bitwise, report.line

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator import host_compiler
 from polytile.scheduling.strategies.split.tile_sets import Cut
+from tests.bitwise import same_as_c
 
-from .checks import compiled, cuts, refusal, same_as_c, split_into
+from .checks import compiled, cuts, refusal, split_into
 from .program import box, c_text, star
 
 FAMILIES = Path(__file__).parents[2] / "polybench"
@@ -46,12 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("shape", ALL if metafunc.config.getoption("--full-matrix") else USUAL, ids=str)
 
 
-@pytest.fixture(autouse=True)
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def sizes(found: Sequence[Cut]) -> Iterator[dict[str, int]]:

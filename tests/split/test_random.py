@@ -4,28 +4,21 @@ recognised, proven, free of races and bitwise what C computes; all others are to
 
 from __future__ import annotations
 
-import os
-
 import networkx as nx
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
-from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator import host_compiler
+from tests.bitwise import same_as_c
+from tests.random_examples import drawn, examples
 
-from .checks import compiled, cuts, refusal, same_as_c, split_into
+from .checks import compiled, cuts, refusal, split_into
 from .program import EXTENTS, Array, Program, Read, Update, c_text, conflicts
 
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "12"))
+EXAMPLES = examples(12)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 @st.composite
@@ -85,14 +78,7 @@ def check(program: Program, height: int, top: int) -> None:
 @pytest.mark.slow(but="1")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_random_stencils(dims: int) -> None:
-    @settings(
-        max_examples={1: EXAMPLES, 2: -(-EXAMPLES // 3), 3: -(-EXAMPLES // 12)}[dims],
-        derandomize="POLYTILE_EXAMPLES" not in os.environ,
-        deadline=None,
-        database=None,
-        phases=(Phase.explicit, Phase.generate),
-        suppress_health_check=list(HealthCheck),
-    )
+    @drawn({1: EXAMPLES, 2: -(-EXAMPLES // 3), 3: -(-EXAMPLES // 12)}[dims])
     @given(programs(dims), st.integers(1, 3 if dims < 3 else 2), st.integers(1, 4))
     def each(program: Program, height: int, top: int) -> None:
         check(program, height, top)

@@ -12,18 +12,11 @@ import pytest
 
 import polytile
 from polytile.api import scop_from_isl
-from polytile.diagnostics import DeviceError
 from polytile.ir.expr import DOUBLE, FLOAT, INT, Name
 from polytile.ir.scop import Array, Scop
-from polytile.runtime.emulator import EmulatorLibrary, compile_shared, host_compiler
+from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 
-
-@pytest.fixture(autouse=True)
-def _compiler() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def n_by(*extents: str) -> tuple[Name, ...]:

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 import polytile
-from polytile.diagnostics import DeviceError
-from polytile.runtime.emulator import host_compiler
 
 
 def c_text(arguments: str, body: str, before: str = "") -> str:
@@ -20,15 +18,6 @@ def c_text(arguments: str, body: str, before: str = "") -> str:
 def compiled() -> Callable[..., Any]:
     """`compiled(arguments, body, before, **settings)`: the only SCoP of such a program."""
     return lambda *parts, **settings: polytile.compile(c_text(*parts), name="test.c", **settings).scops[0]
-
-
-@pytest.fixture(scope="session")
-def emulator() -> None:
-    """Skips a test where no host compiler is installed."""
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 @pytest.fixture(scope="session")

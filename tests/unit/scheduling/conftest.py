@@ -10,12 +10,10 @@ import islpy as isl
 import pytest
 
 import polytile
-from polytile.diagnostics import DeviceError
 from polytile.frontend.program import read_program
 from polytile.ir.isl_util import band_members, mark_name
 from polytile.ir.schedule import thread_sizes
 from polytile.ir.scop import Scop
-from polytile.runtime.emulator import host_compiler
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 
 NODE = isl.schedule_node_type
@@ -107,15 +105,6 @@ def compiled() -> Callable[..., Any]:
 @pytest.fixture(scope="session")
 def shape() -> Callable[[isl.Schedule], str]:
     return structure
-
-
-@pytest.fixture(scope="session")
-def emulator() -> None:
-    """Skips a test where no host compiler is installed."""
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 # The order of two instances under a mapped tree, one point at a time ------------------------------------------------

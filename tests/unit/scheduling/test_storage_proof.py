@@ -69,7 +69,7 @@ def failures(found: Realisation) -> list[str]:
     return [f.why for f in wrong_values("X", isl.UnionMap(FLOW), found)]
 
 
-def test_overlapped_tiles_that_own_their_results_are_proven() -> None:
+def test_small_programs_that_own_their_results_are_proven() -> None:
     assert failures(tiles()) == []
 
 

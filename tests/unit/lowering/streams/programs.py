@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polytile.ir.stream_plan import Exchange
 
-from .plans import Case, Numbers, random
+from .plans import Case, Numbers, Runner, random
 
 
 def wrap(arguments: str, body: str) -> str:
@@ -256,3 +257,10 @@ def examples() -> dict[str, Example]:
             planes,
         ),
     }
+
+
+def same_as_c(example: Example, folder: Path) -> None:
+    """What C computes, under all of the emulator's checks."""
+    runner = Runner(example.case, folder, checks=True)
+    for given in example.sizes:
+        runner.compare(example.times, "f", given, example.arrays(**given), **example.scalars)

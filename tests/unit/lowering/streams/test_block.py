@@ -7,33 +7,21 @@ from typing import Any
 
 import pytest
 
-from polytile.diagnostics import DeviceError, InternalError
+from polytile.diagnostics import InternalError
 from polytile.ir.expr import rewrite
 from polytile.ir.kernel import Barrier
 from polytile.ir.stream_plan import Exchange
-from polytile.runtime.emulator import host_compiler
 
 from .plans import Case, Runner
-from .programs import BOX, ONE, examples
+from .programs import BOX, ONE, examples, same_as_c
 
 BLOCKS = [name for name, example in examples().items() if example.case.exchange is Exchange.BLOCK]
-
-
-@pytest.fixture(scope="session")
-def emulator() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 @pytest.mark.slow(but=["star of single cells"])
 @pytest.mark.parametrize("name", BLOCKS)
 def test_results_are_those_of_c(name: str, emulator: None, tmp_path: Path) -> None:
-    example = examples()[name]
-    runner = Runner(example.case, tmp_path, checks=True)
-    for sizes in example.sizes:
-        runner.compare(example.times, "f", sizes, example.arrays(**sizes), **example.scalars)
+    same_as_c(examples()[name], tmp_path)
 
 
 @pytest.mark.parametrize("name", BLOCKS)

@@ -9,34 +9,22 @@ from pathlib import Path
 import pytest
 
 from polytile.codegen.targets.cuda.cuda import print_kernels
-from polytile.diagnostics import DeviceError, InternalError
+from polytile.diagnostics import InternalError
 from polytile.ir.expr import Ternary, walk
 from polytile.ir.gpu_ops import Load, Shuffle
 from polytile.ir.stream_plan import Exchange
 from polytile.runtime.compilers import nvcc
-from polytile.runtime.emulator import host_compiler
 
-from .plans import Case, Runner
-from .programs import STAR, examples
+from .plans import Case
+from .programs import STAR, examples, same_as_c
 
 WARPS = [name for name, example in examples().items() if example.case.exchange is Exchange.WARP]
-
-
-@pytest.fixture(scope="session")
-def emulator() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
 
 
 @pytest.mark.slow(but=["star", "fdtd", "line"])
 @pytest.mark.parametrize("name", WARPS)
 def test_results_are_those_of_c(name: str, emulator: None, tmp_path: Path) -> None:
-    example = examples()[name]
-    runner = Runner(example.case, tmp_path, checks=True)
-    for sizes in example.sizes:
-        runner.compare(example.times, "f", sizes, example.arrays(**sizes), **example.scalars)
+    same_as_c(examples()[name], tmp_path)
 
 
 def test_strips_away_from_all_sides_test_nothing() -> None:

@@ -11,9 +11,7 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
-from polytile.diagnostics import DeviceError
 from polytile.runtime.binding import bind
-from polytile.runtime.emulator import host_compiler
 
 HEIGHT = 3
 INNER = "for (int i = 1; i < N - 1; i++)"
@@ -54,12 +52,7 @@ def compiled(body: str, ctype: str = "double", **settings: Any) -> CompiledScop:
     return scop
 
 
-@pytest.fixture(scope="module", autouse=True)
-def emulator() -> None:
-    try:
-        host_compiler()
-    except DeviceError as error:
-        pytest.skip(f"needs a host compiler: {error.message}")
+pytestmark = pytest.mark.usefixtures("emulator")
 
 
 def settings_of(scop: CompiledScop, steps: int, size: int, first: int) -> dict[str, int]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from polytile.diagnostics import UserError
@@ -19,20 +18,14 @@ from polytile.fuzz.printing import c_text
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
 from polytile.scheduling.strategies.superposed.two_level_trees import loop_trees
+from tests.random_examples import drawn, examples
 
-EXAMPLES = int(os.environ.get("POLYTILE_EXAMPLES", "40"))
+EXAMPLES = examples(40)
 OPERATIONS = 20_000_000  # for the tests' own check of one program
 
 
 @pytest.mark.slow
-@settings(
-    max_examples=EXAMPLES,
-    derandomize="POLYTILE_EXAMPLES" not in os.environ,
-    deadline=None,
-    database=None,
-    phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
+@drawn(EXAMPLES)
 @given(source=st.randoms(use_true_random=False), relax=st.booleans())
 def test_random_programs(
     source: random.Random, relax: bool, stages: Callable[[Scop], Any], check: Callable[..., None]
