@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from polytile.diagnostics import DeviceError, UnsupportedCompilerError
-from polytile.runtime.emulator import host_compiler
+from polytile.runtime.emulator import core, host_compiler
 from polytile.runtime.emulator.instrument import CHECKS, COUNTING, checked
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -23,6 +25,19 @@ if str(REPOSITORY) not in sys.path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
     parser.addoption("--full-matrix", action="store_true", help="validate the suite with all tile sizes")
+
+
+SHARED = "POLYTILE_TEST_CORES"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What the emulator is made of is compiled once for all processes of a run: pytest-xdist's inherit the name."""
+    if SHARED not in os.environ:
+        holder = tempfile.TemporaryDirectory(prefix="polytile-cores-", ignore_cleanup_errors=True)
+        os.environ[SHARED] = holder.name
+        config.add_cleanup(holder.cleanup)
+        config.add_cleanup(lambda: os.environ.pop(SHARED))
+    core.share(Path(os.environ[SHARED]))
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects

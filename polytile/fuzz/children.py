@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from polytile.fuzz.outcome import Outcome, outcome_of
+from polytile.runtime.emulator import core
 
 _QUOTED = 2000  # characters of what a child printed
 
@@ -40,6 +41,7 @@ class Child:
         reader, writer = context.Pipe(duplex=False)
         folder = tempfile.TemporaryDirectory(prefix="polytile-fuzz-", ignore_cleanup_errors=True)
         process = context.Process(target=_main, args=(work, writer, folder.name), daemon=False)
+        core.before_forking()
         process.start()
         writer.close()
         return cls(number, process, reader, folder, time.monotonic() + limit, limit)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from polytile.fuzz.children import run_all, run_one
+from polytile.fuzz.outcome import AGREED, Outcome
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared, core
 from polytile.runtime.emulator.counts import learning, read
 from polytile.runtime.emulator.findings import Reader
@@ -90,3 +93,26 @@ def test_without_an_object_libraries_are_compiled_whole(
     for _ in range(2):
         EmulatorLibrary.open(compile_shared(KERNELS / "vector_add.cu", tmp_path / "add.so"))
     assert not list(tmp_path.glob("*/emulator.o"))
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Without the folder of the tests, as if nothing was compiled yet."""
+    monkeypatch.setattr(core, "_GIVEN", [])
+    core._folder.cache_clear()
+    yield
+    core._folder.cache_clear()
+
+
+def made(out: Path) -> Outcome:
+    EmulatorLibrary.open(compile_shared(KERNELS / "vector_add.cu", out))
+    return Outcome(AGREED)
+
+
+def test_forked_processes_share_one_object(emulator: None, alone: None, tmp_path: Path) -> None:
+    """Also those that make it at the same time."""
+    assert run_one(partial(made, tmp_path / "first.so"), 100).kind == AGREED
+    assert not list(core._folder().glob("*/emulator.o"))
+    works = ((k, partial(made, tmp_path / f"{k}.so")) for k in range(3))
+    assert [outcome.kind for _, outcome in run_all(works, 3, 100)] == [AGREED] * 3
+    assert len(list(core._folder().glob("*/emulator.o"))) == 1

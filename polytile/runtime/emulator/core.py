@@ -35,6 +35,11 @@ class Core:
         return (APART, "-include", str(self.header), *names)
 
 
+def before_forking() -> None:
+    """Make the folder of cores here: processes that are forked afterwards share it, and none of them removes it."""
+    _folder()
+
+
 def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) -> Core | None:
     """The core for the flags of a build, or None for the first library of the kind: that one is compiled whole.
 
@@ -49,7 +54,7 @@ def shared_core(compiler: HostCompiler, flags: tuple[str, ...], timeout: float) 
     if not folder.exists():
         folder.mkdir(exist_ok=True)
         return None
-    core.header.write_text(_TEXT)
+    _write_whole(core.header, _TEXT)
     command = (*compiler.command, *flags, "-w")  # warnings are for what the library itself has
     if compiler.is_gcc:  # only makes it quicker
         _compiled((*command, APART, "-x", "c++-header"), core.header, Path(f"{core.header}.gch"), timeout)
@@ -66,12 +71,29 @@ def _compiled(command: tuple[str, ...], source: Path, output: Path, timeout: flo
         return done
 
 
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file that another process, which makes the same core, may be reading."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        partial = Path(folder) / file.name
+        partial.write_text(text)
+        partial.replace(file)
+
+
+def share(folder: Path) -> None:
+    """Keep cores in `folder`, which processes share that do not come from this one; its owner removes it."""
+    _GIVEN[:] = [folder]
+    _folder.cache_clear()
+
+
+_GIVEN: list[Path] = []
 _HOLDERS: list[tempfile.TemporaryDirectory[str]] = []
 
 
 @cache
 def _folder() -> Path:
-    """A private folder, removed when Python ends."""
+    """The folder that is shared, else a private one, removed when Python ends."""
+    if _GIVEN:
+        return _GIVEN[0]
     holder = tempfile.TemporaryDirectory(prefix="polytile-", ignore_cleanup_errors=True)
     _HOLDERS.append(holder)
     return Path(holder.name)
