@@ -14,7 +14,7 @@ from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
 from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
 from polytile.codegen.lowering.remaining_iterations import from_iteration
-from polytile.codegen.lowering.streams.program import StreamProgram, stream_kernels
+from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
 from polytile.codegen.passes.driver import After, improvements, optimise

@@ -28,7 +28,7 @@ from polytile.check.placements import check_forwarding, check_home, placements, 
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
-from polytile.check.streams import stream_problems
+from polytile.check.stream_plans import stream_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
 from polytile.ir.isl_util import OverBudgetError, budget

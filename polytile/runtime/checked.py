@@ -10,12 +10,12 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.diagnostics import Diagnostic, FindingsError, UsageError
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
+from polytile.runtime.cuda_text_cache import located_unit
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.findings import Reader
 from polytile.runtime.emulator.instrument import CHECKS, checked
 from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.layout import Layout
-from polytile.runtime.unit_text import located_unit
 
 HINT = "if the C program keeps C's rules, report this as a bug of polytile"
 

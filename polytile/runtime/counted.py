@@ -12,12 +12,12 @@ from polytile.ir.evaluate import evaluate
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.runtime.checked import Unit
+from polytile.runtime.cuda_text_cache import located_unit
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.emulator.counts import Counts, learning, read
 from polytile.runtime.emulator.instrument import COUNTING
 from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.layout import Layout
-from polytile.runtime.unit_text import located_unit
 from polytile.runtime.validate import Validation
 
 

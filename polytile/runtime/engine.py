@@ -18,13 +18,13 @@ from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.runtime.compilers import check_command, nvcc
+from polytile.runtime.cuda_text_cache import located_unit
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.driver import driver_arch
 from polytile.runtime.emulator import EmulatorLibrary, compile_shared
 from polytile.runtime.layout import Layout
 from polytile.runtime.native import arguments, function, load
 from polytile.runtime.reference import workspace
-from polytile.runtime.unit_text import located_unit
 
 PLACES = ("auto", "gpu", "emulator")
 

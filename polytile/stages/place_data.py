@@ -22,7 +22,7 @@ from polytile.scheduling.promotion.placements import kernel_plans, merged, requi
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
-from polytile.scheduling.proof.streams.cells import WrongStreamError
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before

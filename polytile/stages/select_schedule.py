@@ -21,7 +21,7 @@ from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
-from polytile.scheduling.strategies.overlapped.fusion import explained as explained_fusion
+from polytile.scheduling.strategies.overlapped.dag_fusion import explained as explained_fusion
 from polytile.stages.place_data import realised
 
 MOST_SIZES = 3  # of tiles that are compared

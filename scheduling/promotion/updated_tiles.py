@@ -7,7 +7,7 @@ after:  A_tile[..] = A[..]; B_tile[..] = B[..]; barrier;
 
 Filled is what the block reads before it writes it, drained is what it writes: as the schedule is legal, no other block
 of the launch writes the former, nor uses the latter. Where that holds of boxes around these elements, they are copied
-instead (copied_elements.py). Grosser et al. 2013 keep the values of split tiles like that.
+instead (fills_and_drains.py). Grosser et al. 2013 keep the values of split tiles like that.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.promotion.bank_conflicts import WarpReads, lane_steps, layout_for
-from polytile.scheduling.promotion.copied_elements import Copied, copied_elements
+from polytile.scheduling.promotion.fills_and_drains import Copied, copied_elements
 from polytile.scheduling.promotion.footprint_boxes import box_around
-from polytile.scheduling.promotion.kept_elements import KeptElements, PlacedReference, united_maps
 from polytile.scheduling.promotion.reference_tiles import (
     Footprint,
     Reference,
@@ -41,6 +40,7 @@ from polytile.scheduling.promotion.reference_tiles import (
     references_in,
     with_names,
 )
+from polytile.scheduling.promotion.tile_dataflow import PlacedReference, TileDataflow, united_maps
 from polytile.tuning import PromotionTuning
 
 
@@ -108,7 +108,7 @@ def _tile(
     if len(accesses) < len(references):
         return None
     box = box_around(united_maps([a.full for a in accesses]))
-    kept = KeptElements(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
+    kept = TileDataflow(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
     if box is None or all(kept.covered(a).is_empty() for a in accesses):
         return None
     copied = copied_elements(kept, box, _places(whole), scop, initialised)

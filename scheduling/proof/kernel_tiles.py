@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.element_bounds import bounding_box
+from polytile.ir.bounding_box import bounding_box
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import HOST_LOOP, LabelledLoop
 from polytile.ir.place_quotients import without_place_quotients

@@ -21,7 +21,7 @@ from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
-from polytile.scheduling.proof.streams.prove import prove_stream
+from polytile.scheduling.proof.streaming.prove import prove_stream
 from polytile.scheduling.proof.transfers import wrong_transfers
 from polytile.scheduling.proof.warp_reductions import wrong_executions
 

@@ -20,7 +20,7 @@ from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream_sizes
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
-from polytile.scheduling.strategies.overlapped.steps import StreamSteps, StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.analysis.stencil_form import iterated_stencil
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Problem
-from polytile.scheduling.strategies.overlapped.steps import StreamTiles, stream_steps
+from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 
 HEADER = "void f(int T, int N, double A[N][N], double B[N][N], double C[2][N][N], double E[T][N][N])"

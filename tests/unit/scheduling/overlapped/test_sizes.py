@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from polytile.codegen.lowering.lower import index_type
-from polytile.codegen.lowering.streams.program import stream_kernels
+from polytile.codegen.lowering.streaming.stream_program import stream_kernels
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.diagnostics import UsageError
 from polytile.ir.name_supply import Names

@@ -8,12 +8,12 @@ import pytest
 
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
-from polytile.scheduling.proof.streams.cells import WrongStreamError
-from polytile.scheduling.proof.streams.prove import prove_stream
+from polytile.scheduling.proof.streaming.prove import prove_stream
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
 
 from .conftest import PlanOf, problem_of
 from .planted import MISTAKES
-from .test_steps import COPY_BACK
+from .test_stream_steps import COPY_BACK
 
 RIGHT = [
     ("stencilgen/j2d5pt.c", 4),

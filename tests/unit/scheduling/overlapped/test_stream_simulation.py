@@ -12,19 +12,19 @@ import islpy as isl
 import pytest
 
 from polytile.certificate import statements
-from polytile.check.streams import stream_problems
+from polytile.check.stream_plans import stream_problems
 from polytile.diagnostics import InternalError
 from polytile.ir.plan_file import to_json
 from polytile.ir.scop import Origin, Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
-from polytile.scheduling.proof.streams.cells import WrongStreamError
-from polytile.scheduling.proof.streams.prove import prove_stream
+from polytile.scheduling.proof.streaming.prove import prove_stream
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
 
 from .conftest import PlanOf, problem_of
 from .planted import MISTAKES, with_read, with_step
 from .simulate import Simulation
-from .test_steps import COPY_BACK
 from .test_stream_proof import RIGHT
+from .test_stream_steps import COPY_BACK
 
 PROGRAMS: dict[str, tuple[dict[str, int], str]] = {  # sizes, and which of them are iterations
     "polybench/jacobi-2d.c": ({"n": 8}, "tsteps"),

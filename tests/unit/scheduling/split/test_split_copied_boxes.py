@@ -8,7 +8,7 @@ import pytest
 import polytile
 from polytile.codegen.lowering.copy_barriers import without_second_barriers
 from polytile.ir.arith import compare, lift
-from polytile.ir.element_bounds import bounding_box
+from polytile.ir.bounding_box import bounding_box
 from polytile.ir.expr import INT, For, Name, Stmt
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.plan import relation

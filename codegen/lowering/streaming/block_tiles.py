@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polytile.codegen.lowering.streams.form import Form
-from polytile.codegen.lowering.streams.rings import age, each
-from polytile.codegen.lowering.streams.stream import Stream
-from polytile.codegen.lowering.streams.tiles import reach
+from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.plane_rings import age, each
+from polytile.codegen.lowering.streaming.stream_kernel import Stream
+from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, both, compare, either, lift, mod, mul, sub, zero
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, Name, Stmt
@@ -25,7 +25,7 @@ from polytile.ir.stream_plan import StreamRead, StreamStep
 MADE = "neighbours read planes of all steps that were made, and have read those that are overwritten"
 
 
-class BlockForm(Form):
+class BlockTiles(KernelBody):
     """The body of a kernel by blocks."""
 
     def __init__(

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import reduce
 
 from polytile.codegen.lowering.lower import wide
-from polytile.codegen.lowering.streams.block import BlockForm
-from polytile.codegen.lowering.streams.cells import Cells, cells_of
-from polytile.codegen.lowering.streams.form import Form
-from polytile.codegen.lowering.streams.stream import Stream
-from polytile.codegen.lowering.streams.tiles import axes, chunks
-from polytile.codegen.lowering.streams.warp import WarpForm
+from polytile.codegen.lowering.streaming.block_tiles import BlockTiles
+from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.stream_kernel import Stream
+from polytile.codegen.lowering.streaming.tile_grid import axes, chunks
+from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
+from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, div, lift, most, mul, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
@@ -121,10 +121,10 @@ class _Program:
             )
         )
 
-    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> Form:
+    def _form(self, stream: Stream, names: Names, block: Name, threads: tuple[Name, ...]) -> KernelBody:
         if self.plan.exchange is Exchange.WARP:
-            return WarpForm(stream, names, self.counts, block, threads[-1])
-        return BlockForm(stream, names, self.counts, block, threads)
+            return WarpStrips(stream, names, self.counts, block, threads[-1])
+        return BlockTiles(stream, names, self.counts, block, threads)
 
     def _threads(self) -> tuple[int, int, int]:
         if self.plan.exchange is Exchange.WARP:

@@ -9,9 +9,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
-from polytile.codegen.lowering.streams.rings import Ring, each, rings
-from polytile.codegen.lowering.streams.stream import Stream, some
-from polytile.codegen.lowering.streams.tiles import Axis, axes
+from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
+from polytile.codegen.lowering.streaming.stream_kernel import Stream, some
+from polytile.codegen.lowering.streaming.tile_grid import Axis, axes
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Store

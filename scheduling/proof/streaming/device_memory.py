@@ -19,8 +19,8 @@ from polytile.ir.scop import Origin, Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStep
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.last_writers import is_seen
-from polytile.scheduling.proof.streams.cells import TimeLoop, require
-from polytile.scheduling.proof.streams.values import Group, versions_read
+from polytile.scheduling.proof.streaming.time_loop import TimeLoop, require
+from polytile.scheduling.proof.streaming.values import Group, versions_read
 
 
 def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[Group, ...]) -> Iterator[str]:

@@ -9,7 +9,7 @@ an earlier plane. A thread sees its own cells at once.
 from __future__ import annotations
 
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
-from polytile.scheduling.proof.streams.cells import require
+from polytile.scheduling.proof.streaming.time_loop import require
 
 
 def check_order(plan: StreamPlan) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from polytile.codegen.lowering.streams.form import Form
-from polytile.codegen.lowering.streams.rings import Ring, age
-from polytile.codegen.lowering.streams.stream import Stream
+from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.plane_rings import Ring, age
+from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.ir.arith import add, both, compare, div, either, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
 from polytile.ir.gpu_ops import Shuffle
@@ -23,7 +23,7 @@ from polytile.machine import REGISTER_BYTES, WARP_SIZE
 ROOMY_PLANES = 200  # registers of a thread's planes beside which ptxas has found place for kept elements, too
 
 
-class WarpForm(Form):
+class WarpStrips(KernelBody):
     """The body of a kernel by warps."""
 
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name, thread: Name) -> None:

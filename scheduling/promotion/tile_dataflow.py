@@ -58,7 +58,7 @@ class PlacedReference:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptElements:
+class TileDataflow:
     """What the accesses of a tile find in it, and what they leave there."""
 
     accesses: tuple[PlacedReference, ...]
@@ -66,7 +66,7 @@ class KeptElements:
     hosts: int
 
     @property
-    def full(self) -> KeptElements:
+    def full(self) -> TileDataflow:
         """The same of tiles that the bounds of domains do not cut."""
         full = tuple(replace(a, executions=a.full_executions, unbounded=True) for a in self.accesses)
         return replace(self, accesses=full)

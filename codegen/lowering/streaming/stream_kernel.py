@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polytile.codegen.lowering.streams.cells import TIME, Bounds, Cells, Writer, cell_name, extents_of
-from polytile.codegen.lowering.streams.linear import Linear, Range, conjunction
+from polytile.codegen.lowering.streaming.cell_conditions import AffineForm, Range, conjunction
+from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name, extents_of
 from polytile.ir.arith import add, both, compare, either, lift
 from polytile.ir.expr import BOOL, Access, CType, Expr, Literal, Name, Unary
 from polytile.ir.scop import Scop
@@ -113,7 +113,7 @@ class Stream:
         )
         return both(*tests)
 
-    def conditions(self, writer: Writer, at: Mapping[str, Expr]) -> Iterator[tuple[Linear | None, Expr]]:
+    def conditions(self, writer: Writer, at: Mapping[str, Expr]) -> Iterator[tuple[AffineForm | None, Expr]]:
         """The tests of whether it writes a cell, with what they are of, if they are that simple."""
         for bound in writer.bounds:
             yield bound, bound.condition(self.pivot(bound), at, self.integer)
@@ -121,7 +121,7 @@ class Stream:
             others = with_values(writer.others, at)
             yield None, others
 
-    def pivot(self, bound: Linear) -> str:
+    def pivot(self, bound: AffineForm) -> str:
         """The fastest dimension that a bound is of, or the time."""
         names = [cell_name(k) for k in reversed(range(self.plan.dims)) if bound.factor(cell_name(k))]
         return names[0] if names else TIME

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from polytile.api import read_program
 from polytile.codegen.lowering.lower import index_type
-from polytile.codegen.lowering.streams.program import StreamProgram, stream_kernels
+from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.diagnostics import remember_source

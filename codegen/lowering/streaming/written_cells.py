@@ -13,7 +13,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytile.codegen.lowering.streams.linear import Linear
+from polytile.codegen.lowering.streaming.cell_conditions import AffineForm
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, lift
 from polytile.ir.expr import CType, Expr
@@ -41,7 +41,7 @@ class Writer:
 
     statement: Statement
     written: AccessRelation
-    bounds: tuple[Linear, ...]
+    bounds: tuple[AffineForm, ...]
     equalities: int
     others: Expr | None
     iterators: tuple[Expr, ...]
@@ -190,14 +190,14 @@ def _divides(constraint: isl.Constraint) -> bool:
     return any(not constraint.get_coefficient_val(DIV, k).is_zero() for k in range(constraint.dim(DIV)))
 
 
-def _linear(constraint: isl.Constraint) -> tuple[Linear, ...]:
+def _linear(constraint: isl.Constraint) -> tuple[AffineForm, ...]:
     """The constraint as expressions that are at least 0: two of an equality."""
     terms = {"": int(constraint.get_constant_val().to_python())}
     names = [str(constraint.get_dim_name(PARAM, k)) for k in range(constraint.dim(PARAM))]
     for kind, own in ((PARAM, names), (SET, [_dimension(k) for k in range(constraint.dim(SET))])):
         for k, name in enumerate(own):
             terms[name] = int(constraint.get_coefficient_val(kind, k).to_python())
-    form = Linear.of(terms)
+    form = AffineForm.of(terms)
     return (form, form.negated()) if constraint.is_equality() else (form,)
 
 

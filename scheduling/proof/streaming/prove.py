@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.proof.streams.cells import WrongStreamError, time_loop
-from polytile.scheduling.proof.streams.memory import check_memory
-from polytile.scheduling.proof.streams.order import check_order
-from polytile.scheduling.proof.streams.values import check_reads
+from polytile.scheduling.proof.streaming.device_memory import check_memory
+from polytile.scheduling.proof.streaming.slot_order import check_order
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError, time_loop
+from polytile.scheduling.proof.streaming.values import check_reads
 
 
 @dataclass(frozen=True, slots=True)

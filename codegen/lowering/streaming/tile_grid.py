@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polytile.codegen.lowering.streams.cells import Bounds, Cells
+from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
 from polytile.ir.arith import add, binary, div, least, lift, most, sub
 from polytile.ir.expr import Expr
 from polytile.ir.kernel import ceil_div

@@ -18,8 +18,8 @@ from itertools import combinations
 import islpy as isl
 
 from polytile.check.relations import Check, maps, union
-from polytile.check.stream_cells import Cells, StreamError, cells_of
 from polytile.check.stream_slots import slot_problems
+from polytile.check.time_loop import Cells, StreamError, cells_of
 
 
 def stream_problems(program: Check, plan: Check, visible: list[str], context: isl.Set) -> Iterator[str]:

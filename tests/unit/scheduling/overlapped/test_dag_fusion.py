@@ -15,7 +15,7 @@ from polytile.scheduling.analysis.stencil_dag import StencilDag, iteration_dag, 
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
 from polytile.scheduling.analysis.stencil_values import stencil_values
 from polytile.scheduling.candidate import Problem
-from polytile.scheduling.strategies.overlapped.fusion import Fusion, Limits, explained, fuse, limits_of
+from polytile.scheduling.strategies.overlapped.dag_fusion import Fusion, Limits, explained, fuse, limits_of
 from polytile.scheduling.strategies.overlapped.macro_nodes import MacroNode
 from polytile.scheduling.transform.statement_fusion import fuse_locals
 

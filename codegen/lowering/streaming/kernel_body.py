@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from math import lcm
 
-from polytile.codegen.lowering.streams.bodies import instance, is_pure
-from polytile.codegen.lowering.streams.cells import Writer, cell_name
-from polytile.codegen.lowering.streams.rings import age, each
-from polytile.codegen.lowering.streams.stream import Stream, negated, some
-from polytile.codegen.lowering.streams.tiles import reach
-from polytile.codegen.lowering.streams.transfers import Transfers
+from polytile.codegen.lowering.streaming.loads_and_stores import Transfers
+from polytile.codegen.lowering.streaming.plane_rings import age, each
+from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
+from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
+from polytile.codegen.lowering.streaming.tile_grid import reach
+from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
 from polytile.ir.arith import add, both, compare, div, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, Load, PrivateArray
@@ -38,7 +38,7 @@ UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings 
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 
 
-class Form(Transfers):
+class KernelBody(Transfers):
     """The body of one kernel of a plan."""
 
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name) -> None:

@@ -1,4 +1,4 @@
-"""Linear inequalities over time, cell and parameters: as conditions, and at their least over a tile.
+"""AffineForm inequalities over time, cell and parameters: as conditions, and at their least over a tile.
 
 before: n - 2 - x1 >= 0, for x1 from left to left + 127
 after:  x1 <= n - 2 as a condition at a cell; left + 127 <= n - 2 for the whole tile
@@ -16,16 +16,16 @@ Range = tuple[Expr, Expr]  # the first and the last
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class AffineForm:
     """`constant + sum of factor * name`; as a condition, at least 0."""
 
     constant: int
     terms: tuple[tuple[str, int], ...]
 
     @staticmethod
-    def of(terms: Mapping[str, int]) -> Linear:
+    def of(terms: Mapping[str, int]) -> AffineForm:
         """By names; the constant has the name ""."""
-        return Linear(terms.get("", 0), tuple((n, f) for n, f in terms.items() if n and f))
+        return AffineForm(terms.get("", 0), tuple((n, f) for n, f in terms.items() if n and f))
 
     @property
     def names(self) -> frozenset[str]:
@@ -34,11 +34,11 @@ class Linear:
     def factor(self, name: str) -> int:
         return dict(self.terms).get(name, 0)
 
-    def negated(self) -> Linear:
-        return Linear(-self.constant, tuple((n, -f) for n, f in self.terms))
+    def negated(self) -> AffineForm:
+        return AffineForm(-self.constant, tuple((n, -f) for n, f in self.terms))
 
-    def without(self, name: str) -> Linear:
-        return Linear(self.constant, tuple((n, f) for n, f in self.terms if n != name))
+    def without(self, name: str) -> AffineForm:
+        return AffineForm(self.constant, tuple((n, f) for n, f in self.terms if n != name))
 
     def value(self, values: Mapping[str, Expr], integer: CType) -> Expr:
         """The expression, with names replaced by values."""

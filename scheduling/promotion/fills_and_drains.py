@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.element_bounds import bounding_box
+from polytile.ir.bounding_box import bounding_box
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.promotion.footprint_boxes import IN, OUT, Box, box_around, box_elements
-from polytile.scheduling.promotion.kept_elements import WRITES, KeptElements, united_maps
 from polytile.scheduling.promotion.reference_tiles import USES
+from polytile.scheduling.promotion.tile_dataflow import WRITES, TileDataflow, united_maps
 
 MOST_PIECES = 6  # of what is filled: each is a condition of every element
 
@@ -31,7 +31,7 @@ class Copied:
     drained: isl.Map = field(compare=False)
 
 
-def copied_elements(kept: KeptElements, box: Box, there: isl.Set, scop: Scop, initialised: bool) -> Copied:
+def copied_elements(kept: TileDataflow, box: Box, there: isl.Set, scop: Scop, initialised: bool) -> Copied:
     """What to copy for a tile with this box at the places where blocks run anything (`there`). Elements of an array
     that is not `initialised` before the kernels are filled where they have to be, alone."""
     exact = Copied(kept.filled, kept.written(*WRITES))
@@ -48,7 +48,7 @@ def copied_elements(kept: KeptElements, box: Box, there: isl.Set, scop: Scop, in
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    kept: KeptElements
+    kept: TileDataflow
     box: Box
     there: isl.Set = field(compare=False)
     scop: Scop

@@ -20,7 +20,7 @@ from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import StreamPlan, StreamRead
 from polytile.scheduling.analysis.dependences import Dependences
-from polytile.scheduling.proof.streams.cells import OUT, TimeLoop, example, require
+from polytile.scheduling.proof.streaming.time_loop import OUT, TimeLoop, example, require
 
 Offset = tuple[int, ...]
 

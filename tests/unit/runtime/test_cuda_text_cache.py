@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polytile
 from polytile.codegen.targets.cuda.cuda import print_unit
-from polytile.runtime.unit_text import located_unit
+from polytile.runtime.cuda_text_cache import located_unit
 
 SOURCE = """void f(int n, double a[restrict n])
 {
