@@ -19,6 +19,14 @@ CHECKS = ("address", "undefined", "race", "uninitialised")
 # Accesses stay as the text has them: none is moved to where the program does not make it, and no store vanishes.
 _ACCESSES = ("-fsanitize=thread", "-g1", "-fno-omit-frame-pointer")
 _GCC_EXACT = ("--param=tsan-instrument-func-entry-exit=0", "-fno-tree-loop-im", "-fno-tree-dse", "-fno-tree-sink")
+# Behind the calls before accesses nothing changes what is observed, so that the passes over machine instructions only
+# cost time: a third of that of a checked build.
+_GCC_QUICK = (
+    *("-fno-forward-propagate", "-fno-dse", "-fno-dce", "-fno-if-conversion", "-fno-if-conversion2"),
+    *("-fno-split-wide-types", "-fno-reorder-blocks", "-fno-shrink-wrap", "-fno-compare-elim", "-fno-cprop-registers"),
+    *("-fno-move-loop-invariants", "-fno-combine-stack-adjustments", "-fno-branch-count-reg", "-fno-ipa-ra"),
+    "-fira-region=one",
+)
 # A counting build keeps the loads and stores that nvcc keeps, each in one place, and the blocks in the source's order.
 _GCC_COUNTED = (
     "--param=tsan-instrument-func-entry-exit=0",
@@ -73,7 +81,7 @@ class Instrumentation:
         sanitized = ",".join([*undefined, *(pointers if {"undefined", "address"} & set(self.checks) else [])])
         poison = ("-ftrivial-auto-var-init=pattern",) if "uninitialised" in self.checks else ()
         own = (f"-fsanitize={sanitized}",) if sanitized else ()
-        return (*_ACCESSES, *_GCC_EXACT, *own, *poison)
+        return (*_ACCESSES, *_GCC_EXACT, *_GCC_QUICK, *own, *poison)
 
 
 PLAIN = Instrumentation()
