@@ -52,9 +52,14 @@ pytestmark = pytest.mark.usefixtures("emulator")
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_products_in_place_are_the_same_as_in_c(name: str) -> None:
+    seen: set[str] = set()  # a strategy that finds no schedule makes what another one made
     for schedule in ("auto", *STRATEGIES):
         for ctype in ("double", "float"):
-            (found,) = polytile.compile(source(PROGRAMS[name], ctype), schedule=schedule).scops
+            result = polytile.compile(source(PROGRAMS[name], ctype), schedule=schedule)
+            (found,) = result.scops
+            if result.cuda in seen:
+                continue
+            seen.add(result.cuda)
             for m, n in SIZES:
                 known = {p.name for p in found.compilation.scop.parameters}
                 sizes = {k: v for k, v in (("m", m), ("n", n)) if k in known}
