@@ -141,3 +141,26 @@ def test_random_stencils(dims: int) -> None:
 
     each()
     assert sum(tiled) > len(tiled) // 3
+
+
+def test_an_array_without_touched_elements_has_no_tiles() -> None:
+    """With two rows of three, the second nest alone has cells: no statement touches A, which then has no memory."""
+    text = """
+void f(int T, int N, int M, float A[N][M], float B[N][M], float D[N][M])
+{
+#pragma scop
+    for (int t = 0; t < T; t++) {
+        for (int i = 0; i < N; i++) for (int j = 2; j < M - 2; j++)
+            B[i][j] = 0.3f * A[i][j - 2] + 0.3f * A[i][j + 1] + 0.3f * B[i][j];
+        for (int i = 0; i < N - 1; i++) for (int j = 0; j < M - 2; j++)
+            D[i][j] = 0.3f * B[i + 1][j] + 0.6f * B[i + 1][j + 2];
+        for (int i = 1; i < N - 1; i++) for (int j = 1; j < M; j++)
+            A[i][j] = 0.5f * D[i - 1][j - 1] + 0.5f * B[i][j];
+    }
+#pragma endscop
+}
+"""
+    scop = compiled(text, time_tile=1, tile=(1, 32))
+    assert plan_of(scop)
+    sizes = [(4, 2, 3), (4, 2, 2), (4, 1, 3), (0, 2, 3), (4, 3, 2), (5, 3, 5)]
+    same_as_c(scop, (dict(zip(("T", "N", "M"), size, strict=True)) for size in sizes))

@@ -7,6 +7,7 @@ after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -18,8 +19,8 @@ from polytile.codegen.lowering.streaming.tile_grid import axes, chunks
 from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
-from polytile.ir.arith import add, compare, div, lift, most, mul, sub
-from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
+from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt, walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -64,26 +65,27 @@ class _Program:
 
     # The host ----------------------------------------------------------------------------------------
     def _host(self, kernels: tuple[Kernel, Kernel], rest: Name) -> list[Stmt]:
-        first, last = (wide(side) for side in self.cells.times)
+        first = wide(self.cells.times[0])
         height = 2 * self.plan.iterations
-        blocks = div(most(add(sub(last, first), 1), 0), height)
         t0, t1 = (Name(t.name, LLONG) for t in self.times)
         grid = wide(self._blocks()), lift(1), lift(1)
-        body: list[Stmt] = [
+        launches = (
             Launch(kernels[0].name, grid),
             Declare(t1.name, LLONG, add(t0, self.plan.iterations)),
             Declare(self.last.name, LLONG, compare(">=", add(t1, self.plan.iterations), rest)),
             Launch(kernels[1].name, grid),
-        ]
+        )
         return [
             *(Declare(n.name, LLONG, wide(axis.count)) for n, axis in zip(self.counts, self.axes, strict=True)),
-            Declare(rest.name, LLONG, add(first, mul(blocks, height))),
-            For(t0.name, first, compare("<", t0, rest), height, self._if_cells(tuple(body)), LLONG),
+            Declare(rest.name, LLONG, add(first, mul(self._pairs(), height))),
+            For(t0.name, first, compare("<", t0, rest), height, _asked_for(launches, kernels), LLONG),
         ]
 
-    def _if_cells(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        """Nothing is launched without cells, as arrays may have no buffers then."""
-        return body if self.cells.some is None else (If(wide(self.cells.some), body),)
+    def _pairs(self) -> Expr:
+        """How many pairs of blocks there are: none where arrays may have no buffers."""
+        first, last = (wide(side) for side in self.cells.times)
+        pairs = div(most(add(sub(last, first), 1), 0), 2 * self.plan.iterations)
+        return pairs if self.cells.some is None else select(wide(self.cells.some), pairs, lift(0))
 
     def _blocks(self) -> Expr:
         tiles = reduce(mul, self.counts, chunks(self.plan, self.cells))
@@ -151,3 +153,14 @@ class _Program:
         lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
         where = "to" if stream.to_shadows else "from"
         return (*lines, f"{self.plan.iterations} iterations from {stream.time.name} on, {where} the second buffers")
+
+
+def _asked_for(body: Sequence[Stmt], kernels: Sequence[Kernel]) -> tuple[Stmt, ...]:
+    """The statements without declarations of what neither a kernel nor a later statement uses."""
+    used = {p.name for kernel in kernels for p in kernel.parameters}
+    kept: list[Stmt] = []
+    for stmt in reversed(body):
+        if not isinstance(stmt, Declare) or stmt.name in used:
+            used |= {n.name for n in walk(stmt) if isinstance(n, Name)}
+            kept.append(stmt)
+    return tuple(reversed(kept))

@@ -52,7 +52,7 @@ class Writer:
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The writers of a plan by name, the first and last cell that any writes along each dimension, the first and
-    last iteration of the time loop, and whether there are cells (None: always)."""
+    last iteration of the time loop, and whether there are cells, and memory of each array written (None: always)."""
 
     scop: Scop
     integer: CType
@@ -74,7 +74,7 @@ def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int, intege
     sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
     times = _times(scop, total, dims, 0)
     writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back)) for one in found}
-    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer), _some(scop, total, integer))
+    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer), _some(scop, total, found, integer))
 
 
 def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
@@ -84,13 +84,15 @@ def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
     return times.apply(earlier).insert_dims(SET, 1, dims).intersect_params(scop.context)
 
 
-def _some(scop: Scop, cells: isl.Set, integer: CType) -> Expr | None:
-    """Whether there are cells at all, if that is not known anyway."""
-    holds = cells.params().gist(scop.context).coalesce()
-    if scop.context.is_subset(cells.params()):
+def _some(scop: Scop, cells: isl.Set, found: Sequence[_Placed], integer: CType) -> Expr | None:
+    """Whether there are cells and each array that they are in has memory, if that is not known anyway."""
+    arrays = dict.fromkeys(one.written.array for one in found)
+    holds = reduce(isl.Set.intersect, (_memory(scop, array).params() for array in arrays), cells.params())
+    if scop.context.is_subset(holds):
         return None
     with ast_options():
-        return expression(isl.AstBuild.from_context(scop.context).expr_from_set(holds), integer)
+        build = isl.AstBuild.from_context(scop.context)
+        return expression(build.expr_from_set(holds.gist(scop.context).coalesce()), integer)
 
 
 def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
@@ -205,12 +207,14 @@ def _linear(constraint: isl.Constraint) -> tuple[AffineForm, ...]:
 def extents_of(scop: Scop, array: Array, integer: CType) -> tuple[Bounds, ...]:
     """The first and last index of each dimension that memory is known to be at, whenever the program touches it."""
     inner = tuple((lift(0), add(extent, -1)) for extent in array.extents[1:] if extent is not None)
-    touched = reduce(lambda a, b: a.union(b), _touched(scop, array.name)).intersect_params(scop.context)
+    touched = _memory(scop, array.name)
     if array.extents[0] is None:  # memory begins and ends at what is touched
         return tuple(_extent(scop, touched, k, integer) for k in range(array.rank))
     return ((lift(0), _extent(scop, touched, 0, integer)[1]), *inner)
 
 
-def _touched(scop: Scop, array: str) -> list[isl.Set]:
+def _memory(scop: Scop, array: str) -> isl.Set:
+    """The elements that some instance touches: where there are none, the array may have no buffer."""
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
-    return [r.range() for kind in kinds for s in scop.statements for a, r in s.united(kind) if a == array]
+    touched = (r.range() for kind in kinds for s in scop.statements for a, r in s.united(kind) if a == array)
+    return reduce(isl.Set.union, touched).intersect_params(scop.context)
