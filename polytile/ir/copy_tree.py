@@ -194,7 +194,8 @@ def _executed(name: str, placement: Placement, copy: Copy, loop: LabelledLoop, w
     require(given == rank, f"{name} has elements by a place of {given} coordinates, and its loop has {rank}")
     there = loop.places(placement.owner).range().coalesce()
     if whole:
-        there = _hull(there) if placement.updated else there
+        hull = _hull(there)
+        there = hull if placement.updated or hull.is_subset(there) else there
         loop_place = [f"p{k}" for k in range(rank)]
         return there.apply(isl.UnionMap(f"{{ [{', '.join(loop_place)}] -> {name}[{', '.join(loop_place)}] }}"))
     copied = isl.UnionMap.from_map(elements)
@@ -222,7 +223,7 @@ class _Growth:
     more: isl.UnionSet = field(default_factory=lambda: isl.UnionSet("{ }"))  # instances of statements of the tree
 
     def tree(self, old: isl.Schedule) -> isl.Schedule:
-        domain = old.get_domain().union(self.more)
+        domain = _with_more(old.get_domain(), self.more)
         for run in self.runs:
             domain = domain.union(run.domain)
         new = isl.Schedule.from_domain(domain).get_root().child(0)
@@ -261,7 +262,7 @@ class _Growth:
         return new
 
     def _filter(self, old: isl.ScheduleNode) -> isl.UnionSet:
-        found = old.filter_get_filter().union(self.more.intersect(old.child(0).get_domain().universe()))
+        found = _with_more(old.filter_get_filter(), self.more.intersect(old.child(0).get_domain().universe()))
         for run in self._below(path_of(old)):
             found = found.union(run.domain)
         return found
@@ -283,6 +284,15 @@ class _Growth:
             new = _wrapped(new, stage)
         new = self._grown(new, old.child(0))
         return new.ancestor(new.get_tree_depth() - depth) if new.get_tree_depth() > depth else new
+
+
+def _with_more(few: isl.UnionSet, more: isl.UnionSet) -> isl.UnionSet:
+    """Both, without pieces of the first that the second holds: isl generates code for each piece apart."""
+    held = isl.UnionSet("{ }")
+    for own in sets(more):
+        inside = few.intersect(isl.UnionSet.from_set(own).universe())
+        held = held.union(inside) if inside.is_subset(isl.UnionSet.from_set(own)) else held
+    return few.subtract(held.universe()).union(more)
 
 
 def with_properties(band: isl.ScheduleNode, old: isl.ScheduleNode) -> isl.ScheduleNode:
