@@ -264,3 +264,4 @@ def same_as_c(example: Example, folder: Path) -> None:
     runner = Runner(example.case, folder, checks=True)
     for given in example.sizes:
         runner.compare(example.times, "f", given, example.arrays(**given), **example.scalars)
+    assert runner.most > 0
