@@ -54,6 +54,9 @@ class LabelledLoop:
     roles: tuple[str, ...]
     iterations: isl.UnionMap = field(compare=False)
     members: int = 0  # of its own band
+    found_places: dict[Owner, isl.UnionMap] = field(default_factory=dict, compare=False, repr=False)
+    # of a statement in full tiles, by who owns a place there (scheduling/promotion/reference_tiles.py)
+    executions: dict[tuple[Owner, str], isl.Map] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def in_threads(self) -> bool:
@@ -75,8 +78,10 @@ class LabelledLoop:
         """The place of each instance, `{ S[i] -> [host.., block.., loops.., thread or warp] }`."""
         if not self.units(owner):
             return self.iterations
-        unit = self.kernel.unit(owner).intersect_domain(self.iterations.domain())
-        return self.iterations.flat_range_product(unit)
+        if owner not in self.found_places:  # each choice of a placement asks again
+            unit = self.kernel.unit(owner).intersect_domain(self.iterations.domain())
+            self.found_places[owner] = self.iterations.flat_range_product(unit)
+        return self.found_places[owner]
 
     def stride(self) -> int:
         """How far the values of neighbouring iterations are apart."""

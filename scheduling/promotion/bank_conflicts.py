@@ -85,16 +85,17 @@ def layout_for(box: Box, reads: Sequence[WarpReads], size: int) -> Layout:
     """The least padding with the fewest conflicts."""
     if len(box.extents) < 2:
         return ROW_MAJOR
-    return min((Layout(pad=pad) for pad in range(MOST_PADDED + 1)), key=lambda layout: _turns(layout, box, reads, size))
+    cells = [read.cells(box) for read in reads]
+    return min((Layout(pad=pad) for pad in range(MOST_PADDED + 1)), key=lambda layout: _turns(layout, box, cells, size))
 
 
-def _turns(layout: Layout, box: Box, reads: Sequence[WarpReads], size: int) -> int:
+def _turns(layout: Layout, box: Box, reads: Sequence[Sequence[tuple[int, ...]]], size: int) -> int:
     pitches = [1]
     for k, extent in enumerate(reversed(box.extents[1:])):
         pitches.append(pitches[-1] * (extent + (layout.pad if k == 0 else 0)))
     pitches.reverse()
     total = 0
-    for read in reads:
-        offsets = [sum(c * p for c, p in zip(cell, pitches, strict=True)) for cell in read.cells(box)]
+    for cells in reads:
+        offsets = [sum(c * p for c, p in zip(cell, pitches, strict=True)) for cell in cells]
         total += conflicts(offsets, size)
     return total

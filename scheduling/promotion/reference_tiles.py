@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import islpy as isl
 
@@ -57,7 +58,7 @@ def references_in(scop: Scop, loop: LabelledLoop) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Footprint:
     """What one reference uses at the places of an owner in a loop: `elements`, and `executions` of its statement, in
     full tiles."""
@@ -66,11 +67,11 @@ class Footprint:
     elements: isl.Map = field(compare=False)  # { [place] -> A[..] }
     executions: isl.Map = field(compare=False)  # { [place] -> S[..] }
 
-    @property
+    @cached_property
     def box(self) -> Box | None:
         return box_around(self.elements)
 
-    @property
+    @cached_property
     def count(self) -> Fraction | None:
         """How often the reference runs at a place; none where that is not constant."""
         found = box_around(self.executions)
@@ -78,12 +79,22 @@ class Footprint:
 
 
 def footprint(reference: Reference, loop: LabelledLoop, owner: Owner) -> Footprint | None:
-    placed = reference.placed(loop.places(owner))
-    if placed is None:
+    executions = _executions(reference, loop, owner)
+    if executions is None:
         return None
-    executions = full_tiles(placed.intersect_domain(reference.instances)).reverse()
-    executions = with_names(executions, loop, owner)
     return Footprint(reference, executions.apply_range(reference.access.relation), executions)
+
+
+def _executions(reference: Reference, loop: LabelledLoop, owner: Owner) -> isl.Map | None:
+    """`{ [place] -> S[..] }` in full tiles: the same for all references of a statement in the loop."""
+    key = owner, reference.statement.name
+    if key not in loop.executions:
+        placed = reference.placed(loop.places(owner))
+        if placed is None:
+            return None
+        executions = full_tiles(placed.intersect_domain(reference.instances)).reverse()
+        loop.executions[key] = with_names(executions, loop, owner)
+    return loop.executions[key]
 
 
 def full_tiles(placed: isl.Map) -> isl.Map:

@@ -12,7 +12,7 @@ instead (fills_and_drains.py). Grosser et al. 2013 keep the values of split tile
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from math import inf
@@ -79,42 +79,45 @@ def updated_tiles(
         return  # kernels with cells have linear subscripts
     everything = [r for r in references if r.access.array in arrays]
     initialised = {t.array.name for t in transfers(scop, dependences) if t.copy_in}
+    executions = _executions(everything, whole, scop)
     found: list[UpdatedTile] = []
     for array in dict.fromkeys(r.access.array for r in everything):
         own = [r for r in everything if r.access.array == array]
-        if {True, False} <= {r.access.writes for r in own} and not any(r.use in taken for r in own):
-            tile = _tile(scop, whole, own, dependences.of(array), array in initialised)
-            found += [tile] if tile is not None and _reuse(tile) >= tuning.tile_updates else []
-    for tile in sorted(found, key=lambda each: -_reuse(each)):
+        free = all(r.statement.name in executions and r.use not in taken for r in own)
+        if free and {True, False} <= {r.access.writes for r in own}:
+            accesses = [PlacedReference(r, *executions[r.statement.name]) for r in own]
+            tile = _tile(scop, whole, accesses, dependences.of(array), array in initialised, tuning.tile_updates)
+            found += [tile] if tile is not None else []
+    for tile in sorted(found, key=lambda each: -_reuse(each.tile)):
         if tile.bytes <= shared_memory:
             shared_memory -= tile.bytes
             yield tile
 
 
-def _reuse(tile: UpdatedTile) -> float:
-    return inf if tile.tile.reuse is None else float(tile.tile.reuse)
+def _reuse(tile: ReferenceTile) -> float:
+    return inf if tile.reuse is None else float(tile.reuse)
 
 
 def _tile(
     scop: Scop,
     whole: LabelledLoop,
-    references: Sequence[Reference],
+    accesses: Sequence[PlacedReference],
     dependences: ArrayDependences,
     initialised: bool,
+    least_reuse: float,
 ) -> UpdatedTile | None:
-    """The tile of these references to an array, which are all in the kernel; none where no box has constant extents, or
-    nothing is read that the tile itself wrote."""
-    accesses = [found for r in references if (found := _accesses(r, whole, scop)) is not None]
-    if len(accesses) < len(references):
-        return None
+    """The tile of these accesses of an array, which are all in the kernel; none where no box has constant extents,
+    cells are used less often, or nothing is read that the tile itself wrote."""
     box = box_around(united_maps([a.full for a in accesses]))
     kept = TileDataflow(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
-    if box is None or all(kept.covered(a).is_empty() for a in accesses):
+    if box is None:
+        return None
+    footprints = tuple(Footprint(a.reference, a.full, a.full_executions) for a in accesses)
+    tile = ReferenceTile(scop.array(accesses[0].reference.access.array), whole, Owner.BLOCK, footprints, box)
+    if _reuse(tile) < least_reuse or all(kept.covered(a).is_empty() for a in accesses):
         return None
     copied = copied_elements(kept, box, _places(whole), scop, initialised)
-    footprints = tuple(Footprint(a.reference, a.full, a.full_executions) for a in accesses)
-    tile = ReferenceTile(scop.array(references[0].access.array), whole, Owner.BLOCK, footprints, box)
-    reads = [lane_steps(r, whole) for r in references]
+    reads = [lane_steps(a.reference, whole) for a in accesses]
     warps = tuple(WarpReads(step, whole.kernel.sizes) for step in reads if step is not None)
     return UpdatedTile(tile, copied, warps)
 
@@ -125,14 +128,20 @@ def _places(whole: LabelledLoop) -> isl.Set:
     return reduce(lambda total, part: total.union(part), found).coalesce()
 
 
-def _accesses(reference: Reference, whole: LabelledLoop, scop: Scop) -> PlacedReference | None:
-    placed = reference.placed(whole.places(Owner.BLOCK))
-    if placed is None:
-        return None
-    executions = with_names(placed.intersect_domain(reference.instances).reverse(), whole, Owner.BLOCK)
-    executions = without_place_quotients(executions)
-    domain = reference.statement.domain.intersect_params(scop.context)
-    return PlacedReference(reference, executions, executions.gist_range(domain))
+def _executions(
+    references: Iterable[Reference], whole: LabelledLoop, scop: Scop
+) -> dict[str, tuple[isl.Map, isl.Map]]:
+    """What each block runs of a statement, and in tiles that the bounds of its domain do not cut."""
+    found: dict[str, tuple[isl.Map, isl.Map]] = {}
+    for reference in references:
+        name = reference.statement.name
+        placed = None if name in found else reference.placed(whole.places(Owner.BLOCK))
+        if placed is not None:
+            executions = with_names(placed.intersect_domain(reference.instances).reverse(), whole, Owner.BLOCK)
+            executions = without_place_quotients(executions)
+            domain = reference.statement.domain.intersect_params(scop.context)
+            found[name] = executions, executions.gist_range(domain)
+    return found
 
 
 def updated_placement(name: str, updated: UpdatedTile) -> Placement:
