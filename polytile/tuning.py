@@ -121,8 +121,7 @@ class StreamTuning:
     columns: tuple[tuple[int, ...], ...] = ((4, 8, 16, 32), (1, 2, 4, 8))  # of a lane, by the dimensions of space
     threads: tuple[tuple[int, int], ...] = ((8, 32), (16, 32))  # of a block that shares a tile
     patches: tuple[tuple[int, int], ...] = ((1, 1), (1, 2), (2, 1), (2, 2), (4, 1), (4, 2))  # of its threads
-    chunks: tuple[int, ...] = (256, 64)  # planes that a tile owns, where nobody knows how many there are
-    least_chunk: int = 16
+    least_chunk: int = 16  # planes that a tile owns
     instructions: int = 4000  # of all steps for a plane, at most
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from math import prod
+from math import ceil, inf, prod
 
 from polytile.ir.cell_layout import require
 from polytile.ir.scop import Array, Origin, Scop
@@ -98,7 +98,8 @@ class StreamPlan:
 
     WARP: a block has `threads` = (warps,), each warp a strip of WARP_SIZE * points[-1] cells; BLOCK: a block has a
     thread for each place of `threads` (slowest first). `points` are the cells of a thread along each dimension that is
-    not streamed, neighbours. A tile owns `chunk` planes of the stream (0: all of them).
+    not streamed, neighbours. A tile owns `chunk` planes of the stream (0: all of them), or, with `tiles_at_once`, at
+    least so many: as many as leave that number of tiles, which is known when they run.
     """
 
     name: str
@@ -112,6 +113,7 @@ class StreamPlan:
     threads: tuple[int, ...]
     points: tuple[int, ...]
     chunk: int = 0
+    tiles_at_once: int = 0
 
     def __post_init__(self) -> None:
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
@@ -123,6 +125,7 @@ class StreamPlan:
         rank = 1 if self.exchange is Exchange.WARP else across
         require(len(self.threads) == rank, f"threads of a block by {self.exchange.value}: {rank} sizes")
         made = {s.index for s in self.steps if not s.is_input}
+        require(0 <= self.tiles_at_once <= self.chunk * self.tiles_at_once, "a tile owns one plane at least")
         require({s.step for s in self.stores} <= made, "what is stored is made")
         require(all(a > b for a, b in zip(self.tile, self.overlap, strict=True)), f"{self.tile} is all halo")
 
@@ -167,6 +170,13 @@ class StreamPlan:
         """The owner box along each dimension that is not streamed, in a tile that has neighbours on both sides."""
         return tuple(n - halo for n, halo in zip(self.tile, self.overlap, strict=True))
 
+    def planes(self, length: float, across: float) -> float:
+        """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another."""
+        if not self.chunk:
+            return max(1.0, length)
+        parts = max(1, self.tiles_at_once // max(1, across)) if self.tiles_at_once else inf
+        return max(1.0, min(max(self.chunk, ceil(length / parts)), length))
+
     @property
     def redundancy(self) -> float:
         """Cells that a tile computes for each that it owns, in a plane, if each step computed the whole tile."""
@@ -189,12 +199,20 @@ class StreamPlan:
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
         each = f"{self.iterations} iterations a kernel, tiles of {tile} cells that own {owned}"
-        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}"
+        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
             yield f"step {step.index}: {step.array} of iteration t0{step.iteration:+d}, {what}: box [{box}], {when}"
+
+
+    def _chunks(self) -> str:
+        if not self.chunk:
+            return ""
+        if self.tiles_at_once:
+            return f"; of {self.chunk} planes or as many as leave {self.tiles_at_once} tiles"
+        return f"; of {self.chunk} planes"
 
 
 def planes_behind(steps: Sequence[StreamStep], read: StreamRead, streamed: int) -> int:

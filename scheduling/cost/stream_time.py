@@ -141,7 +141,7 @@ class StreamCost:
     def _chunk(self) -> float:
         """Planes that a tile owns."""
         length = self.sizes.cells[0] if self.plan.streamed else 1.0
-        return max(1.0, min(self.plan.chunk or length, length))
+        return self.plan.planes(length, self.across)
 
     @cached_property
     def _planes(self) -> float:

@@ -93,12 +93,12 @@ class KernelBody(Transfers):
     def tile(self, number: Expr) -> Iterator[Stmt]:
         """Which tile this is; declares the first plane that it owns, too."""
         for k in reversed(range(len(self.axes))):
-            outermost = k == 0 and not self.plan.chunk
+            outermost = k == 0 and self.stream.chunk is None
             yield Declare(self.index[k].name, self.integer, number if outermost else mod(number, self.counts[k]))
             number = div(number, self.counts[k])
         if self.plan.streamed:
             first = self.stream.cells.range[0][0]
-            own = add(first, mul(number, self.plan.chunk)) if self.plan.chunk else first
+            own = first if self.stream.chunk is None else add(first, mul(number, self.stream.chunk))
             yield Declare(self.own_first.name, self.integer, own)
 
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
@@ -132,7 +132,8 @@ class KernelBody(Transfers):
     def _planes(self, lows: list[Expr], highs: list[Expr]) -> Iterator[Stmt]:
         plan, integer = self.plan, self.integer
         first, last = self.stream.cells.range[0]
-        until = least(add(self.own_first, plan.chunk), add(last, 1)) if plan.chunk else add(last, 1)
+        chunk = self.stream.chunk
+        until = add(last, 1) if chunk is None else least(add(self.own_first, chunk), add(last, 1))
         yield Declare(self.own_end.name, integer, until)
         ahead = max(-s.lower[0] - s.lag for s in plan.steps)  # a step that reads no other one may be the first
         begin = most(sub(self.own_first, ahead), sub(first, reach(plan, 0)[0]))

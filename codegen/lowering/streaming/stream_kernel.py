@@ -23,7 +23,7 @@ AHEAD = 1  # planes that inputs are loaded before they arrive
 @dataclass(frozen=True, slots=True)
 class Stream:
     """One kernel of a plan; `to_shadows`: the first of the two. `time` is its first iteration, `last` whether no block
-    follows."""
+    follows. Each tile owns `chunk` planes (None: all)."""
 
     scop: Scop
     plan: StreamPlan
@@ -31,6 +31,7 @@ class Stream:
     to_shadows: bool
     time: Name
     last: Name
+    chunk: Expr | None = None
 
     @property
     def integer(self) -> CType:

@@ -7,7 +7,7 @@ after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,7 +15,7 @@ from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.streaming.block_tiles import BlockTiles
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
-from polytile.codegen.lowering.streaming.tile_grid import axes, chunks
+from polytile.codegen.lowering.streaming.tile_grid import axes, chunk_length, chunks
 from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
@@ -57,6 +57,10 @@ class _Program:
         self.counts = tuple(Name(names.fresh(name), self.integer) for name in counts)
         self.times = tuple(Name(names.fresh(name), self.integer) for name in ("t0", "t1"))
         self.last = Name(names.fresh("is_last"), self.integer)
+        chosen = plan.chunk and not plan.tiles_at_once  # before it runs
+        self.chunk: Expr | None = lift(plan.chunk) if chosen else None
+        if plan.tiles_at_once:
+            self.chunk = Name(names.fresh("chunk"), self.integer)
 
     def program(self) -> StreamProgram:
         kernels = self._kernel(0), self._kernel(1)
@@ -77,9 +81,14 @@ class _Program:
         )
         return [
             *(Declare(n.name, LLONG, wide(axis.count)) for n, axis in zip(self.counts, self.axes, strict=True)),
+            *self._chunk(),
             Declare(rest.name, LLONG, add(first, mul(self._pairs(), height))),
             For(t0.name, first, compare("<", t0, rest), height, _asked_for(launches, kernels), LLONG),
         ]
+
+    def _chunk(self) -> Iterator[Stmt]:
+        if isinstance(self.chunk, Name):
+            yield Declare(self.chunk.name, LLONG, wide(chunk_length(self.plan, self.cells, self.counts)))
 
     def _pairs(self) -> Expr:
         """How many pairs of blocks there are: none where arrays may have no buffers."""
@@ -88,13 +97,13 @@ class _Program:
         return pairs if self.cells.some is None else select(wide(self.cells.some), pairs, lift(0))
 
     def _blocks(self) -> Expr:
-        tiles = reduce(mul, self.counts, chunks(self.plan, self.cells))
+        tiles = reduce(mul, self.counts, chunks(self.plan, self.cells, self.chunk))
         warps = self.plan.warps if self.plan.exchange is Exchange.WARP else 1
         return div(add(tiles, warps - 1), warps)
 
     # A kernel ----------------------------------------------------------------------------------------
     def _kernel(self, number: int) -> Kernel:
-        stream = Stream(self.scop, self.plan, self.cells, number == 0, self.times[number], self.last)
+        stream = Stream(self.scop, self.plan, self.cells, number == 0, self.times[number], self.last, self.chunk)
         names = self.names.copy()
         block = Name(names.fresh("block"), self.integer)
         axes = ("x", "y", "z")[: len(self.plan.threads)][::-1]
@@ -102,7 +111,7 @@ class _Program:
         form = self._form(stream, names, block, threads)
         storage = (*self._storage(stream), *form.storage())
         integers = (*(p.name for p in self.scop.parameters), *(n.name for n in self.counts))
-        integers += (stream.time.name, self.last.name)
+        integers += (*([self.chunk.name] if isinstance(self.chunk, Name) else []), stream.time.name, self.last.name)
         parameters = [KernelParameter(name, self.integer) for name in integers]
         for home in self._storage(stream):
             value = home.space is Space.VALUE

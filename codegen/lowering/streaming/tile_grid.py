@@ -5,10 +5,12 @@ The first and the last tile along a dimension own what is beside them: nothing b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
-from polytile.ir.arith import add, binary, div, least, lift, most, sub
+from polytile.ir.arith import add, binary, div, least, lift, most, mul, sub
 from polytile.ir.expr import Expr
 from polytile.ir.kernel import ceil_div
 from polytile.ir.stream_plan import Exchange, StreamPlan
@@ -76,9 +78,21 @@ def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
     return tuple(found)
 
 
-def chunks(plan: StreamPlan, cells: Cells) -> Expr:
-    """How many parts the planes of the stream are shared out in."""
+def planes(cells: Cells) -> Expr:
+    """How many there are in the stream."""
+    return add(sub(cells.range[0][1], cells.range[0][0]), 1)
+
+
+def chunk_length(plan: StreamPlan, cells: Cells, counts: Sequence[Expr]) -> Expr:
+    """How many planes a tile owns, with so many tiles along each axis (StreamPlan.planes)."""
+    parts = most(div(lift(plan.tiles_at_once), most(reduce(mul, counts), 1)), 1)
+    return most(div(sub(add(planes(cells), parts), 1), parts), plan.chunk)
+
+
+def chunks(plan: StreamPlan, cells: Cells, length: Expr | None) -> Expr:
+    """How many parts the planes of the stream are shared out in, of which each has this length (None: all planes)."""
     if not plan.streamed:
         return lift(1)
-    planes = add(sub(cells.range[0][1], cells.range[0][0]), 1)
-    return div(add(planes, plan.chunk - 1), plan.chunk) if plan.chunk else least(planes, 1)
+    if length is None:
+        return least(planes(cells), 1)
+    return div(sub(add(planes(cells), length), 1), length)

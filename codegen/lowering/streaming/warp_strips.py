@@ -49,7 +49,7 @@ class WarpStrips(KernelBody):
         yield Declare(self.lane.name, self.integer, mod(self.thread, WARP_SIZE))
         yield from self.tile(self.warp)
         exists = compare("<", self.index[0], self.counts[0])
-        if self.plan.chunk:
+        if self.stream.chunk is not None:
             exists = compare("<=", self.own_first, self.stream.cells.range[0][1])
         yield If(exists, (*self.corners((self.lane,)), self._owns(), *self.work()))
 

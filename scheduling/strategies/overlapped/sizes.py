@@ -97,28 +97,29 @@ class _Search:
             figures = figures or stream_figures(plan, self.problem.scop)
             if not self._fits(plan, figures):
                 continue
-            for chunk in self._chunks(plan, figures):
-                one = replace(plan, chunk=chunk)
+            for chunk, at_once in self._chunks(plan, figures):
+                one = replace(plan, chunk=chunk, tiles_at_once=at_once)
                 time = StreamCost(one, figures, self.machine, self.sizes).microseconds
                 if best is None or time < best.microseconds:
                     best = SizedPlan(one, time)
         return best
 
-    def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[int]:
-        """Planes that a tile owns: as asked for, or so many that all tiles have their place at once, with one warp of a
-        scheduler or block of a multiprocessor or more."""
+    def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[tuple[int, int]]:
+        """Planes that a tile owns, and how many tiles there are: as asked for, or so many planes that all tiles have
+        their place at once, with one warp of a scheduler or block of a multiprocessor or more."""
         asked, planes = self.choices.tile, self.sizes.cells[0]
         if not plan.streamed:
-            return (0,)
+            return ((0, 0),)
         if len(asked) == plan.dims:
-            return asked[:1]
-        if not self.known:
-            return self.tuning.chunks
+            return ((asked[0], 0),)
         cost = StreamCost(plan, figures, self.machine, self.sizes)
         schedulers = REGISTER_FILE_PARTITIONS if plan.exchange is Exchange.WARP else 1
         places, most = self.machine.sms * schedulers, cost.resident // (plan.warps if schedulers == 1 else schedulers)
+        if not self.known:
+            return [(self.tuning.least_chunk, k * places) for k in range(1, most + 1)]
         chunks = {int(k * places // cost.across) for k in range(1, 3 * most + 1)}
-        return sorted({ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk} | {0})
+        lengths = {ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk}
+        return [(length, 0) for length in sorted(lengths | {0})]
 
     def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:

@@ -59,6 +59,7 @@ class Case:
     threads: tuple[int, ...] = (2,)
     points: tuple[int, ...] = (4,)
     chunk: int = 0
+    tiles_at_once: int = 0
     gap: int = 0
     exchange: Exchange = Exchange.WARP
     live: Sequence[int] = ()  # further versions that are live after the loop, of field 0: how many iterations before
@@ -169,6 +170,7 @@ class Case:
             self.threads,
             self.points,
             self.chunk,
+            self.tiles_at_once,
         )
 
     def shadow(self, step: int) -> str:

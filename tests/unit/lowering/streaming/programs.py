@@ -191,7 +191,7 @@ def examples() -> dict[str, Example]:
             planes,
         ),
         "star of single columns": Example(
-            Case(STAR, ONE, 4, live=[1], points=(1,), threads=(3,)),
+            Case(STAR, ONE, 4, live=[1], points=(1,), threads=(3,), chunk=1, tiles_at_once=12),
             sizes((5, 7, 8), (30, 100, 8), (70, 30, 16)),
             planes,
         ),
@@ -201,7 +201,7 @@ def examples() -> dict[str, Example]:
             lambda n, **_: {"A": random(n, n), "B": random(n, n, seed=3)},
         ),
         "wide": Example(
-            Case(WIDE, ONE, 2, live=[1], chunk=20),
+            Case(WIDE, ONE, 2, live=[1], chunk=5, tiles_at_once=9),
             sizes((3, 7, 4), (31, 265, 4), (100, 300, 9)),
             wide,
             {"w": np.float32(0.3)},
@@ -237,7 +237,17 @@ def examples() -> dict[str, Example]:
             lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
         ),
         "star in patches": Example(
-            Case(STAR_3D, ONE, 3, live=[1], threads=(4, 16), points=(3, 2), exchange=Exchange.BLOCK),
+            Case(
+                STAR_3D,
+                ONE,
+                3,
+                live=[1],
+                threads=(4, 16),
+                points=(3, 2),
+                exchange=Exchange.BLOCK,
+                chunk=2,
+                tiles_at_once=60,
+            ),
             boxes((5, 3, 7, 6), (40, 21, 75, 6)),
             lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
         ),

@@ -15,7 +15,7 @@ from polytile.ir.name_supply import Names
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Origin
 from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
-from polytile.machine import MAX_THREAD_REGISTERS
+from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS
 from polytile.options import Options
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.stream_resources import stream_figures
@@ -103,6 +103,15 @@ def test_blocks_are_no_longer_than_half_of_the_time_loop() -> None:
     short = replace(asked, options=Options(parameters={**SIZES, "tsteps": 6}))
     (found,) = propose(short)
     assert found.stream is not None and found.stream.iterations in (2, 3)
+
+
+def test_tiles_are_as_many_as_have_their_place_whatever_the_sizes() -> None:
+    asked = problem("an5d/star2d1r.c")
+    (found,) = propose(replace(asked, options=Options()))
+    assert found.stream is not None
+    schedulers = asked.machine.sms * REGISTER_FILE_PARTITIONS
+    assert found.stream.chunk == asked.machine.tuning.stream.least_chunk
+    assert found.stream.tiles_at_once > 0 and found.stream.tiles_at_once % schedulers == 0
 
 
 def test_sizes_that_are_asked_for() -> None:
