@@ -8,6 +8,7 @@ from math import prod
 from polytile.diagnostics import UsageError
 from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
 
+SUPERPOSED = "superposed"  # loops on blocks and on threads by two schedules, reductions among them
 TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
 SPLIT = "split"  # a strategy of time loops around stencils: tiles of time and space without redundant work
 OVERLAPPED = "overlapped"  # the other one: tiles with halos, which their neighbours compute, too
@@ -16,7 +17,7 @@ OVER_TIME = (SPLIT, OVERLAPPED)
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
     "classic": "polytile.scheduling.strategies.classic",
-    "superposed": "polytile.scheduling.strategies.superposed.strategy",
+    SUPERPOSED: "polytile.scheduling.strategies.superposed.strategy",
     TILED: "polytile.scheduling.strategies.tiled.strategy",
     SPLIT: "polytile.scheduling.strategies.split.strategy",
     OVERLAPPED: "polytile.scheduling.strategies.overlapped.strategy",

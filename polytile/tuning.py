@@ -69,6 +69,7 @@ class SharingTuning:
     long_sum_iterations: int = 8192  # of such a sum, up to which one block is enough
     max_chunk_iterations: int = 64  # of a reduction loop on blocks alone
     sum_iterations: int = 32  # of a reduction loop on blocks and threads that each thread runs: few partial results
+    sum_rows: int = 8  # of such a loop around another one that is summed over, too: many blocks
     alone_iterations: int = 32  # where no other loop is mapped to blocks and threads, or one of few iterations
     max_values: int = 64  # of a thread, where it runs several iterations along x for each of the other loop
     unsummed_iterations: int = 16  # where nothing is summed up along x: many blocks matter more than partial results

@@ -11,7 +11,7 @@ from math import inf
 from polytile.compilation import Compilation
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
-from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, TILED
+from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -119,12 +119,22 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         if _is_better(one, chosen):
             chosen = one
             break
+    chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
     yield from (one for one in over_time if one is not chosen and _is_better(one, best))
     if chosen is not best:
         yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
+
+
+def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:
+    """The candidate, with a note where nothing of it is parallel as far as the budget of isl operations goes."""
+    why = problem.remembered.get(SUPERPOSED)
+    if candidate.schedule is not None or not why:
+        return candidate
+    note = f"{problem.scop.name}: {why}; --max-operations N allows more than {problem.options.max_operations}"
+    return replace(candidate, notes=(*candidate.notes, note))
 
 
 def _distinct(found: Sequence[Candidate]) -> list[Candidate]:

@@ -168,13 +168,14 @@ class Planner:
         twice = any(_is_summed_alone(block, nests) for block in group.blocks)
         placed = [(block, _thread_dimension(block, nests, dims)) for block in group.blocks]
         few = rank > 1 and any(dim == rank - 1 and _is_chunks(block) for block, dim in placed)
+        summed = any(_is_summed_along_several(nest) for nest in nests)
         alone = (*(1,) * (rank - 1), threads.few_results)
-        preferred = alone if few else threads.reading_twice if twice else threads.sharing_rows if rows else ()
+        preferred = alone if few or summed else threads.reading_twice if twice else threads.sharing_rows if rows else ()
         chosen = self.sizes.choose(number, rank, rank, preferred=preferred) if rank else KernelSizes((), ())
         along_x = [(nest, loop) for nest in nests for loop in nest.loops if dims[id(loop)] == rank - 1]
         sums = [loop for loop in group.blocks if Kind.REDUCTION in loop.kinds]
         columns = min((self._columns(block, group) for block, dim in placed if dim == rank - 1), default=1)
-        rounds = min(tuning.sum_iterations, tuning.max_values // columns)
+        rounds = min(tuning.sum_rows if summed else tuning.sum_iterations, tuning.max_values // columns)
         many = (tuning.alone_iterations if few else columns, rounds)
         if columns == 1 and shares_loads(self.scop, along_x, sums):
             many = (neighbours(self.scop, along_x), tuning.unsummed_iterations)
@@ -259,6 +260,13 @@ def _is_summed_alone(block: Loop, nests: Sequence[ThreadNest]) -> bool:
     names = [(nest, name) for nest in nests for name in statements_of(nest.body) if block.kind(name) is Kind.REDUCTION]
     shared = (block.row(name) in [loop.row(name) for loop in nest.loops] for nest, name in names)
     return bool(names) and not any(shared)
+
+
+def _is_summed_along_several(nest: ThreadNest) -> bool:
+    """Whether some sum is over several of a nest's loops. Lanes then share out the last one alone: with partial results
+    for two remainders, isl takes long to follow each value."""
+    counts = (sum(loop.kind(name) is Kind.REDUCTION for loop in nest.loops) for name in statements_of(nest.body))
+    return max(counts, default=0) > 1
 
 
 def _is_chunks(block: Loop) -> bool:

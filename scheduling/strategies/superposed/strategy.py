@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
+from polytile.options import SUPERPOSED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import unordered
 from polytile.scheduling.strategies.mapping import with_barriers
@@ -29,7 +30,7 @@ def propose(problem: Problem) -> Iterator[Candidate]:
         tree = with_barriers(found.tree, needed)
         if not unordered(tree, needed):
             yield Candidate(
-                "superposed",
+                SUPERPOSED,
                 problem.choices,
                 found.scop,
                 found.dependences,
@@ -47,7 +48,10 @@ def superposed(problem: Problem) -> Iterator[Superposed]:
         try:
             with budget(problem.options.max_operations):
                 found = _found(problem, sizes, relax=relax)
-        except (OverBudgetError, NoLoopTreeError):
+        except OverBudgetError:
+            problem.remembered[SUPERPOSED] = "mapping its loops and reductions to blocks and threads takes too long"
+            continue
+        except NoLoopTreeError:
             continue
         if found is not None:
             yield found
@@ -68,7 +72,7 @@ def _found(problem: Problem, sizes: SizeChooser, *, relax: bool) -> Superposed |
     found = superpose(scop, dependences, host, planner)
     if found is None:
         return None
-    strategy = "superposed" if relax else "superposed (reductions in order)"
+    strategy = SUPERPOSED if relax else "superposed (reductions in order)"
     split = {made.statement for made in found.scop.privatised}
     reasons = explanation(scop, trees.block, trees.thread, host, planner, split)
     return replace(found, strategy=strategy, reasons=reasons)
