@@ -187,8 +187,8 @@ PROGRAMS = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) *s = A[i][j] > *s ? A[i][j] : *s;",
         (
             "seq(kernel(block[i_chunk] sync seq(thread[1,256](i_lane,j_lane) seq(S0_init, serial[i] serial[j/1024] "
-            "serial[jmod4] S0_update), thread[1,256](0,0) S0_fold)), kernel(sync seq(thread[128](i_adder) seq(S0_begin, "
-            "serial[i_chunk/128] S0_finish), thread[128](0) S0_total)))"
+            "serial[jmod4] S0_update), thread[1,256](0,0) S0_fold)), kernel(sync seq(thread[128](i_adder) "
+            "seq(S0_begin, serial[i_chunk/128] S0_finish), thread[128](0) S0_total)))"
         ),
     ),
 }
