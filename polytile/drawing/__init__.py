@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
-from polytile.drawing.build import drawing_of
-from polytile.drawing.picture import to_svg
+from polytile.drawing import build, overlapped, picture
 from polytile.drawing.svg import Svg, document
 
 
@@ -19,9 +18,16 @@ def draw(states: Iterable[Compilation], parameters: Mapping[str, int]) -> tuple[
     for state in states:
         known = {p.name for p in state.scop.parameters}
         try:
-            pictures.append(to_svg(drawing_of(state, {n: v for n, v in parameters.items() if n in known})))
+            pictures.append(_picture(state, {n: v for n, v in parameters.items() if n in known}))
         except UserError as error:
             refused.append(error)
     if not pictures:
         raise refused[0] if refused else UserError("there is no SCoP to draw", hint="#pragma scop marks one")
     return document(pictures), tuple(refused)
+
+
+def _picture(state: Compilation, parameters: Mapping[str, int]) -> Svg:
+    """Of overlapped tiles where there are some: the tree has only the iterations that they leave."""
+    if state.stream is not None:
+        return overlapped.to_svg(overlapped.drawing_of(state, parameters))
+    return picture.to_svg(build.drawing_of(state, parameters))

@@ -105,6 +105,12 @@ def _axes(statement: Statement, subscripts: tuple[_Subscript, ...], rank: int) -
     return Axes(place, names, _distinct(statement, place, used))
 
 
+def names_along(statement: Statement, place: isl.Map) -> tuple[str, ...]:
+    """The iterators that each coordinate of a place depends on."""
+    values = isl.PwMultiAff.from_map(place)
+    return tuple(_name(statement, _subscript(statement, values.get_at(k))) for k in range(values.dim(OUT)))
+
+
 def _name(statement: Statement, subscript: _Subscript) -> str:
     return ", ".join(statement.iterators[k] for k in subscript.iterators)
 

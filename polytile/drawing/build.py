@@ -23,7 +23,7 @@ from polytile.drawing.instances import (
 )
 from polytile.drawing.launches import MappedKernel, mapped_kernels
 from polytile.drawing.model import Cell, Cone, Drawing, Instance, KernelFacts, Row, Section, Tile, View
-from polytile.drawing.sizes import choose_sizes
+from polytile.drawing.sizes import choose_sizes, extents_of
 from polytile.runtime.parameters import point
 from polytile.scheduling.analysis.executions import Executions
 
@@ -87,7 +87,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
             location=state.scop.location,
             hint="--explain prints the schedule as text",
         )
-    values = choose_sizes(run.scop, kernels, given, lambda sizes: len(names) == 1 or _fit(run, axes, sizes))
+    values = choose_sizes(run.scop, extents_of(kernels), given, lambda own: len(names) == 1 or _fit(run, axes, own))
     at, domains = point(values), _domains(run, values)
     rows = rows_of(run.scop, axes, domains)
     if not rows:
@@ -122,16 +122,16 @@ def _view(space: _Space, names: tuple[str, ...], domains: Domains, rows: tuple[R
     if stride > 1:
         drawn = at_places(drawn, space.axes, " and ".join(f"x{k} mod {stride} = 0" for k in shown))
     chosen, cells = filled(chosen, cells_of(space.run.scop, space.kernels, space.axes, drawn, chosen, space.launches))
-    notes = [f"every {_th(step)} row"] if step > 1 else []
+    notes = [f"every {th(step)} row"] if step > 1 else []
     notes += [f"{len(rows)} of {len(space.rows)} rows"] if len(rows) < len(space.rows) else []
-    notes += [f"every {_th(stride)} place"] if stride > 1 else []
+    notes += [f"every {th(stride)} place"] if stride > 1 else []
     joined = merged(chosen, cells) if step == 1 else (chosen, cells)
     if len(joined[0]) == len({row.statement for row in chosen}):  # not only some rows of a statement
         chosen, cells = joined
     return View(names, chosen, cells, stride, tuple(notes))
 
 
-def _th(number: int) -> str:
+def th(number: int) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number % 100 not in (11, 12, 13) else "th"
     return f"{number}{ending}"
 

@@ -8,3 +8,9 @@ KERNELS = ("#56b4e9", "#f0a830", "#4dbf99", "#dd9ac0", "#f2e66b", "#e8865a", "#8
 
 def kernel_colour(position: int) -> str:
     return KERNELS[position % len(KERNELS)]
+
+
+def mixed(colour: str, other: str, share: float) -> str:
+    """So much of a colour, the rest another one."""
+    pairs = ((int(c[k : k + 2], 16) for c in (colour, other)) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in pairs)

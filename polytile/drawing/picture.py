@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from polytile.drawing.colours import INK, PAPER, SOFT
+from polytile.drawing.colours import INK, PAPER
+from polytile.drawing.layout import (
+    GAP,
+    LINE_HEIGHT,
+    LINE_WIDTH,
+    MARGIN,
+    PAGE,
+    PANEL,
+    Range,
+    axis_left,
+    fitting,
+    heading,
+    rows_left,
+)
 from polytile.drawing.legend import CAPTION, caption, legend, legend_width, sizes, tile_labels, title
 from polytile.drawing.model import Drawing, View
-from polytile.drawing.panel import Panel, arrowhead, axis_below, paint, ticks
+from polytile.drawing.panel import Panel, arrowhead, axis_below, paint
 from polytile.drawing.svg import Svg, width_of
-
-MARGIN = 16
-LINE_WIDTH, LINE_HEIGHT = 900, 400  # of the grid over one axis, at most
-PANEL = 290  # of one over two axes
-PAGE = 1040
-ROW_LABEL = 11  # pixels of a row that has a label of its own
-GAP = 24  # between panels
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The drawn places along an axis, every `stride`-th: columns `low`, `low + 1` and so on."""
-
-    low: int
-    count: int
-    stride: int
 
 
 def to_svg(drawing: Drawing) -> Svg:
@@ -35,11 +30,11 @@ def to_svg(drawing: Drawing) -> Svg:
     if drawing.section:
         cut = drawing.section
         text = f"section at {cut.axis} = {cut.place}: {cut.view.axes[0]} to the right, time upwards"
-        right, bottom = _rows(svg, drawing, cut.view, _heading(svg, bottom, cut.view, text))
+        right, bottom = _rows(svg, drawing, cut.view, heading(svg, bottom, (text, *cut.view.notes)))
     text = "one step in each panel" if drawing.section else ""
     if len(drawing.space.axes) == 1:
         text = f"{drawing.space.axes[0]} to the right, time upwards"
-    top = _heading(svg, bottom, drawing.space, text)
+    top = heading(svg, bottom, (text, *drawing.space.notes))
     paint_view = _rows if len(drawing.space.axes) == 1 else _panels
     own_right, bottom = paint_view(svg, drawing, drawing.space, top)
     svg.height = legend(svg, MARGIN, bottom + 24, drawing)
@@ -47,24 +42,8 @@ def to_svg(drawing: Drawing) -> Svg:
     return svg
 
 
-def _heading(svg: Svg, y: float, view: View, text: str) -> float:
-    """What a view shows; returns where it begins."""
-    parts = [part for part in (text, *view.notes) if part]
-    if not parts:
-        return y
-    svg.label(MARGIN, y + 18, "; ".join(parts), fill=SOFT)
-    return y + 22
-
-
 def _range(view: View, axis: int) -> Range:
-    places = [cell.place[axis] // view.stride for cell in view.cells]
-    return Range(min(places), max(places) - min(places) + 1, view.stride)
-
-
-def _fitting(pixels: float, count: int, least: float, most: float) -> float:
-    """The size of a cell, whole if it is not small."""
-    size = max(least, min(most, pixels / count))
-    return float(int(size)) if size > 4 else size
+    return Range.of((cell.place[axis] for cell in view.cells), view.stride)
 
 
 def _rows(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, float]:
@@ -72,13 +51,11 @@ def _rows(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, fl
     axis = len(view.cells[0].place) - 1
     columns, rows = _range(view, axis), len(view.rows)
     labels = max(width_of(row.label, 10) for row in view.rows)
-    width, height = _fitting(LINE_WIDTH, columns.count, 1.5, 14), _fitting(LINE_HEIGHT, rows, 4, 22)
+    width, height = fitting(LINE_WIDTH, columns.count, 1.5, 14), fitting(LINE_HEIGHT, rows, 4, 22)
     panel = Panel(MARGIN + labels + 10, top + 8, width, height, columns.low, 0, rows, up=True)
     cells = {(cell.place[axis] // view.stride, cell.row): cell for cell in view.cells}
     paint(svg, panel, drawing, cells, tile_labels(drawing))
-    for k in ticks(0, rows, height, ROW_LABEL):
-        middle = panel.down(k + 0.5) + 3.5
-        svg.label(panel.x - 6, middle, view.rows[k].label, font_size=10, text_anchor="end", fill=SOFT)
+    rows_left(svg, panel, [row.label for row in view.rows])
     axis_below(svg, panel, columns.count, columns.stride, view.axes[0])
     return panel.across(columns.low + columns.count), panel.y + rows * height + 34
 
@@ -86,7 +63,7 @@ def _rows(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, fl
 def _panels(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, float]:
     """Steps one after another; returns where they end."""
     down, across = _range(view, 0), _range(view, 1)
-    cell = _fitting(PANEL, max(down.count, across.count), 1, 14)
+    cell = fitting(PANEL, max(down.count, across.count), 1, 14)
     labels = tile_labels(drawing)
     gutter = 18 + max(width_of(str(k * down.stride), 10) for k in (down.low, down.low + down.count))
     least = max(width_of(row.label) for row in view.rows)
@@ -99,7 +76,7 @@ def _panels(svg: Svg, drawing: Drawing, view: View, top: float) -> tuple[float, 
         own = {(c.place[1] // view.stride, c.place[0] // view.stride): c for c in view.cells if c.row == number}
         paint(svg, panel, drawing, own, labels)
         axis_below(svg, panel, across.count, across.stride, view.axes[1])
-        _axis_left(svg, panel, down, view.axes[0], number % per_line == 0)
+        axis_left(svg, panel, down, view.axes[0], number % per_line == 0)
         _cut(svg, panel, drawing, across)
     lines = -(-len(view.rows) // per_line)
     return MARGIN + per_line * wide - GAP, top + lines * high - 6
@@ -110,12 +87,3 @@ def _cut(svg: Svg, panel: Panel, drawing: Drawing, across: Range) -> None:
     if drawing.section:
         y = panel.down(drawing.section.place // drawing.space.stride + 0.5)
         svg.path(arrowhead(panel.across(across.low + across.count) + 2, y), fill=INK)
-
-
-def _axis_left(svg: Svg, panel: Panel, down: Range, name: str, named: bool) -> None:
-    for k in ticks(down.low, down.count, panel.height, stride=down.stride):
-        y = panel.down(k / down.stride + 0.5)
-        svg.add("line", x1=panel.x - 6, y1=y, x2=panel.x - 2, y2=y, stroke=SOFT)
-        svg.label(panel.x - 8, y + 3.5, str(k), font_size=10, text_anchor="end", fill=SOFT)
-    if named:
-        svg.label(panel.x - 10, panel.y - 6, name, font_style="italic", text_anchor="end", fill=INK)

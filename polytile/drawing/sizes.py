@@ -18,18 +18,19 @@ TILES = 3  # along each axis
 BANDS, STEPS = 2, 4  # of the time loop in a picture over one axis: bands of several steps, or steps
 Values = dict[str, int]
 Extents = list[int]
+Growing = Callable[[Values, bool], Extents]  # how many tiles there are along each axis, or (False) bands of time
 
 
 def choose_sizes(
-    scop: Scop, kernels: tuple[MappedKernel, ...], given: Mapping[str, int], fits: Callable[[Values], bool]
+    scop: Scop, extents: Growing, given: Mapping[str, int], fits: Callable[[Values], bool], bands: int = BANDS
 ) -> Values:
     """A value for each parameter: those given, else the least with which there are some tiles along each axis, fewer
     where they do not fit, and some bands of time."""
     check_parameters(scop.parameters, given)
     fallback = choose_parameters(scop, given)
-    search = _Search(scop, kernels, dict(given))
+    search = _Search(scop, extents, dict(given))
     for tiles in range(TILES, 0, -1):
-        values = {name: given.get(name, search.size(name, tiles, BANDS)) for name in fallback}
+        values = {name: given.get(name, search.size(name, tiles, bands)) for name in fallback}
         if search.allowed(values) and (tiles < TILES or fits(values)):
             return values
     return fallback
@@ -38,8 +39,8 @@ def choose_sizes(
 class _Search:
     """Looks at one parameter after another, with the others at middling values."""
 
-    def __init__(self, scop: Scop, kernels: tuple[MappedKernel, ...], given: Values) -> None:
-        self.scop, self.kernels = scop, kernels
+    def __init__(self, scop: Scop, extents: Growing, given: Values) -> None:
+        self.scop, self.extents = scop, extents
         self.base = {p.name: given.get(p.name, BASE) for p in scop.parameters}
 
     def allowed(self, values: Values) -> bool:
@@ -69,15 +70,23 @@ class _Search:
         return high
 
     def _extents(self, name: str, value: int, blocks: bool) -> Extents:
-        """How many coordinates there are along each dimension of blocks, or of host loops, of each kernel."""
-        at = point({**self.base, name: value})
+        return self.extents({**self.base, name: value}, blocks)
+
+
+def extents_of(kernels: tuple[MappedKernel, ...]) -> Growing:
+    """How many coordinates there are along each dimension of blocks, or of host loops, of each kernel."""
+
+    def extents(values: Values, blocks: bool) -> Extents:
+        at = point(values)
         found: Extents = []
-        for kernel in self.kernels:
+        for kernel in kernels:
             coordinates = kernel.place.block.intersect_params(at).range()
             box = _box(coordinates)
             rank = _rank(kernel)
             found += (box or [0] * rank)[kernel.host :] if blocks else (box or [0] * rank)[: kernel.host]
         return found
+
+    return extents
 
 
 def _rank(kernel: MappedKernel) -> int:

@@ -42,10 +42,14 @@ class StreamProgram:
 
 def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -> StreamProgram:
     """The program of a plan, but for the iterations that are no whole pair of blocks."""
+    return _Program(scop, plan, names, cells_of_plan(scop, plan, integer)).program()
+
+
+def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
+    """What is known of the cells that a plan's statements write."""
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
     back = max(-step.iteration for step in plan.inputs)
-    cells = cells_of(scop, statements, plan.dims, back, integer)
-    return _Program(scop, plan, names, cells).program()
+    return cells_of(scop, statements, plan.dims, back, integer)
 
 
 class _Program:

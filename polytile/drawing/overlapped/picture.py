@@ -1,0 +1,148 @@
+"""A drawing of overlapped tiles as SVG: steps upon each other over one axis; over two also a panel for each of some
+steps, at the moment when one plane of the inputs arrives."""
+
+from __future__ import annotations
+
+from polytile.drawing.colours import INK, PAPER, SOFT
+from polytile.drawing.layout import (
+    GAP,
+    LINE_HEIGHT,
+    LINE_WIDTH,
+    MARGIN,
+    PAGE,
+    PANEL,
+    Range,
+    axis_left,
+    fitting,
+    heading,
+    rows_left,
+)
+from polytile.drawing.legend import CAPTION
+from polytile.drawing.outline import At, rectangles
+from polytile.drawing.overlapped.legend import legend, legend_width, sizes, title
+from polytile.drawing.overlapped.model import StepCells, StreamCone, StreamDrawing, StreamView
+from polytile.drawing.overlapped.panel import (
+    Tiles,
+    area,
+    covering,
+    dashed,
+    downwards,
+    name_tiles,
+    outline,
+    paint_cells,
+    planes,
+)
+from polytile.drawing.panel import Panel, arrowhead, axis_below
+from polytile.drawing.svg import Svg, width_of
+
+
+def to_svg(drawing: StreamDrawing) -> Svg:
+    svg = Svg(title(drawing), ", ".join(sizes(drawing)))
+    svg.add("rect", x=0, y=0, width="100%", height="100%", rx=6, fill=PAPER)
+    svg.label(MARGIN, 22, title(drawing), font_size=14, font_weight="bold", fill=INK)
+    svg.label(MARGIN, 39, ", ".join(sizes(drawing)), fill=SOFT)
+    right, bottom = float(MARGIN), float(CAPTION)
+    cut, space = drawing.section, drawing.space
+    shown = cut.view if cut else space
+    text = f"{_block(drawing)}{f', section at {cut.axis} = {cut.place}' if cut else ''}: "
+    text += f"{shown.axes[0]} to the right, steps upwards"
+    right, bottom = _rows(svg, drawing, shown, heading(svg, bottom, (text, *shown.notes)))
+    if cut:
+        text = f"one step in each panel, while the plane {cut.axis} = {drawing.arrives} is loaded"
+        own, bottom = _panels(svg, drawing, space, heading(svg, bottom, (text, *space.notes)))
+        right = max(right, own)
+    svg.height = legend(svg, MARGIN, bottom + 24, drawing)
+    svg.width = max(right, MARGIN + legend_width(drawing)) + MARGIN
+    return svg
+
+
+def _block(drawing: StreamDrawing) -> str:
+    count = drawing.plan.iterations
+    return f"one launch runs {count} iteration{'s' * (count > 1)} of {drawing.time}"
+
+
+def _range(view: StreamView, axis: int) -> Range:
+    return Range.of((place[axis] for step in view.steps for place in step.tiles), 1)
+
+
+# Steps over one axis ----------------------------------------------------------------------------------
+def _rows(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
+    """Space to the right, steps upwards; returns where it ends."""
+    columns, rows = _range(view, -1), len(view.steps)
+    labels = max(width_of(step.label, 10) for step in view.steps)
+    width, height = fitting(LINE_WIDTH, columns.count, 1.5, 14), fitting(LINE_HEIGHT, rows, 4, 22)
+    panel = Panel(MARGIN + labels + 10, top + 8, width, height, columns.low, 0, rows, up=True)
+    cells: dict[At, Tiles] = {}
+    loaded: list[At] = []
+    for row, step in enumerate(view.steps):
+        own = {(place[-1], row): tiles for place, tiles in step.tiles.items()}
+        cells.update(own)
+        loaded += own if step.step.is_input else []
+    paint_cells(svg, panel, cells, loaded)
+    _shade(svg, panel, drawing.cone, view)
+    outline(svg, panel, (at for at, tiles in cells.items() if drawing.tile in tiles))
+    dashed(svg, panel, drawing.grid.owner(drawing.tile)[-1], (0, rows - 1), cells)
+    name_tiles(svg, panel, drawing, cells, rows - 2 if rows > 2 else rows - 1)
+    _point(svg, panel, drawing.cone, view)
+    rows_left(svg, panel, [step.label for step in view.steps])
+    axis_below(svg, panel, columns.count, 1, view.axes[0])
+    return panel.across(columns.low + columns.count), panel.y + rows * height + 34
+
+
+def _places(cone: StreamCone, view: StreamView, cells: frozenset[tuple[int, tuple[int, ...]]]) -> list[At]:
+    """Where some cells are in a view over the last axis, if it has them."""
+    rows = {step.step.index: (row, step.tiles) for row, step in enumerate(view.steps)}
+    found = ((place, *rows[index]) for index, place in cells if index in rows)
+    return sorted((place[-1], row) for place, row, drawn in found if place in drawn)
+
+
+def _shade(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
+    shaded = (area(panel, r) for r in rectangles(_places(cone, view, cone.all)))
+    svg.path("".join(map(covering, shaded)), fill=INK, fill_opacity=0.3)
+
+
+def _point(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
+    """The cell that the cone belongs to, with lines to those that it reads."""
+    for column, row in _places(cone, view, frozenset({(cone.step, cone.place)})):
+        x, y = panel.across(column + 0.5), panel.down(row + 0.5)
+        for to_column, to_row in _places(cone, view, cone.sources):
+            to_x, to_y = panel.across(to_column + 0.5), panel.down(to_row + 0.5)
+            svg.add("line", x1=to_x, y1=to_y, x2=x, y2=y, stroke=INK, stroke_width=1)
+        radius = max(2.5, min(3.5, 0.36 * min(panel.width, panel.height)))
+        svg.add("circle", cx=x, cy=y, r=radius, fill=PAPER, stroke=INK, stroke_width=1.4)
+
+
+# Steps over two axes ----------------------------------------------------------------------------------
+def _panels(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
+    """Steps one after another; returns where they end."""
+    down, across = _range(view, 0), _range(view, 1)
+    cell = fitting(PANEL, max(down.count, across.count), 1, 14)
+    gutter = 18 + max(width_of(str(k), 10) for k in (down.low, down.low + down.count))
+    least = max(width_of(step.label) for step in view.steps)
+    wide, high = gutter + max(across.count * cell, least) + GAP, down.count * cell + 60
+    per_line = max(1, min(len(view.steps), int((PAGE + GAP) / wide)))
+    for number, step in enumerate(view.steps):
+        x, y = MARGIN + gutter + number % per_line * wide, top + 24 + number // per_line * high
+        panel = Panel(x, y, cell, cell, across.low, down.low, down.count)
+        svg.label(x, y - 6, step.label, font_weight="bold", fill=INK)
+        _panel(svg, panel, drawing, step)
+        axis_below(svg, panel, across.count, 1, view.axes[1])
+        axis_left(svg, panel, down, view.axes[0], number % per_line == 0)
+        if drawing.section:
+            row = panel.down(drawing.section.place + 0.5)
+            svg.path(arrowhead(panel.across(across.low + across.count) + 2, row), fill=INK)
+    lines = -(-len(view.steps) // per_line)
+    return MARGIN + per_line * wide - GAP, top + lines * high - 6
+
+
+def _panel(svg: Svg, panel: Panel, drawing: StreamDrawing, step: StepCells) -> None:
+    """A step with the box that one tile claims of it, its owner box, and the planes of the stream."""
+    cells = {(place[1], place[0]): tiles for place, tiles in step.tiles.items()}
+    paint_cells(svg, panel, cells, cells if step.step.is_input else ())
+    own = [at for at, tiles in cells.items() if drawing.tile in tiles]
+    assert drawing.arrives is not None
+    planes(svg, panel, own, drawing.arrives - step.step.lag, step.step.slots)
+    outline(svg, panel, own)
+    rows, columns = drawing.grid.owner(drawing.tile)
+    dashed(svg, panel, columns, rows, cells)
+    downwards(svg, panel, own, drawing.arrives - step.step.lag)
