@@ -1,4 +1,4 @@
-"""Whether a local variable may hold a value before a SCoP, and whether one may be read after it."""
+"""Whether a SCoP may read the value that a local variable holds before it, and whether one may be read after it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Liveness:
     """
 
     place: ScopPlace
+    _before: _Live = _NONE
     _after: _Live = _NONE
     _opaque: bool = False
     _address_taken: _Live = _NONE
@@ -41,7 +42,9 @@ class Liveness:
         found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Label | c_ast.Switch) for n in found._nodes)
         found._address_taken = frozenset(filter(None, map(address_taken, found._nodes)))
         if not found._opaque:
-            found._after = _Backward(place.items[-1]).after_target(body)
+            flow = _Backward(place.items[0], place.items[-1])
+            flow.statement(body, _NONE)
+            found._before, found._after = flow.before, flow.after
         return found
 
     def of(self, binding: Binding) -> tuple[bool, bool]:
@@ -49,7 +52,8 @@ class Liveness:
         name = binding.name
         if name in self._address_taken:
             return True, True
-        return self._may_be_set(binding), self._opaque or name in self._after
+        read = self._opaque or name in self._before  # before it is assigned
+        return read and self._may_be_set(binding), self._opaque or name in self._after
 
     def _may_be_set(self, binding: Binding) -> bool:
         if binding.kind == "parameter" or self._opaque:
@@ -79,24 +83,28 @@ class _Jumps:
 
 @dataclass(slots=True)
 class _Backward:
-    """Backward liveness over a function body that remembers what is live after the statement `target`."""
+    """Backward liveness over a function body that remembers what is live before `first` and after `last`."""
 
-    target: c_ast.Node
-    found: _Live = _NONE
+    first: c_ast.Node
+    last: c_ast.Node
+    before: _Live = _NONE
+    after: _Live = _NONE
     jumps: _Jumps = field(default_factory=_Jumps)
     _known: dict[tuple[int, _Live, _Live, _Live], _Live] = field(
         default_factory=dict
     )  # of loops, in their surroundings
     _used: dict[int, _Live] = field(default_factory=dict)  # by an expression
 
-    def after_target(self, body: c_ast.Node) -> _Live:
-        self.statement(body, _NONE)
-        return self.found
-
     def statement(self, node: c_ast.Node | None, live: _Live) -> _Live:
         """What is live before `node`, given what is live after it."""
-        if node is self.target:
-            self.found |= live
+        if node is self.last:
+            self.after |= live
+        live = self._before(node, live)
+        if node is self.first:
+            self.before |= live
+        return live
+
+    def _before(self, node: c_ast.Node | None, live: _Live) -> _Live:
         match node:
             case None | c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.Typedef():
                 return live

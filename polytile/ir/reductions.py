@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from polytile.ir.expr import (
     DOUBLE,
@@ -54,7 +54,8 @@ class Accumulation:
 def accumulation(statement: Stmt) -> Accumulation | None:
     """The accumulation that a statement is, if it is one.
 
-    `x += e`, `x -= e`, `x = x * e`, `x = e + x`, `x = fmax(x, e)`, `x = x > e ? x : e`, `if (e > x) x = e;`
+    `x += e`, `x -= e`, `x = x * e`, `x = e + x`, `x = x + e - f`, `x = fmax(x, e)`, `x = x > e ? x : e`,
+    `if (e > x) x = e;`, `if (c) x += e;`
     """
     match statement:
         case Assign(target=Access() as x, op="", value=value):
@@ -63,11 +64,26 @@ def accumulation(statement: Stmt) -> Accumulation | None:
             found = _compound(x, op, value, x.type)
         case If(condition=condition, then=(Assign(target=Access() as x, op="", value=e),), otherwise=()):
             found = _choice(x, condition, e, x)
+            found = found or _conditional(condition, statement.then[0])
+        case If(condition=condition, then=(Assign() as inner,), otherwise=()):
+            found = _conditional(condition, inner)
         case _:
             return None
     if found is None or any(isinstance(n, Access) and n.array == found.target.array for n in walk(found.value)):
         return None
     return found
+
+
+def _conditional(condition: Expr, inner: Stmt) -> Accumulation | None:
+    """`if (c) x += e;` adds what is neutral where the condition does not hold: `x += c ? e : 0`."""
+    found = accumulation(inner)
+    if found is None:
+        return None
+    value = found.value
+    computed = value.type if value.type.size >= INT.size else INT
+    if computed.kind not in ("int", "float"):
+        return None
+    return replace(found, value=Ternary(condition, value, identity(found.op, computed), computed))
 
 
 def _compound(x: Access, op: str, e: Expr, within: CType) -> Accumulation:
@@ -83,11 +99,37 @@ def _plain(x: Access, value: Expr) -> Accumulation | None:
             return _compound(x, "-", right, value.type)
         case Binary(op=op, left=left, right=right) if op in COMPOUND and op != "-" and x in (left, right):
             return _compound(x, op, right if left == x else left, value.type)
+        case Binary(op=op) if op in COMPOUND:
+            return _chain(x, value)
         case Call(function=function, arguments=(a, b)) if function in _CALLS and x in (a, b):
             return _call(x, value, b if a == x else a)
         case Ternary(condition=condition, then=a, otherwise=b) if x in (a, b):
             return _choice(x, condition, a, b)
     return None
+
+
+def _chain(x: Access, value: Binary) -> Accumulation | None:
+    """`x = x + e - f` is `x += e - f`, where all is computed in one type."""
+    op = COMPOUND[value.op]
+    terms = list(_terms(value, op, value.type, inverse=False))
+    own = [term for term in terms if term == (x, False)]
+    if len(own) != 1:
+        return None
+    terms.remove(own[0])
+    terms.sort(key=lambda term: term[1])  # what is subtracted, after what is added
+    (total, inverse), *rest = terms
+    for term, subtracted in rest:
+        total = Binary("-" if subtracted and not inverse else op, total, term, value.type)
+    return _compound(x, "-" if inverse else op, total, value.type)
+
+
+def _terms(value: Expr, op: str, within: CType, *, inverse: bool) -> Iterator[tuple[Expr, bool]]:
+    """The terms of a sum, and whether they are subtracted, or the factors of a product, as far as it is of one type."""
+    if not isinstance(value, Binary) or COMPOUND.get(value.op) != op or value.type != within:
+        yield value, inverse
+        return
+    yield from _terms(value.left, op, within, inverse=inverse)
+    yield from _terms(value.right, op, within, inverse=inverse != (value.op == "-"))
 
 
 def _call(x: Access, call: Call, e: Expr) -> Accumulation:

@@ -88,11 +88,13 @@ def _accessing(scop: Scop, array: str) -> list[str]:
 
 def _private_depth(scop: Scop, found: ArrayDependences, nest: SourceNest) -> int:
     """How many shared outer loops keep every value of the array within one iteration; 0 when values come from before
-    the SCoP, may be left unwritten, or no loop does."""
+    the SCoP, the last ones may be left unwritten, or no loop does."""
     array = scop.array(found.array)
     kinds = {a.kind for s in scop.statements for a in s.accesses if a.array == found.array}
-    if found.false.is_empty() or AccessKind.MAY_WRITE in kinds or array.fields or AccessKind.WRITE not in kinds:
+    if found.false.is_empty() or array.fields or AccessKind.WRITE not in kinds:
         return 0
+    if AccessKind.MAY_WRITE in kinds and array.origin is Origin.EXTERNAL:
+        return 0  # which iteration has the last value depends on data
     if not found.uninitialised.is_empty():
         return 0
     depth = len(nest.shared(*_accessing(scop, found.array)))

@@ -3,7 +3,8 @@
 before: for (i) { S0: t = A[i]; S1: u = t * t; S2: B[i] = t + u; }           t and u are arrays of the SCoP
 after:  for (i) S2: { double t, u; t = A[i]; u = t * t; B[i] = t + u; }      t and u are names of the body
 
-A scalar qualifies when it is the SCoP's own and each iteration writes it before it reads it. Expansion would give it
+A scalar qualifies when it is the SCoP's own and each iteration writes it before it reads it, be it written again under
+conditions on data. Expansion would give it
 an element for each iteration, and contraction would take that away again: here neither has anything to do.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.ir.digraph import connected
-from polytile.ir.expr import Access, Assign, Declare, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, If, Scope, Stmt, walk
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
@@ -99,19 +100,23 @@ def _groups(
 
 
 def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
-    """Whether the first user gives the scalar its value, by a plain assignment, and all users are assignments."""
+    """Whether the first user gives the scalar its value, by a plain assignment, and all users are assignments, those
+    behind the first under conditions on data, too."""
     taken = {p.name for p in scop.parameters} | {i for s in users for i in s.iterators}
-    if name in taken or not all(_is_assignment(s) for s in users):
+    if name in taken or not all(len(s.body) == 1 and _assigns(s.body[0]) for s in users):
         return False
     assign = users[0].body[0]
-    assert isinstance(assign, Assign)
+    if not isinstance(assign, Assign):
+        return False
     written = isinstance(assign.target, Access) and assign.target.array == name and assign.op == ""
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
 
 
-def _is_assignment(statement: Statement) -> bool:
-    always = all(a.kind in (AccessKind.READ, AccessKind.WRITE) for a in statement.accesses)
-    return always and len(statement.body) == 1 and isinstance(statement.body[0], Assign)
+def _assigns(stmt: Stmt) -> bool:
+    """Whether a statement only assigns, perhaps under conditions."""
+    if isinstance(stmt, If):
+        return all(map(_assigns, (*stmt.then, *stmt.otherwise)))
+    return isinstance(stmt, Assign)
 
 
 def _can_run_together(

@@ -1,0 +1,79 @@
+"""Scalars that are set again, and sums that are added to, under conditions on data leave their loops parallel."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+
+CHECKS = "address,undefined,race,uninitialised"
+PROGRAMS = {
+    "a scalar set again": (
+        "int n, double a[n], double b[n]",
+        "for (int i = 0; i < n; i++) { double s = a[i]; if (s < 0) s = -s; b[i] = 2 * s; }",
+    ),
+    "of the function": (
+        "int n, float a[n], float b[n]",
+        "for (int i = 0; i < n; i++) { x = a[i]; if (x > 0.5f) { x = 0.5f; b[i] = x; } else if (x < 0) b[i] = -x; }",
+    ),
+    "two scalars": (
+        "int n, int a[n], int b[n]",
+        "for (int i = 0; i < n; i++) { int s = a[i], t = 1; if (s < 0) { s = -s; t = -1; } if (s > 3) t += s;"
+        " b[i] = s * t; }",
+    ),
+    "an inner loop resets it": (
+        "int n, double a[n][n], double b[n]",
+        "for (int i = 0; i < n; i++) { x = 0; for (int j = 0; j < n; j++) { x += a[i][j]; if (x > 1) x = 0; }"
+        " b[i] = x; }",
+    ),
+    "a sum of some": (
+        "int n, double a[n], double b[1]",
+        "for (int i = 0; i < n; i++) if (a[i] > 0) b[0] += a[i];",
+    ),
+    "a count": (
+        "int n, float a[n], int b[1]",
+        "for (int i = 0; i < n; i++) if (a[i] > 0 && a[i] < 0.7f) b[0]++;",
+    ),
+    "sums of some in rows": (
+        "int n, double a[n][n], double b[n]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) if (a[i][j] < 0) b[i] -= a[i][j] * a[i][j];",
+    ),
+    "a sum of several terms": (
+        "int n, double a[n], double b[1]",
+        "for (int i = 0; i < n; i++) b[0] = b[0] + a[i] - 0.5 * a[n - 1 - i] + 1;",
+    ),
+    "a product of some": (
+        "int n, unsigned a[n], unsigned b[1]",
+        "for (int i = 0; i < n; i++) if (a[i] % 2) b[0] = b[0] * a[i] * 3;",
+    ),
+    "the greatest of some": (
+        "int n, double a[n], double b[1]",
+        "for (int i = 0; i < n; i++) if (a[i] < 0.9) b[0] = a[i] > b[0] ? a[i] : b[0];",
+    ),
+}
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loops_are_parallel_and_right(name: str) -> None:
+    arguments, body = PROGRAMS[name]
+    element = "float" if "float" in arguments else "double"
+    text = f"void f({arguments})\n{{\n{element} x = 0;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    scop = polytile.compile(text, name="f.c").scops[0]
+    assert scop.program is not None, [remark.message for remark in scop.compilation.remarks]
+    for n in (0, 1, 37, 300):
+        assert scop.validate(on="emulator", parameters={"n": n}, seed=n + 1, sanitize=CHECKS)
+
+
+def test_a_value_from_the_iteration_before_keeps_a_loop_in_order() -> None:
+    """Where the condition does not hold, x is that of the iteration before."""
+    text = """
+    void f(int n, double a[n], double b[n])
+    {
+        double x = 0;
+    #pragma scop
+        for (int i = 0; i < n; i++) { if (a[i] > 0) x = a[i]; b[i] = x; }
+    #pragma endscop
+    }
+    """
+    assert polytile.compile(text, name="f.c").scops[0].program is None
