@@ -33,6 +33,8 @@ TOGETHER = {
     "a chain": ("double t = A[i]; double u = t * t; B[i] = t + u;", ["S2"]),
     "several results": ("double t = A[i]; B[i] = t; C[i] = t * t;", ["S2"]),
     "updates of a scalar": ("double t = A[i]; t += 1; t *= t; B[i] = t;", ["S3"]),
+    "a write under a condition on data": ("double t = A[i]; if (A[i] > 0) t = 1; else t -= 1; B[i] = t;", ["S2"]),
+    "results under conditions on data": ("double t = A[i]; if (t > 0) { t = 1; B[i] = t; } C[i] = t;", ["S2"]),
     "two groups": ("double t = A[i]; double u = A[i - 1]; B[i] = t; C[i] = u;", ["S2", "S3"]),
     "an update in place": ("double t = A[i]; double u = A[i - 1]; A[i] = t + u;", ["S2"]),
     "an independent statement between": ("double t = A[i]; C[i] = 1; B[i] = t;", ["S1", "S2"]),
@@ -44,7 +46,8 @@ APART = {
     "what the scalar was read from changes between": "t = A[i]; A[i] = C[i]; B[i] = t;",
     "results that meet in one array": "t = A[i]; B[i] = t; B[i - 1] = t * t;",
     "a result that another one reads": "t = A[i]; B[i] = t; C[i] = B[i] + t;",
-    "a write under a condition on data": "t = A[i]; if (A[i] > 0) t = 1; B[i] = t;",
+    "a first write under a condition on data": "if (A[i] > 0) t = 1; B[i] = t;",
+    "a write that a condition on what changed decides": "t = A[i]; A[i] = C[i]; if (A[i] > 0) t = 1; B[i] = t;",
     "a use in an inner loop": "t = A[i]; for (int j = 0; j < i; j++) B[j] += t;",
     "a use in some iterations": "t = A[i]; if (i > 3) B[i] = t;",
 }
