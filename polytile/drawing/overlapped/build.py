@@ -123,11 +123,11 @@ class _Space:
             places = [place for name in step.statements for place in made[name]]
         claims = [self.grid.claims(step, k) for k in range(self.plan.dims)]
         tiles: dict[Point, tuple[TileIndex, ...]] = {}
-        together: dict[tuple[tuple[int, ...], ...], tuple[TileIndex, ...]] = {}
+        together: dict[tuple[tuple[int, ...] | None, ...], tuple[TileIndex, ...]] = {}
         for place in sorted(places):
-            key = tuple(claim.get(x, ()) for claim, x in zip(claims, place, strict=True))
+            key = tuple(map(dict.get, claims, place))  # there may be many places
             if key not in together:
-                together[key] = tuple(product(*key))
+                together[key] = tuple(product(*(positions or () for positions in key)))
             if together[key]:
                 tiles[place] = together[key]
         return StepCells(step, self._label(step), tiles)
@@ -153,7 +153,7 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
             hint="--explain prints the tiles, and of each step the box, the lag and the planes that it keeps",
         )
     tiles = StreamTiles.of(scop, plan)
-    values = choose_sizes(scop, tiles.extents, given, lambda sizes: plan.dims == 1 or _fit(tiles, sizes), bands=1)
+    values = choose_sizes(scop, tiles.extents, given, lambda _: True, bands=1)
     if not tiles.blocks(values):
         shown = ", ".join(f"{name}={value}" for name, value in values.items())
         raise UserError(
@@ -170,12 +170,6 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
     }
     grid = tiles.grid(values)
     return _Space(plan, loop, tiles, values, first, grid, _axis_names(loop, plan), cells)
-
-
-def _fit(tiles: StreamTiles, values: Mapping[str, int]) -> bool:
-    """Whether all places of two axes are drawn."""
-    grid = tiles.grid(values)
-    return all(axis and axis[-1].cells[1] - axis[0].cells[0] < MAX_ALONG[1] for axis in grid.axes)
 
 
 def _axis_names(loop: TimeLoop, plan: StreamPlan) -> tuple[str, ...]:

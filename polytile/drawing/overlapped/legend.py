@@ -55,11 +55,12 @@ def _mark(svg: Svg, area: Area, mark: str, drawing: StreamDrawing) -> None:
 
 
 def _several(drawing: StreamDrawing) -> tuple[TileIndex, ...]:
-    """Some tiles that compute a cell together, the highlighted one among them if it is the case for it."""
-    views = [drawing.section.view] if drawing.section else []
-    steps = (step for view in (*views, drawing.space) for step in view.steps)
-    found = {tiles for step in steps for tiles in step.tiles.values() if len(tiles) > 1}
-    return min(found, key=lambda tiles: (drawing.tile not in tiles, len(tiles), tiles), default=())
+    """Some tiles that compute a cell together, the highlighted one among them if that has a halo."""
+    views = (drawing.section.view, drawing.space) if drawing.section else (drawing.space,)
+    for steps in (view.steps for view in views):
+        if found := {tiles for step in steps for tiles in step.tiles.values() if len(tiles) > 1}:
+            return min(found, key=lambda tiles: (drawing.tile not in tiles, len(tiles), tiles))
+    return ()
 
 
 def marks(drawing: StreamDrawing) -> list[tuple[str, str]]:

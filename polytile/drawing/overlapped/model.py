@@ -40,7 +40,7 @@ class TileGrid:
         sides = zip(self.axes, tile, step.lower, step.upper, strict=True)
         return tuple(axis[k].of(lower, upper) for axis, k, lower, upper in sides)
 
-    def claims(self, step: StreamStep, k: int) -> Mapping[int, tuple[int, ...]]:
+    def claims(self, step: StreamStep, k: int) -> dict[int, tuple[int, ...]]:
         """By coordinate along a dimension, the positions of the tiles whose boxes of a step hold it."""
         found: dict[int, tuple[int, ...]] = {}
         for position, tile in enumerate(self.axes[k]):

@@ -242,6 +242,13 @@ def test_sizes_show_some_tiles_and_one_pair_of_blocks(text: str, sizes: dict[str
     assert 0 < drawing.tile[-1] < len(drawing.grid.axes[-1]) - 1
 
 
+def test_wide_tiles_have_neighbours_on_both_sides_too() -> None:
+    drawing = drawing_of(compiled(TWO).compilation)
+    assert len(drawing.grid.axes[-1]) == 3 and drawing.tile[-1] == 1
+    top = {tiles for tiles in drawing.space.steps[-1].tiles.values() if tiles[0][0] == drawing.tile[0]}
+    assert {tile[-1] for tiles in top for tile in tiles} == {0, 1, 2}
+
+
 def test_of_large_spaces_a_part_is_drawn_around_the_tile_and_the_picture_says_so() -> None:
     scop = compiled(TWO, **PLANES)  # type: ignore[arg-type]
     drawing = drawing_of(scop.compilation, {"N": 2000, "T": 40})
@@ -288,6 +295,8 @@ def test_too_few_iterations_for_a_pair_of_blocks_are_refused() -> None:
     with pytest.raises(UserError, match="no iteration of f_scop0 runs in overlapped tiles") as found:
         compiled(ONE, **LINES).draw({"N": 80, "T": 5})  # type: ignore[arg-type]
     assert found.value.hint is not None and "3 iterations come in pairs" in found.value.hint
+    with pytest.raises(UserError, match="N=2"):
+        compiled(ONE, **LINES).draw({"N": 2, "T": 6})  # type: ignore[arg-type]
 
 
 def test_the_command_draws_overlapped_tiles(tmp_path: Path) -> None:
