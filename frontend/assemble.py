@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.continue_elimination import without_continue
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.inline import Inlined, inlined
@@ -44,6 +45,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
     body = _without_assumptions(normalised(place.items, place.scope))
+    body = tuple(without_continue(node) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
     symbols = symbols_of(place, used, Liveness.around(place))

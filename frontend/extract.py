@@ -55,6 +55,7 @@ class _Extractor:
     evaluator: Evaluator
     shapes: Shapes
     drafts: list[Draft] = field(default_factory=list)
+    declared: dict[int, tuple[str, ...]] = field(default_factory=dict)  # the loops around variables without a value
 
     @classmethod
     def of(cls, region: Region) -> _Extractor:
@@ -112,7 +113,14 @@ class _Extractor:
         if isinstance(node, _REFUSED_LEAVES):
             raise refuse(node)
         effects = [p for p in parts(node) if has_effect(p)]
-        return [o for p in effects for o in self._emit((assignment(p, self.translator),), p, here)]
+        return [o for p in effects for o in self._assignment(p, here)]
+
+    def _assignment(self, node: c_ast.Node, here: _Here) -> list[Order]:
+        made = assignment(node, self.translator)
+        variable = self._assigned_once(node, here)
+        if variable is not None and self._stands_for_value(variable, made.value, here):
+            return []
+        return self._emit((made,), node, here)
 
     def _loop(self, node: c_ast.For, here: _Here) -> Order:
         head = header(node, self.translator, self.evaluator, here.points)
@@ -155,26 +163,42 @@ class _Extractor:
             return []
         self.shapes.add_local(variable)
         if node.init is None:
+            self.declared[id(variable)] = here.iterators
             return []
         assign = initialisation(node, variable, self.translator)
-        if self._stands_for_value(variable, assign.value, here):
+        if not variable.written and self._stands_for_value(variable, assign.value, here):
             return []
         return self._emit((assign,), node, here)
 
     def _stands_for_value(self, variable: Variable, value: Expr, here: _Here) -> bool:
-        """Replace an affine local that never changes by its value: after `int t = i + 1;`, A[t] is A[i + 1]."""
-        if variable.written or variable.type.kind != "int" or variable.extents:
+        """Replace a scalar by its value, a sum of products of iterators and sizes: after `t = i * m + j;`, A[t] is
+        A[i * m + j]."""
+        if variable.type.kind != "int" or variable.extents:
             return False
         converted = value if value.type == variable.type else Cast(variable.type, value)
         parameters = dict(self.evaluator.parameters)
         try:
-            self.evaluator.of_polynomial(self.evaluator.used(converted, here.points), converted)
+            self.evaluator.used(converted, here.points)
         except NotAffineError:
             self.evaluator.parameters = parameters
             return False
         variable.value = converted
         self.shapes.forget(variable)
         return True
+
+    def _assigned_once(self, node: c_ast.Node, here: _Here) -> Variable | None:
+        """The scalar whose only value this assignment is: whoever reads it comes behind, in the same iteration of all
+        loops around."""
+        match node:
+            case c_ast.Assignment(op="=", lvalue=c_ast.ID() as target):
+                found = self.names.uses[id(target)]
+            case _:
+                return None
+        if not isinstance(found, Variable) or found.iterates or found.is_name or len(found.assignments) != 1:
+            return None
+        if found.symbol is None:
+            return found if self.declared.get(id(found)) == here.iterators else None
+        return None if found.symbol.live_before or found.symbol.live_after else found
 
     # Statements -----------------------------------------------------------------------------------------------------
     def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:

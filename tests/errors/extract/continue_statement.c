@@ -1,10 +1,13 @@
-// expect: 7:9: error: `continue` is not allowed in a SCoP
+// expect: 9:11: error: `continue` is not allowed in a SCoP
 void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 {
 #pragma scop
     for (int i = 0; i < n; i++) {
-      if (i > 3)
-        continue;
+      {
+        double t = A[i];
+        if (t > 3)
+          continue;
+      }
       A[i] = 1;
     }
 #pragma endscop
