@@ -150,7 +150,8 @@ def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
         raise UserError(
             f"{state.scop.name} has overlapped tiles over {plan.dims} space dimensions: pictures show 1 or 2",
             location=state.scop.location,
-            hint="--explain prints the tiles, and of each step the box, the lag and the planes that it keeps",
+            hint="over 1 or 2, a block of iterations is drawn with its halos; over more, --explain prints the tiles, "
+            "and of each step the box, the lag and the planes that it keeps",
         )
     tiles = StreamTiles.of(scop, plan)
     values = choose_sizes(scop, tiles.extents, given, lambda _: True, bands=1)
