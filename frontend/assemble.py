@@ -9,10 +9,10 @@ from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
-from polytile.frontend.continue_elimination import without_continue
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.inline import Inlined, inlined
+from polytile.frontend.jumps import goto_targets, without_continue, without_labels
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
@@ -45,7 +45,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
     body = _without_assumptions(normalised(place.items, place.scope))
-    body = tuple(without_continue(node) for node in body)
+    named = goto_targets(place.function)
+    body = tuple(without_continue(without_labels(node, named)) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
     symbols = symbols_of(place, used, Liveness.around(place))

@@ -22,7 +22,7 @@ class Liveness:
     """Liveness around one SCoP.
 
     The analysis follows C's structured control flow backwards and is by name: an inner variable of the same name
-    can only make more live. A function with `goto`, labels or `switch` counts every mention as a read.
+    can only make more live. A function with `goto` or `switch` counts every mention as a read.
     """
 
     place: ScopPlace
@@ -39,7 +39,7 @@ class Liveness:
         found = cls(place)
         found._nodes = tuple(nodes_below(body))
         found._order = {id(n): k for k, n in enumerate(found._nodes)}
-        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Label | c_ast.Switch) for n in found._nodes)
+        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Switch) for n in found._nodes)
         found._address_taken = frozenset(filter(None, map(address_taken, found._nodes)))
         if not found._opaque:
             flow = _Backward(place.items[0], place.items[-1])
@@ -121,6 +121,8 @@ class _Backward:
                 if key not in self._known:  # each loop around it asks twice
                     self._known[key] = self._loop_statement(node, live)
                 return self._known[key]
+            case c_ast.Label(stmt=stmt):
+                return self.statement(stmt, live)
             case c_ast.Return(expr=value):
                 return self.expression(value, _NONE)
             case c_ast.Break():

@@ -31,7 +31,7 @@ class SourceProgram:
     """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte.
 
     `refusals` are SCoPs that the user marked; `remarks` are loops that detection tried in vain; `macros` are the names
-    that are a macro somewhere in the file or in what it includes.
+    that are a macro somewhere in the file or in what it includes; `detected` are the names of SCoPs without pragmas.
     """
 
     path: str
@@ -40,6 +40,7 @@ class SourceProgram:
     refusals: tuple[Refusal, ...]
     remarks: tuple[Refusal, ...] = ()
     macros: frozenset[str] = frozenset()
+    detected: frozenset[str] = frozenset()
 
 
 def read_program(
@@ -61,6 +62,7 @@ def read_program(
     scops: list[Scop] = []
     refusals: list[Refusal] = []
     remarks: list[Refusal] = []
+    detected: frozenset[str] = frozenset()
     for name, place in named(context, places):
         try:
             scops.append(scop_of(context, place, name))
@@ -80,11 +82,13 @@ def read_program(
 
         found = detect(context, taken, attempt)
         scops += found.scops
+        detected = frozenset(s.name for s in found.scops)
         remarks = [Refusal(error, None, place.span) for error, place in found.refused]
     if not scops and not refusals:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
-    return SourceProgram(source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros)
+    found_scops, texts = tuple(scops), (source.path, source.raw)
+    return SourceProgram(*texts, found_scops, tuple(refusals), tuple(remarks), source.macros, detected)
 
 
 def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:

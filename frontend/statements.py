@@ -101,6 +101,14 @@ def _check_assignable(target: Expr, value: Expr, node: c_ast.Node) -> None:
 
 def _not_a_statement(node: c_ast.Node) -> UserError:
     if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
+        name, arguments = node.name.name, node.args.exprs if node.args else []
+        if any(isinstance(a, c_ast.UnaryOp) and a.op == "&" for a in arguments):
+            return UserError(
+                f"the call of `{name}` passes an address",
+                location=where(node),
+                hint=f"pass the array and its subscripts apart, `{name}(A, i)`: small functions of this file that take "
+                "arrays are inlined",
+            )
         return UserError(
             f"the call of `{node.name.name}` may do anything",
             location=where(node),

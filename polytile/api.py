@@ -204,7 +204,8 @@ class CompiledScop:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A C file, compiled. SCoPs that were refused, or that stay sequential, are the user's own C in `host`."""
+    """A C file, compiled. SCoPs that were refused, or that stay sequential, are the user's own C in `host`; `marked`
+    are those of the refusals that concern SCoPs which the file marks by pragmas."""
 
     path: str
     text: str
@@ -214,6 +215,7 @@ class Program:
     include_dirs: tuple[Path, ...] = ()
     defines: tuple[str, ...] = ()
     macros: frozenset[str] = frozenset()
+    marked: tuple[UserError | InternalError, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -348,6 +350,7 @@ def compile_file(
         path, text, include_dirs=[str(d) for d in include_dirs], defines=defines, autodetect=autodetect
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
+    marked = list(refused)
     names = [s.name for s in source.scops]
     if not refused:
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
@@ -366,12 +369,14 @@ def compile_file(
                 done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
         except UserError as error:
             refused.append(error)
+            marked += [] if scop.name in source.detected else [error]
         except Exception as error:
             if options.raise_bugs or not is_bug(error):
                 raise
             refused.append(reported(error, scop.location))
+            marked += [] if scop.name in source.detected else [refused[-1]]
     made = source.path, source.text, tuple(done), tuple(refused)
-    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros)
+    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros, tuple(marked))
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -159,7 +159,7 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     for refusal in program.refusals:
         if isinstance(refusal, InternalError) and request.verbose:
             traceback.print_exception(refusal.__cause__, file=sys.stderr)
-        severity = _severity(request, refusal)
+        severity = _severity(request, refusal, marked=any(refusal is one for one in program.marked))
         if severity == "error":
             status = max(status, refusal.exit_status)
         report.diagnostic(replace(refusal.diagnostic, severity=severity))
@@ -169,11 +169,11 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     return status
 
 
-def _severity(request: Request, refusal: UserError | InternalError) -> str:
-    """How bad it is that a SCoP stays C."""
-    if request.autodetect and isinstance(refusal, UserError):
-        return "remark"
-    return "warning" if request.keep_going or request.autodetect else "error"
+def _severity(request: Request, refusal: UserError | InternalError, *, marked: bool) -> str:
+    """How bad it is that a SCoP stays C, which the file marks or detection found."""
+    if marked:
+        return "warning" if request.keep_going else "error"
+    return "remark" if isinstance(refusal, UserError) else "warning"
 
 
 def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:

@@ -44,6 +44,10 @@ PROGRAMS = {
         " if (b[i] < 0 || i % 5 == 0) continue; float t = b[i] * 2;"
         " if (t > 0.5f) { a[i] = 1; continue; } else if (t > 0.3f) a[i] = 5; a[i] += t; }",
     ),
+    "a label that nothing jumps to": (
+        "int n, int m, int a[n], int b[n]",
+        "for (i = 0; i < n; i++) { again: k = n - 1 - i; a[i] = b[k]; }",
+    ),
     "continue in a block": (
         "int n, int m, int a[n], int b[n]",
         "for (i = 0; i < n; i++) {"

@@ -249,3 +249,16 @@ def test_the_module_runs() -> None:
     command = [sys.executable, "-m", "polytile", "--version"]
     out = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, check=True).stdout
     assert out == f"polytile {__version__}\n"
+
+
+def test_a_refused_scop_that_is_marked_is_an_error_beside_detected_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "f.c"
+    marked = "void g(int);\nvoid f(int n)\n{\n#pragma scop\n    for (int i = 0; i < n; i++) g(i);\n#pragma endscop\n}\n"
+    loops = "void h(int n, double a[n])\n{\n    for (int i = 0; i < n; i++) a[i] = 1;\n}\n"
+    source.write_text(marked + loops)
+    assert run(source, "--target", "cuda", "--autodetect", "-o", tmp_path / "out") == 1
+    assert "f.c:5:33: error: the call of `g` may do anything" in capsys.readouterr().err
+    assert run(source, "--target", "cuda", "--autodetect", "--keep-going", "-o", tmp_path / "out") == 0
+    assert "warning: the call of `g` may do anything" in capsys.readouterr().err

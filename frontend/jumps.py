@@ -1,4 +1,4 @@
-"""Loop bodies without `continue`: what it skips stands under the opposite condition.
+"""Loop bodies without `continue`: what it skips stands under the opposite condition; labels that no `goto` names go.
 
 before: for (..) { S0; if (c || d) continue; S1; if (e) { S2; continue; } S3; }
 after:  for (..) { S0; if (!c && !d) { S1; if (e) { S2; } else { S3; } } }
@@ -6,12 +6,13 @@ after:  for (..) { S0; if (!c && !d) { S1; if (e) { S2; } else { S3; } } }
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items, copied
+from polytile.frontend.trees import block_items, copied, map_children
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 MOST_COPIES = 64  # of statements behind branches that end in either way
@@ -28,6 +29,17 @@ def without_continue(node: c_ast.Node) -> c_ast.Node:
             if room[0] >= 0:
                 loop.stmt = c_ast.Compound(made, loop.stmt.coord)
     return node
+
+
+def without_labels(node: Any, named: Collection[str]) -> Any:
+    """The statement without labels but those that a `goto` names."""
+    node = map_children(node, lambda child: without_labels(child, named))
+    return node.stmt if isinstance(node, c_ast.Label) and node.name not in named else node
+
+
+def goto_targets(function: c_ast.Node) -> frozenset[str]:
+    """The labels that some `goto` of a function names."""
+    return frozenset(str(n.name) for n in nodes_below(function) if isinstance(n, c_ast.Goto))
 
 
 def _jumps(node: c_ast.Node) -> bool:
