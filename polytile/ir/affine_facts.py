@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import product
 from math import gcd
 
 from polytile.ir.arith import add, known, lift, mul
@@ -111,13 +110,24 @@ class Facts:
     # What follows --------------------------------------------------------------------------------
     def value(self, condition: Expr) -> bool | None:
         """Whether the condition always holds, never, or (None) nobody knows."""
-        if self.implies(_alternatives(condition, True, [])):
+        if self._proves(condition, True):
             return True
-        return False if self.implies(_alternatives(condition, False, [])) else None
+        return False if self._proves(condition, False) else None
 
-    def implies(self, alternatives: list[list[Linear]]) -> bool:
-        """Whether all forms of one alternative are never negative."""
-        return any(all(self.not_negative(f) for f in forms) for forms in alternatives)
+    def _proves(self, condition: Expr, holds: bool) -> bool:
+        """Whether the condition always holds (or never does), as its parts say one by one."""
+        value = known(condition)
+        if value is not None:
+            return bool(value) == holds
+        match condition:
+            case Binary(op="&&" | "&" | "||" | "|" as op, left=left, right=right) if is_truth(condition):
+                enough = all if (op[0] == "&") == holds else any
+                return enough(self._proves(part, holds) for part in (left, right))
+            case Unary(op="!", operand=operand):
+                return self._proves(operand, not holds)
+            case Binary(op=op) if op in _NEGATED and _exact(condition):
+                return any(all(map(self.not_negative, forms)) for forms in _comparison(condition, holds))
+        return False
 
     def not_negative(self, form: Linear, depth: int = DEPTH, scale: int = 1) -> bool:
         """Whether the form over `scale` is above -1, so that an integer is at least 0.
@@ -207,26 +217,8 @@ def _less(form: Linear, bound: Linear, name: str, scale: int, depth: int) -> tup
     return total(form, bound, -less, by), depth - 1, scale * by
 
 
-def _alternatives(condition: Expr, holds: bool, unknown: list[list[Linear]]) -> list[list[Linear]]:
-    """Lists of forms: where all of one list are not negative, the condition holds (or does not), and only there.
-
-    `unknown` stands for parts of which forms cannot tell.
-    """
-    value = known(condition)
-    if value is not None:
-        return [[]] if bool(value) == holds else []
-    match condition:
-        case Binary(op="&&" | "&" | "||" | "|" as op, left=left, right=right) if is_truth(condition):
-            a, b = (_alternatives(part, holds, unknown) for part in (left, right))
-            return [[*x, *y] for x, y in product(a, b)] if (op[0] == "&") == holds else [*a, *b]
-        case Unary(op="!", operand=operand):
-            return _alternatives(operand, not holds, unknown)
-        case Binary(op=op) if op in _NEGATED and _exact(condition):
-            return _comparison(condition, holds) or unknown
-    return unknown
-
-
 def _comparison(condition: Binary, holds: bool) -> list[list[Linear]]:
+    """Alternatives, each a list of forms: where all of one are not negative it holds (or does not), and only there."""
     op = condition.op if holds else _NEGATED[condition.op]
     a, b = condition.left, condition.right
     wanted = {
@@ -243,5 +235,26 @@ def _comparison(condition: Binary, holds: bool) -> list[list[Linear]]:
 
 def implied(condition: Expr, holds: bool) -> list[Linear]:
     """The linear forms that are not negative where a condition holds (or does not), whichever alternative it is."""
-    first, *others = _alternatives(condition, holds, [[]]) or [[]]
-    return [form for form in first if all(form in other for other in others)]
+    return _in_all(condition, holds) or []
+
+
+def _in_all(condition: Expr, holds: bool) -> list[Linear] | None:
+    """The forms of all alternatives of a condition; None where there are none, so that this is never the case.
+
+    Found from the parts, not by listing alternatives: `(a || b) && (c || d) && ..` has a power of two of them.
+    """
+    value = known(condition)
+    if value is not None:
+        return [] if bool(value) == holds else None
+    match condition:
+        case Binary(op="&&" | "&" | "||" | "|" as op, left=left, right=right) if is_truth(condition):
+            a, b = (_in_all(part, holds) for part in (left, right))
+            if (op[0] == "&") == holds:
+                return None if a is None or b is None else [*a, *b]
+            return b if a is None else a if b is None else [form for form in a if form in b]
+        case Unary(op="!", operand=operand):
+            return _in_all(operand, not holds)
+        case Binary(op=op) if op in _NEGATED and _exact(condition):
+            first, *others = _comparison(condition, holds) or [[]]
+            return [form for form in first if all(form in other for other in others)]
+    return []

@@ -50,6 +50,15 @@ def test_what_holds_behind_a_condition_in_every_alternative(condition: Expr, hol
     assert KNOWN.where(condition, not holds).value(compare("<", add(M, 1), N)) is None
 
 
+def test_many_choices_at_once_are_looked_at_one_by_one() -> None:
+    """Sixty choices between two have 2^60 alternatives."""
+    others = [either(compare("<", M, add(Name(f"x{k}"), k)), SECRET) for k in range(60)]
+    condition = both(*others, compare("<", M, I))
+    assert KNOWN.where(condition).value(compare("<", add(M, 1), N)) is True
+    assert KNOWN.value(condition) is None
+    assert KNOWN.value(both(*(either(BELOW, choice) for choice in others))) is True
+
+
 def test_loops_say_what_their_iterators_are_inside() -> None:
     loop = For("j", I, compare("<=", Name("j"), N), 2, ())
     assert KNOWN.within(loop).value(both(compare(">=", Name("j"), 0), compare("<=", Name("j"), 9))) is True
