@@ -19,7 +19,8 @@ from polytile.fuzz.draw import source_of
 
 from .checks import accepted, as_defined, compiled, known, same_as_c
 from .export import has_tiles, write
-from .generate import program_of, sizes_of
+from .generate import plain, program_of, sizes_of
+from .program import Product, Program, Step
 
 SEED, QUICK = 0, 12
 MOST_WORK = 15_000  # iterations of a size
@@ -42,6 +43,16 @@ def test_definitions_say_what_programs_compute(index: int) -> None:
     program = program_of(SEED, index)
     for sizes in sizes_of(program, source_of(SEED, index), MOST_WORK):
         as_defined(compiled_of(index), program, sizes)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_products_without_an_index_of_the_sum_are_added_each_time() -> None:
+    """C[i][j] += A[i][k] * B[k][j] + F[i][j], for all k."""
+    products = (Product((plain("A", "ik"), plain("B", "kj"))), Product((plain("F", "ij"),)))
+    step = Step(plain("C", "ij"), ("k",), products, tuple("ijk"))
+    program = Program("double", {"i": "ni", "j": "nj", "k": "nk"}, (step,))
+    for nk in (0, 1, 5):
+        as_defined(compiled(program), program, {"ni": 3, "nj": 4, "nk": nk})
 
 
 @pytest.mark.parametrize("index", [4])

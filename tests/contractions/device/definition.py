@@ -110,6 +110,8 @@ def _product(step, product, extents, known, scalars):
         values += [operand.values[place], [numbers[i] for i in labels]]
         magnitudes += [operand.magnitudes[place], [numbers[i] for i in labels]]
         roundings += operand.roundings
+    for index in set(numbers) - {name for f in product["factors"] for terms, _ in f["subscripts"] for _, name in terms}:
+        masks += [np.ones(extents[index]), [numbers[index]]]  # a product without an index of the sum is added each time
     scale = math.prod(float(scalars[s]) if s in scalars else float(s) for s in product["scalars"])
     out = [numbers[i] for i in step["outputs"]]
     value = scale * np.einsum(*values, *masks, out, optimize=True)
