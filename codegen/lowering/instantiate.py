@@ -37,12 +37,15 @@ def with_cells(statement: Statement, cells: Mapping[int, Access]) -> Statement:
 
     before: C[i][j] += A[i][k]        cells {1: A_tile[16 * c2 + ti][c1]}
     after:  C[i][j] += A_tile[16 * c2 + ti][c1]
+
+    An access without a number is never evaluated, and stays.
     """
     if not cells:
         return statement
 
     def change(node: Any) -> Any:
-        found = {cells.get(k) for k in access_numbers(statement, node)} if isinstance(node, Access) else {None}
+        numbers = access_numbers(statement, node) if isinstance(node, Access) else ()
+        found = {cells.get(k) for k in numbers} or {None}
         if len(found) > 1:
             raise InternalError(f"an access of {statement.name} to {node.array} has several cells")
         return found.pop() or node

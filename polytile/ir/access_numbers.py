@@ -2,6 +2,9 @@
 
 body C[i][j] += A[i][k] * A[j][k], accesses 0: A[i, k], 1: A[j, k], 2: C[i, j] read, 3: C[i, j] written
 C[i][j] has the numbers 2 and 3, A[j][k] has 1
+
+body B[i] = i > 2 ? A[i - 1] : A[i], accesses 0: A[i - 1] where i > 2, 1: A[i] where i <= 2
+A[i - 1] has the number 0: what it reads where it is evaluated
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ def access_numbers(statement: Statement, access: Access) -> tuple[int, ...]:
     if not own or all(r.is_equal(relations[0]) for r in relations[1:]):
         return tuple(own)
     wanted = _relation(statement, access).intersect_domain(statement.domain)
-    return tuple(k for k in own if statement.accesses[k].relation.intersect_domain(statement.domain).is_equal(wanted))
+    found = {k: statement.accesses[k].relation.intersect_domain(statement.domain) for k in own}
+    everywhere = tuple(k for k, relation in found.items() if relation.is_equal(wanted))
+    return everywhere or tuple(k for k, r in found.items() if not r.is_empty() and r.is_subset(wanted))
 
 
 def _relation(statement: Statement, access: Access) -> isl.Map:
