@@ -13,7 +13,7 @@ from polytile.codegen.lowering.device_buffers import buffers, second_buffer
 from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
 from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
-from polytile.codegen.lowering.remaining_iterations import from_iteration
+from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done
 from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
@@ -131,7 +131,8 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     if first is not None:
-        scop, schedule = from_iteration(scop, schedule, first.rest.name)
+        once = state.stream is not None and state.stream.once
+        scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
     lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans))
     tuning = state.machine.tuning.loads

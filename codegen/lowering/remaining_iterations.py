@@ -2,10 +2,14 @@
 
 before: S0[t, i] : 0 <= t < tsteps
 after:  S0[t, i] : rest <= t < tsteps, with the parameter `rest` >= 0, which the host computes
+
+before: S0[i]                   in no time loop: a single iteration, 0
+after:  S0[i] : rest <= 0, with the parameter 0 <= rest <= 1
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import islpy as isl
@@ -18,12 +22,17 @@ from polytile.ir.scop import Parameter, Scop, Statement
 def from_iteration(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, MappedSchedule]:
     """The Scop from iteration `rest` on of the loop that is outermost around all statements, as its order is proven for
     all iterations."""
-    statements = tuple(_from(s, rest) for s in scop.main)
-    main = {s.name: s for s in statements}
+    return _changed(scop, schedule, {s.name: _from(s, rest) for s in scop.main}, rest, _from_first(scop, rest))
+
+
+def _changed(
+    scop: Scop, schedule: MappedSchedule, main: Mapping[str, Statement], rest: str, known: isl.Set
+) -> tuple[Scop, MappedSchedule]:
+    """With other statements, and what is `known` of the new parameter."""
     domain = isl.UnionSet.empty(scop.context.get_space().params())
     for statement in scop.statements:
         domain = domain.union(isl.UnionSet.from_set(main.get(statement.name, statement).domain))
-    context = scop.context.intersect(_from_first(scop, rest))
+    context = scop.context.intersect(known)
     changed = replace(
         scop,
         parameters=(*scop.parameters, Parameter(rest, INT)),
@@ -32,6 +41,13 @@ def from_iteration(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Sco
         schedule=scop.schedule.intersect_domain(domain),
     )
     return changed, replace(schedule, tree=schedule.tree.intersect_domain(domain))
+
+
+def unless_done(scop: Scop, schedule: MappedSchedule, rest: str) -> tuple[Scop, MappedSchedule]:
+    """All of a Scop if `rest` is 0, or nothing."""
+    left = isl.Set(f"[{rest}] -> {{ : {rest} <= 0 }}")
+    statements = {s.name: replace(s, domain=s.domain.intersect_params(left)) for s in scop.main}
+    return _changed(scop, schedule, statements, rest, isl.Set(f"[{rest}] -> {{ : 0 <= {rest} <= 1 }}"))
 
 
 def _from(statement: Statement, rest: str) -> Statement:

@@ -8,6 +8,8 @@ iteration t0 of a pair of blocks, and for any sizes:
 - what its source means there is what the program reads;
 - the first block finds its inputs where the program keeps them at t0, the second one in second buffers;
 - the second block leaves what the program has at t0 + 2 T, of all that is read or seen from there on.
+
+A program that is no time loop is a single iteration (`once`), which one block without inputs runs.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ def stream_problems(program: Check, plan: Check, visible: list[str], context: is
     """What is wrong with a plan of blocks of a program, a line each; `visible` are arrays that are seen behind it."""
     try:
         _check_form(program, plan)
-        cells = cells_of(program, plan["dims"], plan["iterations"], context)
+        cells = cells_of(program, plan, context)
         held = [_held(cells, step) for step in plan["steps"]]
     except StreamError as error:
         yield f"blocks of iterations: {error}"
@@ -34,7 +36,7 @@ def stream_problems(program: Check, plan: Check, visible: list[str], context: is
     yield from slot_problems(plan)
     yield from _values(cells, program, plan, held)
     yield from _first_block(cells, plan, held)
-    yield from _second_block(cells, plan, visible)
+    yield from _last_block(cells, plan, visible)
 
 
 def _check_form(program: Check, plan: Check) -> None:
@@ -52,6 +54,8 @@ def _check_form(program: Check, plan: Check) -> None:
             for s in steps
             for name in s["statements"]
         ),
+        "a program without a time loop has other iterations": not plan.get("once")
+        or (plan["iterations"] == 1 and all(s["iteration"] == 0 for s in steps)),
         "steps are not numbered": [s["index"] for s in steps] == list(range(len(steps))),
         "an input has no second buffer of its own": sorted(k for k, _ in plan["shadows"]) == inputs
         and len({*buffers}) == len(inputs)
@@ -131,10 +135,12 @@ def _first_block(cells: Cells, plan: Check, held: list[isl.UnionMap]) -> Iterato
             yield f"input {becomes['index']} of the second block is not at home"
 
 
-def _second_block(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:
-    """It leaves at home what the program has at t0 + 2 T, and stores no element twice."""
+def _last_block(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:
+    """The second one, or the only one: it leaves at home what the program has behind it; nothing is stored twice."""
     count, steps = plan["iterations"], plan["steps"]
-    stored = [(s, _made(cells, steps[s["step"]], count)) for s in plan["stores"]]
+    before = 0 if plan.get("once") else count
+    end = before + count
+    stored = [(s, _made(cells, steps[s["step"]], before)) for s in plan["stores"]]
     for (one, first), (other, then) in combinations(stored, 2):
         if not first.domain().is_disjoint(then.domain()):
             yield f"steps {one['step']} and {other['step']} are stored to the same elements"
@@ -143,15 +149,15 @@ def _second_block(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str
             continue
         becomes = steps[store["becomes"]]
         array = becomes["array"]
-        places = isl.UnionMap.from_map(cells.places(array, becomes["iteration"] + 2 * count))
-        wanted = cells.memory(array, 2 * count).intersect_domain(places.intersect_domain(cells.changing(array)).range())
+        places = isl.UnionMap.from_map(cells.places(array, becomes["iteration"] + end))
+        wanted = cells.memory(array, end).intersect_domain(places.intersect_domain(cells.changing(array)).range())
         if not wanted.is_subset(made):
             yield f"step {store['step']} is not what the next pair of blocks takes for its input {becomes['index']}"
     left: isl.UnionMap = union([made for _, made in stored], isl.UnionMap)
     for array in cells.arrays:
-        wanted = cells.read_later(array, 2 * count)
+        wanted = cells.read_later(array, end)
         if cells.arrays[array] in visible:
-            wanted = wanted.union(cells.written_before(array, 2 * count))
+            wanted = wanted.union(cells.written_before(array, end))
         missing = wanted.subtract(left)
         if not missing.is_empty():
             yield f"the last block does not leave what the program has in {array}, e.g. {maps(missing)[0].sample()}"

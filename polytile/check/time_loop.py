@@ -20,8 +20,10 @@ class StreamError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """`arrays` are those that change, with those of the source whose values they have; t0 is such that two blocks of
-    iterations run from there. `when` is `{ S[i] -> [t] }`, `writes` `{ S[i] -> A[e] }`."""
+    """`arrays` are those that change, with those of the source whose values they have; t0 is such that all blocks of
+    iterations run from there. `once`: there is no time loop, but an iteration 0.
+
+    `when` is `{ S[i] -> [t] }`, `writes` `{ S[i] -> A[e] }`."""
 
     program: Check
     dims: int
@@ -30,6 +32,7 @@ class Cells:
     when: isl.UnionMap = field(repr=False)
     writes: isl.UnionMap = field(repr=False)
     cell_of_element: isl.UnionMap = field(repr=False)  # { A[e] -> [x] }
+    once: bool = False
     known: dict[tuple[object, ...], isl.UnionMap] = field(default_factory=dict, repr=False)
 
     @property
@@ -49,6 +52,9 @@ class Cells:
         return total
 
     def _places(self, write: isl.Map, iteration: int) -> isl.Map:
+        if self.once:
+            x = isl.Set(f"{{ [{', '.join(f'x{k}' for k in range(self.dims))}] }}")
+            return isl.Map.identity(x.get_space().map_from_set()).set_tuple_name(OUT, str(write.get_tuple_name(OUT)))
         first = ", ".join(["i", *(f"i{k}" for k in range(1, write.dim(IN)))])
         at = isl.Set(f"[t0] -> {{ [{first}] : i = t0 + ({iteration}) }}")
         elements = write.reset_tuple_id(IN).intersect_domain(at).range()
@@ -157,21 +163,29 @@ def _before(array: str, cell_of_element: isl.UnionMap) -> isl.UnionMap:
     return isl.UnionMap.from_map(same.set_tuple_name(OUT, f"{BEFORE}{array}"))
 
 
-def cells_of(program: Check, dims: int, iterations: int, context: isl.Set) -> Cells:
-    """The cells of a program that is one time loop; raises StreamError."""
+def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
+    """The cells of a program that is one time loop, or a single iteration of none; raises StreamError."""
+    dims, once = plan["dims"], plan.get("once", False)
     writes: isl.UnionMap = union([accesses(program, array, "write") for array in program["arrays"]], isl.UnionMap)
     writes = writes.intersect_params(context)
     domain: isl.UnionSet = union([s["domain"] for s in program["statements"].values()], isl.UnionSet)
     kinds = [[a["kind"] for a in s["accesses"] if a["kind"] != "read"] for s in program["statements"].values()]
     if any(kind != ["write"] for kind in kinds) or not writes.is_single_valued():
         raise StreamError("an instance does not write one element")
-    when = _when(program).intersect_domain(domain.intersect_params(context))
+    when = (_iteration_zero(program) if once else _when(program)).intersect_domain(domain.intersect_params(context))
     arrays = {m.get_tuple_name(OUT): int(m.dim(OUT)) for m in maps(writes)}
-    if min(arrays.values()) < dims:
+    if min(arrays.values()) < dims or (once and max(arrays.values()) > dims):
         raise StreamError("an array has no element of its own for each cell")
     found = {a: root for a, root in program["arrays"].items() if a in arrays}
     cells: isl.UnionMap = union([_cell_of_element(a, rank, dims) for a, rank in arrays.items()], isl.UnionMap)
-    return Cells(program, dims, found, _starts(when, iterations), when, writes, cells)
+    last = (1 if once else 2) * plan["iterations"] - 1
+    return Cells(program, dims, found, _starts(when, last), when, writes, cells, once)
+
+
+def _iteration_zero(program: Check) -> isl.UnionMap:
+    """`{ S[i] -> [0] }`."""
+    domains: isl.UnionSet = union([s["domain"] for s in program["statements"].values()], isl.UnionSet)
+    return isl.UnionMap.from_domain_and_range(domains, isl.UnionSet("{ [t] : t = 0 }"))
 
 
 def _when(program: Check) -> isl.UnionMap:
@@ -195,12 +209,11 @@ def _cell_of_element(array: str, rank: int, dims: int) -> isl.UnionMap:
     return isl.UnionMap(f"{{ {array}[{', '.join(e)}] -> [{', '.join(e[rank - dims :])}] }}")
 
 
-def _starts(when: isl.UnionMap, iterations: int) -> isl.Set:
-    """The t0 from which two blocks run; all iterations from the first to the last one are there."""
+def _starts(when: isl.UnionMap, last: int) -> isl.Set:
+    """The t0 from which blocks run to t0 + `last`; all iterations from the first to the last one are there."""
     times = isl.Set.from_union_set(when.range()).coalesce()
     later, earlier = (order(times.get_space()) for order in (isl.Map.lex_lt, isl.Map.lex_gt))
     if not times.apply(later).intersect(times.apply(earlier)).is_subset(times):
         raise StreamError("the time loop leaves iterations out")
-    last = 2 * iterations - 1
     ends = [isl.Set(f"[t0] -> {{ [t] : t = t0 + {k} }}").intersect(times).params() for k in (0, last)]
     return ends[0].intersect(ends[1])

@@ -100,6 +100,9 @@ class StreamPlan:
     thread for each place of `threads` (slowest first). `points` are the cells of a thread along each dimension that is
     not streamed, neighbours. A tile owns `chunk` planes of the stream (0: all of them), or, with `tiles_at_once`, at
     least so many: as many as leave that number of tiles, which is known when they run.
+
+    `once`: there is no loop over time around the stencils, a DAG of them. They are a single iteration, 0, which one
+    kernel runs; it has no inputs, as what no statement writes is read where it is.
     """
 
     name: str
@@ -114,9 +117,12 @@ class StreamPlan:
     points: tuple[int, ...]
     chunk: int = 0
     tiles_at_once: int = 0
+    once: bool = False
 
     def __post_init__(self) -> None:
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
+        alone = self.iterations == 1 and all(s.iteration == 0 for s in self.steps)
+        require(alone or not self.once, "without a time loop, all steps are of iteration 0")
         require([s.index for s in self.steps] == list(range(len(self.steps))), "steps are numbered in their order")
         require(all(len(s.lower) == self.dims for s in self.steps), f"boxes have {self.dims} dimensions")
         require({k for k, _ in self.shadows} == {s.index for s in self.inputs}, "each input has a second buffer")
@@ -187,6 +193,11 @@ class StreamPlan:
         """The warps of a block."""
         return self.threads[0] if self.exchange is Exchange.WARP else prod(self.threads) // WARP_SIZE
 
+    @property
+    def blocks(self) -> int:
+        """How many blocks run one after another, a kernel each, until values are in the user's arrays again."""
+        return 1 if self.once else 2
+
     def reads_of(self, step: int) -> tuple[StreamRead, ...]:
         return tuple(r for r in self.reads if r.step == step)
 
@@ -198,14 +209,15 @@ class StreamPlan:
         """The plan for a person: --explain."""
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
-        each = f"{self.iterations} iterations a kernel, tiles of {tile} cells that own {owned}"
+        what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
+        each = f"{what}, tiles of {tile} cells that own {owned}"
         yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
-            yield f"step {step.index}: {step.array} of iteration t0{step.iteration:+d}, {what}: box [{box}], {when}"
-
+            of = "" if self.once else f" of iteration t0{step.iteration:+d}"
+            yield f"step {step.index}: {step.array}{of}, {what}: box [{box}], {when}"
 
     def _chunks(self) -> str:
         if not self.chunk:

@@ -40,32 +40,37 @@ OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
 @dataclass(frozen=True, slots=True)
 class StreamSizes:
-    """How many iterations the time loop has, and how many cells space has along each of its dimensions."""
+    """How many iterations the time loop has, and how many cells space has along each of its dimensions. `once`: there
+    is no such loop, but a single iteration."""
 
     iterations: float
     cells: tuple[float, ...]
+    once: bool = False
 
     def remaining(self, iterations: int) -> float:
         """Iterations that are no whole pair of blocks."""
-        return self.iterations - 2 * iterations * self.pairs(iterations)
+        return self.iterations - iterations * self.launches(iterations)
 
-    def pairs(self, iterations: int) -> int:
-        return int(self.iterations // (2 * iterations))
+    def launches(self, iterations: int) -> int:
+        """Kernels, of so many iterations each: pairs, if there is a time loop."""
+        return 1 if self.once else 2 * int(self.iterations // (2 * iterations))
 
 
-def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int]) -> StreamSizes:
+def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = False) -> StreamSizes:
     """Those of the statement with the most instances, which are the same in all iterations."""
-    found = [counts(_cells(statement, dims), values) for statement in scop.main]
+    found = [counts(_cells(statement, dims, once), values) for statement in scop.main]
     most = max(found, key=lambda total: total[-1])
     along = [b / a if a else 0.0 for a, b in pairwise(most)]
-    return StreamSizes(along[0], tuple(along[1:]))
+    return StreamSizes(1.0, tuple(along), once) if once else StreamSizes(along[0], tuple(along[1:]))
 
 
-def _cells(statement: Statement, dims: int) -> isl.Set:
-    """`{ [t, x] }`: when and where a statement writes."""
+def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:
+    """`{ [t, x] }`: when and where a statement writes; `{ [x] }` where there is no time loop."""
     access = next(a for a in statement.accesses if a.kind is AccessKind.WRITE)
     written = access.relation.intersect_domain(statement.domain).reset_tuple_id(OUT).reset_tuple_id(IN)
     cell = written.project_out(OUT, 0, written.dim(OUT) - dims)
+    if once:
+        return cell.range()
     inner = cell.dim(IN) - 1
     return cell.project_out(IN, 1, inner).wrap().flatten()
 
@@ -74,7 +79,7 @@ def stream_estimate(plan: StreamPlan, scop: Scop, machine: Machine, parameters: 
     """The time of the whole SCoP: its pairs of blocks, and the remaining iterations, of which each takes as long as its
     arrays need from memory."""
     values = fix_parameters(scop.context, parameters)
-    cost = StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values))
+    cost = StreamCost(plan, stream_figures(plan, scop), machine, stream_sizes(scop, plan.dims, values, plan.once))
     return Estimate((cost.kernel(), cost.one_step()), tuple(sorted(values.items())))
 
 
@@ -182,7 +187,7 @@ class StreamCost:
         """One of the two kernels of a pair."""
         plan, speed = self.plan, self.machine.speed
         loaded, other = sum(f.size for f in self.figures.inputs), sum(sum(f.loads) for f in self.figures.made)
-        stored = sum(self.figures.steps[s.step].size for s in plan.stores if s.becomes is not None)
+        stored = sum(self.figures.steps[s.step].size for s in plan.stores if s.becomes is not None or plan.once)
         along = self._planes / self._chunk  # ends of chunks are loaded twice, and by then have left the caches
         again = along * prod(plan.tile) / prod(self._owned)
         moved = self._cells * (loaded * along + stored + self._other_bytes)
@@ -192,7 +197,7 @@ class StreamCost:
             planes *= BLOCK_WAITS
         return KernelTime(
             number=0,
-            launches=2 * self.sizes.pairs(plan.iterations),
+            launches=self.sizes.launches(plan.iterations),
             blocks=ceil(self.warps / plan.warps),
             threads=plan.warps * WARP_SIZE,
             requests=0.0,

@@ -229,9 +229,11 @@ class KernelBody(Transfers):
                 yield self.store(stores[step.index], edge)
 
     def _heading(self, step: StreamStep) -> str:
-        time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
         row = f" - {step.lag}" if step.lag else ""
         where = f", {self.row.name}{row}" if self.plan.streamed else ""
+        if not isinstance(self.stream.time, Name):
+            return f"step {step.index}: {step.array}{where}"
+        time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
         return f"step {step.index}: {step.array} after iteration {time}{where}"
 
     def _made(self, step: StreamStep, tested: bool) -> Iterator[Stmt]:
@@ -250,7 +252,8 @@ class KernelBody(Transfers):
             anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
-        body.append(If(negated(some(some_made)), (self._kept(step),)))
+        if self.stream.scop.array(step.array).live_in:  # elsewhere, nobody reads such cells
+            body.append(If(negated(some(some_made)), (self._kept(step),)))
         yield Scope((*declared, self.each(*body)))
 
     def _kept(self, step: StreamStep) -> Stmt:

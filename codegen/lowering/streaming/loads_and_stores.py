@@ -168,7 +168,7 @@ class Transfers(ABC):
             whens.append(compare(">=", row, self.own_first))
             if step.lag < self.stream.final_lag:
                 whens.append(compare("<", row, self.own_end))
-        if store.becomes is None:
+        if store.becomes is None and self.stream.last is not None:
             whens.append(self.stream.last)
         return If(both(*whens), stores) if whens else Scope(stores)
 

@@ -1,7 +1,8 @@
 """What the forms of stream kernels share: where values are in memory, who makes them, and where no test is needed.
 
 One of a plan's kernels reads the user's arrays and writes their second buffers, the other reads those and writes the
-user's. A cell that no statement writes is the user's in both.
+user's. Where there is no time loop, the one kernel has no inputs and writes the user's arrays. A cell that no statement
+writes is the user's in all of them.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ AHEAD = 1  # planes that inputs are loaded before they arrive
 @dataclass(frozen=True, slots=True)
 class Stream:
     """One kernel of a plan; `to_shadows`: the first of the two. `time` is its first iteration, `last` whether no block
-    follows. Each tile owns `chunk` planes (None: all)."""
+    follows (None: none ever does). Each tile owns `chunk` planes (None: all)."""
 
     scop: Scop
     plan: StreamPlan
     cells: Cells
     to_shadows: bool
-    time: Name
-    last: Name
+    time: Expr
+    last: Name | None
     chunk: Expr | None = None
 
     @property

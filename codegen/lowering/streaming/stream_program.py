@@ -3,6 +3,10 @@
 before: for (t = first; t <= last; t++) ...
 after:  for (t0 = first; t0 < rest; t0 += 2 T) { to shadows <<<>>> (t0); t1 = t0 + T; from shadows <<<>>> (t1, ..) }
         what remains: for (t = rest; t <= last; t++) ...
+
+before: for (i) B[i] = ..; for (i) C[i] = ..                    no loop over time
+after:  if (rest) in <<<>>> ()                                  1 where there are cells, and all arrays have buffers
+        if (!rest), as before
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from polytile.codegen.lowering.streaming.warp_strips import WarpStrips
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
-from polytile.ir.expr import LLONG, CType, Declare, Expr, For, Name, Stmt, walk
+from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt, walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
@@ -32,10 +36,10 @@ from polytile.machine import WARP_SIZE
 
 @dataclass(frozen=True, slots=True)
 class StreamProgram:
-    """The kernels, the host's statements that run all whole pairs of blocks, and the name of the first iteration behind
-    them, which these declare."""
+    """The kernels, a pair but for a DAG that is not iterated, the host's statements that run all whole pairs of blocks,
+    and the name of the first iteration behind them, which these declare."""
 
-    kernels: tuple[Kernel, Kernel]
+    kernels: tuple[Kernel, ...]
     prefix: tuple[Stmt, ...]
     rest: Name
 
@@ -48,7 +52,7 @@ def stream_kernels(scop: Scop, plan: StreamPlan, names: Names, integer: CType) -
 def cells_of_plan(scop: Scop, plan: StreamPlan, integer: CType) -> Cells:
     """What is known of the cells that a plan's statements write."""
     statements = tuple(dict.fromkeys(name for step in plan.made for name in step.statements))
-    back = max(-step.iteration for step in plan.inputs)
+    back = None if plan.once else max(-step.iteration for step in plan.inputs)
     return cells_of(scop, statements, plan.dims, back, integer)
 
 
@@ -60,39 +64,44 @@ class _Program:
         counts = ("strips", "tile_rows")[: len(self.axes)][::-1]
         self.counts = tuple(Name(names.fresh(name), self.integer) for name in counts)
         self.times = tuple(Name(names.fresh(name), self.integer) for name in ("t0", "t1"))
-        self.last = Name(names.fresh("is_last"), self.integer)
+        self.last = None if plan.once else Name(names.fresh("is_last"), self.integer)
         chosen = plan.chunk and not plan.tiles_at_once  # before it runs
         self.chunk: Expr | None = lift(plan.chunk) if chosen else None
         if plan.tiles_at_once:
             self.chunk = Name(names.fresh("chunk"), self.integer)
 
     def program(self) -> StreamProgram:
-        kernels = self._kernel(0), self._kernel(1)
+        kernels = tuple(self._kernel(number) for number in range(self.plan.blocks))
         rest = Name(self.names.fresh("rest"), LLONG)
-        return StreamProgram(kernels, tuple(self._host(kernels, rest)), rest)
+        return StreamProgram(kernels, (*self._sizes(), *self._host(kernels, rest)), rest)
 
     # The host ----------------------------------------------------------------------------------------
-    def _host(self, kernels: tuple[Kernel, Kernel], rest: Name) -> list[Stmt]:
+    def _sizes(self) -> Iterator[Stmt]:
+        for name, axis in zip(self.counts, self.axes, strict=True):
+            yield Declare(name.name, LLONG, wide(axis.count))
+        if isinstance(self.chunk, Name):
+            yield Declare(self.chunk.name, LLONG, wide(chunk_length(self.plan, self.cells, self.counts)))
+
+    def _host(self, kernels: Sequence[Kernel], rest: Name) -> tuple[Stmt, ...]:
+        grid = wide(self._blocks()), lift(1), lift(1)
+        if self.last is None:
+            (kernel,) = kernels
+            runs = lift(1) if self.cells.some is None else select(wide(self.cells.some), lift(1), lift(0))
+            launch = If(compare(">", rest, 0), (Launch(kernel.name, grid),))
+            return Declare(rest.name, LLONG, runs), launch
         first = wide(self.cells.times[0])
         height = 2 * self.plan.iterations
         t0, t1 = (Name(t.name, LLONG) for t in self.times)
-        grid = wide(self._blocks()), lift(1), lift(1)
         launches = (
             Launch(kernels[0].name, grid),
             Declare(t1.name, LLONG, add(t0, self.plan.iterations)),
             Declare(self.last.name, LLONG, compare(">=", add(t1, self.plan.iterations), rest)),
             Launch(kernels[1].name, grid),
         )
-        return [
-            *(Declare(n.name, LLONG, wide(axis.count)) for n, axis in zip(self.counts, self.axes, strict=True)),
-            *self._chunk(),
+        return (
             Declare(rest.name, LLONG, add(first, mul(self._pairs(), height))),
             For(t0.name, first, compare("<", t0, rest), height, _asked_for(launches, kernels), LLONG),
-        ]
-
-    def _chunk(self) -> Iterator[Stmt]:
-        if isinstance(self.chunk, Name):
-            yield Declare(self.chunk.name, LLONG, wide(chunk_length(self.plan, self.cells, self.counts)))
+        )
 
     def _pairs(self) -> Expr:
         """How many pairs of blocks there are: none where arrays may have no buffers."""
@@ -107,7 +116,9 @@ class _Program:
 
     # A kernel ----------------------------------------------------------------------------------------
     def _kernel(self, number: int) -> Kernel:
-        stream = Stream(self.scop, self.plan, self.cells, number == 0, self.times[number], self.last, self.chunk)
+        to_shadows = number < self.plan.blocks - 1
+        time = lift(0) if self.last is None else self.times[number]
+        stream = Stream(self.scop, self.plan, self.cells, to_shadows, time, self.last, self.chunk)
         names = self.names.copy()
         block = Name(names.fresh("block"), self.integer)
         axes = ("x", "y", "z")[: len(self.plan.threads)][::-1]
@@ -115,7 +126,8 @@ class _Program:
         form = self._form(stream, names, block, threads)
         storage = (*self._storage(stream), *form.storage())
         integers = (*(p.name for p in self.scop.parameters), *(n.name for n in self.counts))
-        integers += (*([self.chunk.name] if isinstance(self.chunk, Name) else []), stream.time.name, self.last.name)
+        also = (self.chunk, stream.time, self.last)
+        integers += tuple(one.name for one in also if isinstance(one, Name))
         parameters = [KernelParameter(name, self.integer) for name in integers]
         for home in self._storage(stream):
             value = home.space is Space.VALUE
@@ -164,6 +176,8 @@ class _Program:
     def _summary(self, stream: Stream) -> tuple[str, ...]:
         statements = [self.scop.statement(name) for name in self.cells.writers]
         lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
+        if not isinstance(stream.time, Name):
+            return tuple(lines)
         where = "to" if stream.to_shadows else "from"
         return (*lines, f"{self.plan.iterations} iterations from {stream.time.name} on, {where} the second buffers")
 

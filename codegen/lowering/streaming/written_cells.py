@@ -66,14 +66,15 @@ class Cells:
         return tuple(w for w in self.writers.values() if w.written.array == array)
 
 
-def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int, integer: CType) -> Cells:
-    """What is known of the statements' cells; versions from `back` iterations before the first one are asked for."""
-    found = [_Placed(scop, scop.statement(name), dims, integer) for name in statements]
+def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int | None, integer: CType) -> Cells:
+    """What is known of the statements' cells; versions from `back` iterations before the first one are asked for. None:
+    there is no loop over time, but a single iteration, 0."""
+    found = [_Placed(scop, scop.statement(name), dims, back is None, integer) for name in statements]
     total = reduce(lambda a, b: a.union(b), (one.cells for one in found))
     space = total.project_out(SET, 0, 1)
     sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
     times = _times(scop, total, dims, 0)
-    writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back)) for one in found}
+    writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back or 0)) for one in found}
     return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer), _some(scop, total, found, integer))
 
 
@@ -105,14 +106,13 @@ def _extent(scop: Scop, cells: isl.Set, k: int, integer: CType) -> Bounds:
 class _Placed:
     """A statement with its instances named by time and cell."""
 
-    def __init__(self, scop: Scop, statement: Statement, dims: int, integer: CType) -> None:
+    def __init__(self, scop: Scop, statement: Statement, dims: int, once: bool, integer: CType) -> None:
         self.scop, self.statement, self.dims, self.integer = scop, statement, dims, integer
         (self.written,) = (a for a in statement.accesses if a.writes)
         rank = self.written.relation.dim(OUT)
         write = self.written.relation.intersect_domain(statement.domain)
         cell = write.reset_tuple_id(OUT).project_out(OUT, 0, rank - dims)
-        time = isl.Map.identity(statement.domain.get_space().map_from_set()).reset_tuple_id(OUT)
-        time = time.project_out(OUT, 1, time.dim(OUT) - 1)
+        time = _iteration_zero(statement) if once else _first_iterator(statement)
         self.place = time.intersect_domain(statement.domain).flat_range_product(cell)
         self.cells = self.place.range().intersect_params(scop.context).coalesce()
 
@@ -157,6 +157,15 @@ class _Placed:
             build = isl.AstBuild.from_context(_named(where))
             values = [_single(function.get_pw_aff(k), self.statement) for k in range(function.dim(OUT))]
             return tuple(expression(build.expr_from_pw_aff(value), self.integer) for value in values)
+
+
+def _iteration_zero(statement: Statement) -> isl.Map:
+    return isl.Map.from_domain_and_range(statement.domain, isl.Set("{ [t] : t = 0 }"))
+
+
+def _first_iterator(statement: Statement) -> isl.Map:
+    time = isl.Map.identity(statement.domain.get_space().map_from_set()).reset_tuple_id(OUT)
+    return time.project_out(OUT, 1, time.dim(OUT) - 1)
 
 
 def _single(value: isl.PwAff, statement: Statement) -> isl.PwAff:

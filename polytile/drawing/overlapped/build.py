@@ -146,6 +146,12 @@ class _Space:
 def _space(state: Compilation, given: Mapping[str, int]) -> _Space:
     plan, scop = state.stream, state.run.scop
     assert plan is not None
+    if plan.once:
+        raise UserError(
+            f"{state.scop.name} has overlapped tiles without a loop over time: pictures show blocks of iterations",
+            location=state.scop.location,
+            hint="--explain prints the tiles, and of each step the box, the lag and the planes that it keeps",
+        )
     if plan.dims > 2:
         raise UserError(
             f"{state.scop.name} has overlapped tiles over {plan.dims} space dimensions: pictures show 1 or 2",

@@ -16,7 +16,7 @@ from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.streaming.device_memory import check_memory
 from polytile.scheduling.proof.streaming.slot_order import check_order
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError, time_loop
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError, single_iteration, time_loop
 from polytile.scheduling.proof.streaming.values import check_reads
 
 
@@ -33,12 +33,13 @@ def prove_stream(source: Scop, scop: Scop, dependences: Dependences, plan: Strea
     Raises WrongStreamError, with the first reason against it.
     """
     try:
-        loop = time_loop(scop, plan.dims)
+        loop = single_iteration(scop, plan.dims) if plan.once else time_loop(scop, plan.dims)
         groups = check_reads(plan, loop, dependences)
         check_order(plan)
         left = tuple(check_memory(plan, source, loop, groups))
     except WrongStreamError as error:
-        raise WrongStreamError(f"{scop.name}: kernels of {plan.iterations} iterations: {error.message}") from None
+        kernels = "a kernel of a DAG of stencils" if plan.once else f"kernels of {plan.iterations} iterations"
+        raise WrongStreamError(f"{scop.name}: {kernels}: {error.message}") from None
     count = sum(len(group.accesses) for group in groups)
     read = f"{count} accesses of {len(plan.made)} steps: each reads what it read in the source"
     kept = f"{len(plan.reads)} reads of slots: made before, in the tile, and not yet replaced"

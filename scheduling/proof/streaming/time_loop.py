@@ -68,16 +68,39 @@ def time_loop(scop: Scop, dims: int) -> TimeLoop:
     """The instances of a SCoP by iteration and cell. Raises WrongStreamError where it is not one time loop all of whose
     iterations make the same cells."""
     time = _outermost(scop)
-    at = {s.name: _at(scop, s, time, dims) for s in scop.statements}
+    at = {s.name: _at(scop, s, _time_of(s, time), dims) for s in scop.statements}
     times = _times(list(at.values()))
     for name, placed in at.items():
         cells = placed.range().project_out(SET, 0, 1)
         same = times.flat_product(cells).is_equal(placed.range())
         require(same, f"{name} does not write the same cells in each iteration of the time loop")
-    arrays = dict.fromkeys(write_of(s).array for s in scop.statements)
-    versions = {array: _versions(scop, array, dims) for array in arrays}
-    made = {array: _made(scop, array, at) for array in arrays}
-    homes = {array: _homes(array, versions[array], dims) for array in arrays}
+    versions = {array: _versions(scop, array, dims) for array in _written_arrays(scop)}
+    return _instances(scop, dims, times, at, versions)
+
+
+def single_iteration(scop: Scop, dims: int) -> TimeLoop:
+    """The instances of a SCoP as those of one iteration, 0, of no loop.
+
+    before: for (i) S0: B[i] = ..;  for (i) S1: C[i] = ..
+    after:  for (t = 0; t < 1; t++) { for (i) S0: B[i] = ..;  for (i) S1: C[i] = .. }
+    """
+    for array in (scop.array(name) for name in _written_arrays(scop)):
+        require(array.rank == dims, f"{array.name} has not {dims} dimensions")
+    none = isl.Set("{ [t] : t = 0 }")
+    at = {s.name: _at(scop, s, isl.Map.from_domain_and_range(s.domain, none), dims) for s in scop.statements}
+    versions = {array: isl.Map("{ [t] -> [] }") for array in _written_arrays(scop)}
+    return _instances(scop, dims, none, at, versions)
+
+
+def _written_arrays(scop: Scop) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(write_of(s).array for s in scop.statements))
+
+
+def _instances(
+    scop: Scop, dims: int, times: isl.Set, at: Mapping[str, isl.Map], versions: Mapping[str, isl.Map]
+) -> TimeLoop:
+    made = {array: _made(scop, array, at) for array in versions}
+    homes = {array: _homes(array, own, dims) for array, own in versions.items()}
     return TimeLoop(scop, dims, times, at, made, versions, homes)
 
 
@@ -89,19 +112,25 @@ def _outermost(scop: Scop) -> isl.UnionPwAff:
     return band_members(node)[0]
 
 
-def _at(scop: Scop, statement: Statement, time: isl.UnionPwAff, dims: int) -> isl.Map:
-    """`{ S[i] -> [t, x] }`."""
-    write, array, domain = write_of(statement), scop.array(write_of(statement).array), statement.domain
+def _time_of(statement: Statement, time: isl.UnionPwAff) -> isl.Map:
+    """`{ S[i] -> [t] }`: the first iterator."""
+    domain = statement.domain
     require(len(statement.iterators) > 0, f"no loop over time is around {statement.name}")
-    require(array.rank >= dims and not array.fields, f"{array.name} has no element of its own for each cell")
     steps = maps(isl.UnionMap.from_union_pw_aff(time.intersect_domain(isl.UnionSet.from_set(domain))))
     first = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(OUT)
     first = first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(domain)
     same = len(steps) == 1 and steps[0].is_equal(first)
     require(same, f"the first loop of {statement.name} does not count the iterations of the time loop")
+    return first
+
+
+def _at(scop: Scop, statement: Statement, time: isl.Map, dims: int) -> isl.Map:
+    """`{ S[i] -> [t, x] }`."""
+    write, array, domain = write_of(statement), scop.array(write_of(statement).array), statement.domain
+    require(array.rank >= dims and not array.fields, f"{array.name} has no element of its own for each cell")
     written = write.relation.intersect_domain(domain).reset_tuple_id(OUT).project_out(OUT, 0, array.rank - dims)
     require(written.is_single_valued(), f"{statement.name} does not write one element in each iteration")
-    return first.flat_range_product(written).intersect_params(scop.context)
+    return time.flat_range_product(written).intersect_params(scop.context)
 
 
 def _times(placed: list[isl.Map]) -> isl.Set:
