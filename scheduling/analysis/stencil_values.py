@@ -53,12 +53,13 @@ class ValueRead:
 @dataclass(frozen=True, slots=True)
 class StencilValues:
     """The fields of an iteration, in an order in which they can be made, and all reads of them; `times` are the
-    iterations, `{ [t] }`."""
+    iterations, `{ [t] }`. `once`: these are a DAG of stencils that is not iterated, and a single iteration."""
 
     dims: int
     fields: tuple[Field, ...]
     reads: tuple[ValueRead, ...]
     times: isl.Set = field(compare=False)
+    once: bool = False
 
     def field_of(self, statement: str) -> int:
         return next(k for k, f in enumerate(self.fields) if statement in f.statements)

@@ -135,7 +135,7 @@ def explained(problem: Problem) -> Iterator[str]:
         yield f"fusion: no DAG of stencils: {error}"
     else:
         limits = limits_of(problem.machine, problem.options.max_shared_memory)
-        yield "fusion: macro-nodes that could be a kernel each; no kernels are made of them yet"
+        yield "fusion: macro-nodes that could be a kernel each; one is made where all is a single macro-node, as yet"
         yield from (f"fusion: {line}" for line in fuse(problem.scop, dag, problem.machine, limits).lines())
 
 

@@ -34,7 +34,7 @@ class SizedPlan:
     def lines(self) -> Iterator[str]:
         """For --explain."""
         yield from self.plan.lines()
-        yield f"about {self.microseconds:.4g} us for all iterations"
+        yield f"about {self.microseconds:.4g} us{'' if self.plan.once else ' for all iterations'}"
         if len(self.looked_at) > 1:
             others = ", ".join(f"{count}: {time:.4g}" for count, time in self.looked_at)
             yield f"us by iterations of a kernel: {others}"
@@ -58,7 +58,7 @@ class _Search:
             raise NotAStencilError(f"space has {dims} dimensions, more than {MOST_DIMENSIONS}", self.place)
         self.exchange = Exchange.BLOCK if dims == MOST_DIMENSIONS else Exchange.WARP
         known = fix_parameters(scop.context, problem.options.parameters)
-        self.sizes: StreamSizes = stream_sizes(scop, dims, known)
+        self.sizes: StreamSizes = stream_sizes(scop, dims, known, values.once)
         self.known = all(p.name in problem.options.parameters for p in scop.parameters)
 
     def best(self) -> SizedPlan:
@@ -71,7 +71,8 @@ class _Search:
                 reason = reason or error
                 continue
             if own is None:
-                reason = NotAStencilError("no tile of several iterations fits into registers and memory", self.place)
+                what = "all fields" if self.values.once else "several iterations"
+                reason = NotAStencilError(f"no tile of {what} fits into registers and memory", self.place)
                 break  # more need more of everything
             found.append(own)
         if not found:
@@ -81,6 +82,8 @@ class _Search:
 
     def _iterations(self) -> Sequence[int]:
         """Of a block: not more than there are for a pair of blocks, and those that leave no rest."""
+        if self.values.once:
+            return (1,)
         if self.choices.time_tile:
             return (self.choices.time_tile,)
         counts, all_of_them = self.tuning.iterations, int(self.sizes.iterations)

@@ -5,8 +5,11 @@ after:  for each pair of blocks of T iterations             two kernels, which c
             tiles stream over planes; values stay in registers and shared memory between the steps of a block
         for the remaining iterations, as before
 
+before: for each cell of B; for each cell of C; ..          one kernel for each array
+after:  one kernel, where all arrays are one macro-node: what it makes and nobody reads later is in no memory
+
 Rawat, Vaidya, Sukumaran-Rajam, Ravishankar, Grover, Rountev, Pouchet, Sadayappan: Domain-specific optimization and
-generation of high-performance GPU code for stencil computations (Proc. IEEE 2018), sections III and IV.
+generation of high-performance GPU code for stencil computations (Proc. IEEE 2018), sections III, IV and VI.
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from polytile.ir.stream_plan import Exchange, StreamPlan
 from polytile.machine import REGISTER_BYTES
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
-from polytile.scheduling.analysis.stencil_values import stencil_values
+from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
+from polytile.scheduling.strategies.overlapped.dag_values import dag_values
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
 from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.superposed import strategy as superposed
@@ -34,8 +38,8 @@ NAME = "overlapped"
 
 
 def propose(problem: Problem) -> Iterator[Candidate]:
-    """A candidate, where the SCoP is a time loop around stencils; else the reason is remembered. Raises UsageError for
-    sizes that do not fit together, where this strategy was asked for."""
+    """A candidate, where the SCoP is a time loop around stencils, or a DAG of them that is one macro-node; else the
+    reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked for."""
     found: Candidate | None = None
     with remembered_refusals(problem, NAME, "finding where its values come from"):
         with budget(CODE_OPERATIONS):
@@ -49,10 +53,22 @@ def _sized(problem: Problem) -> SizedPlan:
     scop = problem.scop
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
-    form = iterated_stencil(scop, problem.dependences)
-    found = sized_plan(problem, stencil_values(scop, problem.dependences, form))
+    found = sized_plan(problem, _values(problem))
     _check_bodies(scop, found.plan)
     return found
+
+
+def _values(problem: Problem) -> StencilValues:
+    """Those of a time loop, or of a DAG of stencils where this strategy was asked for: what is fastest is not known of
+    these yet."""
+    scop, dependences = problem.scop, problem.dependences
+    try:
+        return stencil_values(scop, dependences, iterated_stencil(scop, dependences))
+    except NotAStencilError:
+        found = dag_values(problem) if problem.options.schedule == NAME else None
+        if found is None:
+            raise
+        return found
 
 
 def _check_bodies(scop: Scop, plan: StreamPlan) -> None:

@@ -45,6 +45,7 @@ class StreamSteps:
     reads: tuple[StreamRead, ...]
     stores: tuple[StreamStore, ...]
     shadows: tuple[tuple[int, str], ...]
+    once: bool = False
 
     def plan(self, tiles: StreamTiles) -> StreamPlan:
         return StreamPlan(
@@ -59,6 +60,7 @@ class StreamSteps:
             tiles.threads,
             tiles.points,
             tiles.chunk,
+            once=self.once,
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:
@@ -70,6 +72,8 @@ class StreamSteps:
 def stream_steps(scop: Scop, values: StencilValues, iterations: int, exchange: Exchange) -> StreamSteps:
     """The steps of blocks of so many iterations; raises NotAStencilError where these are too few."""
     block = Block(scop, values, iterations, exchange)
+    if values.once:
+        return StreamSteps(1, values.dims, block.steps(), tuple(block.reads()), tuple(block.stores()), (), once=True)
     _check_iterations(block)
     names = Names.of(scop)
     steps = block.steps()
