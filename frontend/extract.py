@@ -19,7 +19,9 @@ from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
-from polytile.ir.expr import Cast, CType, Expr, Stmt
+from polytile.frontend.trees import block_items
+from polytile.ir.expr import Access, Assign, Cast, CType, Declare, Expr, If, Name, Stmt, walk
+from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 
 _REFUSED_LEAVES = (
@@ -154,8 +156,34 @@ class _Extractor:
         for other in conjuncts[1:]:
             condition = c_ast.BinaryOp("&&", condition, other, condition.coord)
         rest = c_ast.If(condition, node.iftrue, node.iffalse, node.coord)
-        body = Branches(self.translator, self.evaluator).conditional(rest, here.points)
-        return self._emit((body,), rest, here)
+        parts = self._apart(rest, here)
+        return [order for part, body in parts for order in self._emit((body,), part, here)]
+
+    def _apart(self, node: c_ast.If, here: _Here) -> list[tuple[c_ast.If, If]]:
+        """A statement for each of several assignments under one condition, where one of them is a reduction, and none
+        changes what the condition reads.
+
+        before: if (A[i] > 0) { s += A[i]; n++; }    after: if (A[i] > 0) s += A[i]; if (A[i] > 0) n++;
+        """
+
+        def translated(part: c_ast.If) -> If:
+            return Branches(self.translator, self.evaluator).conditional(part, here.points)
+
+        whole, items = translated(node), block_items(node.iftrue)
+        if node.iffalse is not None or len(items) < 2 or len(whole.then) != len(items):
+            return [(node, whole)]
+        parts = [c_ast.If(node.cond, item, None, item.coord) for item in items]
+        bodies = [translated(part) for part in parts]
+        read = {n.array for n in walk(whole.condition) if isinstance(n, Access)}
+        written = {n.target.array for n in walk(whole) if isinstance(n, Assign) and isinstance(n.target, Access)}
+        plain = not any(isinstance(n, Declare | Name) and n.name in self._body_names() for n in walk(whole))
+        if read & written or not plain or not any(accumulation(body) for body in bodies):
+            return [(node, whole)]
+        return list(zip(parts, bodies, strict=True))
+
+    def _body_names(self) -> set[str]:
+        """The names of variables that are declared inside the bodies of statements."""
+        return {variable.name for variable in self.names.variables() if variable.is_name}
 
     def _declaration(self, node: c_ast.Decl, here: _Here) -> list[Order]:
         variable = self.names.declared[id(node)]

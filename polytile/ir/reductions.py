@@ -65,7 +65,7 @@ def accumulation(statement: Stmt) -> Accumulation | None:
         case If(condition=condition, then=(Assign(target=Access() as x, op="", value=e),), otherwise=()):
             found = _choice(x, condition, e, x)
             found = found or _conditional(condition, statement.then[0])
-        case If(condition=condition, then=(Assign() as inner,), otherwise=()):
+        case If(condition=condition, then=(Assign() | If() as inner,), otherwise=()):
             found = _conditional(condition, inner)
         case _:
             return None

@@ -46,6 +46,16 @@ PROGRAMS = {
         "int n, unsigned a[n], unsigned b[1]",
         "for (int i = 0; i < n; i++) if (a[i] % 2) b[0] = b[0] * a[i] * 3;",
     ),
+    "sum, count and greatest of some": (
+        "int n, double a[n][n], unsigned char mask[n][n], double b[2], int c[1]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { if (!mask[i][j]) continue;"
+        " b[0] += a[i][j]; c[0]++; }"
+        " for (int i = 0; i < n; i++) if (mask[i][0]) { b[1] = 2 * b[1] - b[1] * 1; if (a[i][0] > x) x = a[i][0]; }",
+    ),
+    "a branch that decides on what it changes": (
+        "int n, double a[n], double b[n]",
+        "for (int i = 0; i < n; i++) if (a[i] > 0.5) { a[i] -= 0.5; b[i] += a[i]; }",
+    ),
     "the greatest of some": (
         "int n, double a[n], double b[1]",
         "for (int i = 0; i < n; i++) if (a[i] < 0.9) b[0] = a[i] > b[0] ? a[i] : b[0];",
