@@ -181,12 +181,13 @@ class _Search:
         asked = self.choices.block
         if not asked:
             return [(self.tuning.warps,)] if self.exchange is Exchange.WARP else self.tuning.threads
+        asked = asked if self.exchange is Exchange.WARP else asked[-rank:]
         count = prod(asked)
         if count % WARP_SIZE:
             raise UsageError(f"--block: {count} threads are no whole warps", hint=f"a multiple of {WARP_SIZE}")
         if self.exchange is Exchange.WARP:
             return [(count // WARP_SIZE,)]
-        return [(count // WARP_SIZE, WARP_SIZE) if len(asked) < rank else asked[-rank:]]
+        return [(count // WARP_SIZE, WARP_SIZE) if len(asked) < rank else asked]
 
     def _asked_points(self, widths: Sequence[int], lanes: Sequence[int]) -> tuple[int, ...]:
         for width, count in zip(widths, lanes, strict=True):

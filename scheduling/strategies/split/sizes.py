@@ -37,10 +37,10 @@ class SplitSizes:
 def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) -> SplitSizes:
     """The sizes that are asked for, or the best that fit into shared memory, where each place takes so many bytes.
 
-    Raises UsageError where the widths that are asked for are too small for the height.
+    Raises UsageError where the widths that are asked for are too few, or too small for the height.
     """
     threads = _threads(problem, len(cones))
-    asked = _spread(problem.choices.tile, len(cones))
+    asked = _spread("--tile", problem.choices.tile, len(cones))
     height = problem.choices.time_tile
     if asked and height:
         return SplitSizes(_asked(cones, height, asked), threads)
@@ -70,12 +70,19 @@ def slab_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_plane: int) -> 
 
 
 def _threads(problem: Problem, dims: int) -> tuple[int, ...]:
-    block = _spread(problem.choices.block, dims)
+    block = _spread("--block", problem.choices.block, dims)
     return block or problem.machine.tuning.split.threads[dims - 1]
 
 
-def _spread(sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """One number stands for all dimensions; of several the last ones count."""
+def _spread(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """One number stands for all dimensions; of several the last ones count. Raises UsageError where they are fewer than
+    the dimensions."""
+    if 1 < len(sizes) < count:
+        given = ",".join(map(str, sizes))
+        raise UsageError(
+            f"{option}: {given} are {len(sizes)} sizes for {count} dimensions of space",
+            hint=f"{count} sizes, or one for all dimensions",
+        )
     return sizes * count if len(sizes) == 1 else sizes[-count:]
 
 

@@ -114,6 +114,11 @@ def test_tiles_are_as_many_as_have_their_place_whatever_the_sizes() -> None:
     assert found.stream.tiles_at_once > 0 and found.stream.tiles_at_once % schedulers == 0
 
 
+def test_threads_of_a_block_are_whole_warps_in_the_dimensions_that_count() -> None:
+    with pytest.raises(UsageError, match="16 threads are no whole warps"):
+        plan("an5d/star3d1r.c", Choices(tile=(2, 4, 8, 16), block=(4, 4, 4)), schedule="overlapped")
+
+
 def test_sizes_that_are_asked_for() -> None:
     found = plan("an5d/star2d1r.c", Choices(tile=(100, 256), block=(64,), time_tile=6))
     assert (found.iterations, found.tile, found.chunk, found.threads) == (6, (256,), 100, (2,))

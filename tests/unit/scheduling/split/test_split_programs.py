@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,3 +88,10 @@ def test_sizes_that_are_asked_for() -> None:
 def test_a_tile_too_narrow_for_its_height() -> None:
     with pytest.raises(UsageError, match="--tile: 30 is too narrow for --time-tile 8: a tile gets 30 narrower"):
         compiled(JACOBI, time_tile=8, tile=(30,))
+
+
+@pytest.mark.parametrize("option", ["tile", "block"])
+def test_fewer_sizes_than_dimensions_are_refused(option: str) -> None:
+    program = Path(__file__).resolve().parents[4] / "polybench/polybench/heat-3d.c"
+    with pytest.raises(UsageError, match=f"--{option}: 9,14 are 2 sizes for 3 dimensions of space"):
+        polytile.compile(program, schedule="split", **{option: (9, 14)})
