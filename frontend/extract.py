@@ -226,7 +226,7 @@ class _Extractor:
             return None
         if found.symbol is None:
             return found if self.declared.get(id(found)) == here.iterators else None
-        return None if found.symbol.live_before or found.symbol.live_after else found
+        return None if found.symbol.read_first or found.symbol.live_after else found
 
     # Statements -----------------------------------------------------------------------------------------------------
     def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:

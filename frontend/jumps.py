@@ -12,7 +12,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items, copied, map_children
+from polytile.frontend.trees import block_items, copied, map_children, variables_in
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 MOST_COPIES = 64  # of statements behind branches that end in either way
@@ -69,6 +69,8 @@ def _rewritten(body: list[c_ast.Node], room: list[int]) -> list[c_ast.Node]:
 def _branches(node: c_ast.If, rest: list[c_ast.Node], room: list[int]) -> Iterator[c_ast.Node]:
     """The two ways through a condition, each with what follows on it."""
     then, otherwise = block_items(node.iftrue), block_items(node.iffalse)
+    if any(_hides(branch, rest) for branch in (then, otherwise)):
+        room[0] = -1
     if not (_ends(then) or _ends(otherwise)):
         room[0] -= len(rest)
     if room[0] < 0:
@@ -84,6 +86,12 @@ def _branches(node: c_ast.If, rest: list[c_ast.Node], room: list[int]) -> Iterat
 
 def _ends(body: list[c_ast.Node]) -> bool:
     return any(isinstance(node, c_ast.Continue) for node in body)
+
+
+def _hides(branch: list[c_ast.Node], rest: list[c_ast.Node]) -> bool:
+    """Whether what follows on a branch would take a variable of the branch for another one of the same name."""
+    own = {str(node.name) for node in branch if isinstance(node, c_ast.Decl)}
+    return bool(own) and not _ends(branch) and any(i.name in own for node in rest for i in variables_in(node))
 
 
 def _opposite(condition: c_ast.Node) -> c_ast.Node:

@@ -52,8 +52,12 @@ class Liveness:
         name = binding.name
         if name in self._address_taken:
             return True, True
-        read = self._opaque or name in self._before  # before it is assigned
-        return read and self._may_be_set(binding), self._opaque or name in self._after
+        return self.reads_first(binding) and self._may_be_set(binding), self._opaque or name in self._after
+
+    def reads_first(self, binding: Binding) -> bool:
+        """Whether the SCoP may read a variable before it assigns it, as far as its control flow tells: also where the
+        loop that assigns it might run no iteration, or only later ones read it."""
+        return self._opaque or binding.name in self._address_taken or binding.name in self._before
 
     def _may_be_set(self, binding: Binding) -> bool:
         if binding.kind == "parameter" or self._opaque:

@@ -28,6 +28,7 @@ class Symbol:
     restrict: bool = False
     const: bool = False
     live_before: bool = True  # may have been assigned before the SCoP
+    read_first: bool = True  # the SCoP may read it before it assigns it, be there a value before or not
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
     location: Location = NOWHERE
 

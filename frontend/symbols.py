@@ -97,6 +97,7 @@ def _symbol(
         restrict=pointer and shape.layers[0].restrict,
         const=shape.const,
         live_before=live_before,
+        read_first=live_before or liveness.reads_first(binding),
         live_after=live_after,
         location=binding.location,
     )

@@ -18,6 +18,7 @@ from polytile.ir.expr import (
     Assign,
     Binary,
     Call,
+    Cast,
     CType,
     Declare,
     Expr,
@@ -35,6 +36,7 @@ from polytile.ir.scop import Combination
 COMPOUND = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 _CALLS = {"min": "min", "fmin": "min", "fminf": "min", "max": "max", "fmax": "max", "fmaxf": "max"}
 _LESS, _GREATER = ("<", "<="), (">", ">=")
+_UNSIGNED = {INT: UINT, LONG: ULONG, LLONG: ULLONG}
 _SUFFIXES = {UINT: "u", LONG: "l", ULONG: "ul", LLONG: "ll", ULLONG: "ull"}
 
 
@@ -109,17 +111,18 @@ def _plain(x: Access, value: Expr) -> Accumulation | None:
 
 
 def _chain(x: Access, value: Binary) -> Accumulation | None:
-    """`x = x + e - f` is `x += e - f`, where all is computed in one type."""
-    op = COMPOUND[value.op]
+    """`x = x + e - f` is `x += e - f`, where all is computed in one type: that of the whole, which narrower terms are
+    converted to, or its unsigned one, as `e - f` may overflow where `x + e - f` does not."""
+    op, within = COMPOUND[value.op], _UNSIGNED.get(value.type, value.type)
     terms = list(_terms(value, op, value.type, inverse=False))
     own = [term for term in terms if term == (x, False)]
     if len(own) != 1:
         return None
     terms.remove(own[0])
     terms.sort(key=lambda term: term[1])  # what is subtracted, after what is added
-    (total, inverse), *rest = terms
+    (total, inverse), *rest = [(term if term.type == within else Cast(within, term), sign) for term, sign in terms]
     for term, subtracted in rest:
-        total = Binary("-" if subtracted and not inverse else op, total, term, value.type)
+        total = Binary("-" if subtracted and not inverse else op, total, term, within)
     return _compound(x, "-" if inverse else op, total, value.type)
 
 

@@ -42,6 +42,15 @@ PROGRAMS = {
         "int n, double a[n], double b[1]",
         "for (int i = 0; i < n; i++) b[0] = b[0] + a[i] - 0.5 * a[n - 1 - i] + 1;",
     ),
+    "a sum of several terms of narrower types": (
+        "int n, unsigned a[n], float b[n], long c[1], double d[1]",
+        "for (int i = 0; i < n; i++) { c[0] = c[0] + a[i] - a[n - 1 - i] * 3; d[0] = d[0] + b[i] - a[i] + 1e8f; }",
+    ),
+    "terms whose sum would overflow": (
+        "int n, int a[n], int b[1]",
+        "b[0] = -1500000000; for (int i = 0; i < n; i++)"
+        " b[0] = b[0] + (1 - i % 2 * 2) * 1500000000 - (i % 2 * 2 - 1) * 1500000000 + 0 * a[i];",
+    ),
     "a product of some": (
         "int n, unsigned a[n], unsigned b[1]",
         "for (int i = 0; i < n; i++) if (a[i] % 2) b[0] = b[0] * a[i] * 3;",

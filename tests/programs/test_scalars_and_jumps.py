@@ -76,6 +76,18 @@ REFUSED = {
         "for (i = 0; i < n; i++) { if (i > 3) k = i; b[i] = a[k]; }",
         "`k` is assigned inside",
     ),
+    "a scalar set for some iterations, without a value before": (
+        "for (i = 0; i < n; i++) { if (i % 4 == 0) q = i; b[i] = a[q]; }",
+        "`q` is assigned inside",
+    ),
+    "a scalar without a value before that the last iteration leaves": (
+        "for (i = 0; i < n; i++) { b[i] = 1; q = i; } b[0] = a[q];",
+        "`q` is assigned inside",
+    ),
+    "continue in a branch whose declaration hides another": (
+        "for (i = 0; i < n; i++) { double v = a[i]; if (i > 2) { double v = b[i]; if (v > 0) continue; } b[i] = v; }",
+        "`continue` is not allowed",
+    ),
     "continue beside a declaration that hides another": (
         "for (i = 0; i < n; i++) { { double b0 = a[i]; if (b0 > 0) continue; } b[i] = a[i]; }",
         "`continue` is not allowed",
@@ -87,7 +99,7 @@ REFUSED = {
 def test_what_is_refused(name: str) -> None:
     body, message = REFUSED[name]
     text = (
-        "int f(int n, double a[n], double b[n])\n{\nint i, k = 0, l = 0;\n"
+        "int f(int n, double a[n], double b[n])\n{\nint i, k = 0, l = 0, q;\n"
         f"#pragma scop\n{body}\n#pragma endscop\nreturn l + k;\n}}\n"
     )
     with pytest.raises(UserError, match=message):
