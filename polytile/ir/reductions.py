@@ -77,15 +77,27 @@ def accumulation(statement: Stmt) -> Accumulation | None:
 
 
 def _conditional(condition: Expr, inner: Stmt) -> Accumulation | None:
-    """`if (c) x += e;` adds what is neutral where the condition does not hold: `x += c ? e : 0`."""
+    """`if (c) x += e;` adds what is neutral where the condition does not hold: `x += c ? e : 0`.
+
+    Of `x &= e`, minimum and maximum it is that of the type in which e meets x: INT_MIN is greater than some longs.
+    """
     found = accumulation(inner)
     if found is None:
         return None
     value = found.value
     computed = value.type if value.type.size >= INT.size else INT
+    if found.op in ("&", "min", "max") and _wider(found.target.type, computed):
+        computed = found.target.type
     if computed.kind not in ("int", "float"):
         return None
     return replace(found, value=Ternary(condition, value, identity(found.op, computed), computed))
+
+
+def _wider(ctype: CType, other: CType) -> bool:
+    """Whether values of the other type are converted to this one where the two meet."""
+    if ctype.kind != other.kind:
+        return ctype.kind == "float"
+    return ctype.size > other.size or (ctype.size == other.size and other.signed and not ctype.signed)
 
 
 def _compound(x: Access, op: str, e: Expr, within: CType) -> Accumulation:

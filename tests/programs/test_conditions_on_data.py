@@ -61,6 +61,16 @@ PROGRAMS = {
         " b[0] += a[i][j]; c[0]++; }"
         " for (int i = 0; i < n; i++) if (mask[i][0]) { b[1] = 2 * b[1] - b[1] * 1; if (a[i][0] > x) x = a[i][0]; }",
     ),
+    "the greatest of few, in wider types": (
+        "int n, int a[n], long b[1], double c[1], unsigned d[1], unsigned char e[n]",
+        "b[0] = -5000000000; c[0] = -1e300; d[0] = 3; for (int i = 0; i < n; i++) {"
+        " if (a[i] > 1000) { if (a[i] > b[0]) b[0] = a[i]; c[0] = c[0] < a[i] ? a[i] : c[0]; }"
+        " if (e[i] % 4 == 1 && e[i] > d[0]) d[0] = e[i]; }",
+    ),
+    "bits that some have, in a wider type": (
+        "int n, unsigned a[n], unsigned long b[1]",
+        "b[0] = 0x123456789abcdef0; for (int i = 0; i < n; i++) if (a[i] > 1000000) b[0] &= a[i];",
+    ),
     "a branch that decides on what it changes": (
         "int n, double a[n], double b[n]",
         "for (int i = 0; i < n; i++) if (a[i] > 0.5) { a[i] -= 0.5; b[i] += a[i]; }",
