@@ -214,7 +214,7 @@ class StreamCost:
 
     @cached_property
     def rounds(self) -> int:
-        return ceil(self.warps / (self.machine.sms * self.resident))
+        return max(1, ceil(self.warps / (self.machine.sms * self.resident)))  # without cells there is no tile
 
     @cached_property
     def _warps_at_once(self) -> float:

@@ -3,8 +3,11 @@ that keep their element while the stream begins, and memory that ends at what is
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import polytile
 from tests.bitwise import same_as_c
 
 from .checks import compiled, refusal
@@ -104,3 +107,12 @@ def test_lines_of_open_versions() -> None:
     scop = compiled(OPEN_VERSIONS, time_tile=2, tile=(64,))
     assert refusal(scop) is None
     same_as_c(scop, [*SIZES, {"n": 70, "m": 1, "k": 1, "steps": 9}])
+
+
+@pytest.mark.parametrize("program", ["jacobi-1d", "jacobi-2d", "fdtd-2d", "heat-3d"])
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_sizes_known_to_leave_no_cells_are_compiled(program: str, size: int) -> None:
+    source = Path(__file__).resolve().parents[2] / f"polybench/polybench/{program}.c"
+    names = [p.name for p in polytile.compile(source, schedule="classic").scops[0].scop.parameters]
+    found = polytile.compile(source, schedule="overlapped", parameters=dict.fromkeys(names, size))
+    assert not found.refusals
