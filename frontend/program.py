@@ -87,8 +87,9 @@ def read_program(
     if not scops and not refusals:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
-    found_scops, texts = tuple(scops), (source.path, source.raw)
-    return SourceProgram(*texts, found_scops, tuple(refusals), tuple(remarks), source.macros, detected)
+    return SourceProgram(
+        source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected
+    )
 
 
 def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:

@@ -1,6 +1,9 @@
-"""The words around a picture: the caption above, the legend below."""
+"""The words around a picture: what stands in its caption, and the legend below."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from polytile.drawing.colours import INK, SOFT, kernel_colour
 from polytile.drawing.model import Drawing, KernelFacts, Tile
@@ -8,14 +11,8 @@ from polytile.drawing.panel import arrowhead, thread_cells
 from polytile.drawing.svg import Svg, width_of
 
 LINE = 17
-CAPTION = 44  # pixels
 MAX_TEXT = 120  # characters of a statement
 LISTED = 4  # launches of a kernel
-
-
-def caption(svg: Svg, x: float, drawing: Drawing) -> None:
-    svg.label(x, 22, title(drawing), font_size=14, font_weight="bold", fill=INK)
-    svg.label(x, 39, ", ".join(sizes(drawing)), fill=SOFT)
 
 
 def title(drawing: Drawing) -> str:
@@ -39,11 +36,23 @@ def legend(svg: Svg, x: float, y: float, drawing: Drawing) -> float:
         _swatch(svg, x, y, fill=kernel_colour(position))
         svg.label(x + 24, y, _kernel(kernel), fill=INK)
         y += LINE
-    for mark, text in marks(drawing):
-        mark_at(svg, x, y, mark)
+    return entries(svg, x, y, marks(drawing), remarks(drawing), partial(mark_at, svg, x))
+
+
+def entries(
+    svg: Svg,
+    x: float,
+    y: float,
+    marks: Iterable[tuple[str, str]],
+    remarks: Iterable[str],
+    paint: Callable[[float, str], None],
+) -> float:
+    """Lines for marks, each `paint`ed beside what it means, and for remarks; returns where they end."""
+    for mark, text in marks:
+        paint(y, mark)
         svg.label(x + 24, y, text, fill=INK)
         y += LINE
-    for text in remarks(drawing):
+    for text in remarks:
         svg.label(x, y, text, fill=SOFT)
         y += LINE
     return y

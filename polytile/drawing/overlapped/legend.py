@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from polytile.drawing.colours import INK, SOFT
-from polytile.drawing.legend import LINE, MAX_TEXT, mark_at
+from polytile.drawing.colours import INK
+from polytile.drawing.legend import MAX_TEXT, entries, mark_at
 from polytile.drawing.overlapped.model import StreamDrawing, TileIndex
 from polytile.drawing.overlapped.panel import DASHED, FAINT, KEPT, MADE, covering, fill, tile_name
 from polytile.drawing.overlapped.stripes import Area
@@ -22,14 +22,11 @@ def sizes(drawing: StreamDrawing) -> list[str]:
 
 def legend(svg: Svg, x: float, y: float, drawing: StreamDrawing) -> float:
     """Paints the legend; returns where it ends."""
-    for mark, text in marks(drawing):
-        _mark(svg, (x, y - 9, x + 16, y + 2), mark, drawing)
-        svg.label(x + 24, y, text, fill=INK)
-        y += LINE
-    for text in remarks(drawing):
-        svg.label(x, y, text, fill=SOFT)
-        y += LINE
-    return y
+
+    def paint(at: float, mark: str) -> None:
+        _mark(svg, (x, at - 9, x + 16, at + 2), mark, drawing)
+
+    return entries(svg, x, y, marks(drawing), remarks(drawing), paint)
 
 
 def legend_width(drawing: StreamDrawing) -> float:

@@ -3,21 +3,7 @@ steps, at the moment when one plane of the inputs arrives."""
 
 from __future__ import annotations
 
-from polytile.drawing.colours import INK, PAPER, SOFT
-from polytile.drawing.layout import (
-    GAP,
-    LINE_HEIGHT,
-    LINE_WIDTH,
-    MARGIN,
-    PAGE,
-    PANEL,
-    Range,
-    axis_left,
-    fitting,
-    heading,
-    rows_left,
-)
-from polytile.drawing.legend import CAPTION
+from polytile.drawing.colours import INK, PAPER
 from polytile.drawing.outline import At, rectangles
 from polytile.drawing.overlapped.legend import legend, legend_width, sizes, title
 from polytile.drawing.overlapped.model import StepCells, StreamCone, StreamDrawing, StreamView
@@ -32,15 +18,22 @@ from polytile.drawing.overlapped.panel import (
     paint_cells,
     planes,
 )
-from polytile.drawing.panel import Panel, arrowhead, axis_below
-from polytile.drawing.svg import Svg, width_of
+from polytile.drawing.page_layout import (
+    CAPTION,
+    MARGIN,
+    PanelGrid,
+    Range,
+    heading,
+    page,
+    rows_axes,
+    rows_panel,
+)
+from polytile.drawing.panel import Panel, arrowhead
+from polytile.drawing.svg import Svg
 
 
 def to_svg(drawing: StreamDrawing) -> Svg:
-    svg = Svg(title(drawing), ", ".join(sizes(drawing)))
-    svg.add("rect", x=0, y=0, width="100%", height="100%", rx=6, fill=PAPER)
-    svg.label(MARGIN, 22, title(drawing), font_size=14, font_weight="bold", fill=INK)
-    svg.label(MARGIN, 39, ", ".join(sizes(drawing)), fill=SOFT)
+    svg = page(title(drawing), sizes(drawing))
     right, bottom = float(MARGIN), float(CAPTION)
     cut, space = drawing.section, drawing.space
     shown = cut.view if cut else space
@@ -68,10 +61,8 @@ def _range(view: StreamView, axis: int) -> Range:
 # Steps over one axis ----------------------------------------------------------------------------------
 def _rows(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
     """Space to the right, steps upwards; returns where it ends."""
-    columns, rows = _range(view, -1), len(view.steps)
-    labels = max(width_of(step.label, 10) for step in view.steps)
-    width, height = fitting(LINE_WIDTH, columns.count, 1.5, 14), fitting(LINE_HEIGHT, rows, 4, 22)
-    panel = Panel(MARGIN + labels + 10, top + 8, width, height, columns.low, 0, rows, up=True)
+    columns, labels = _range(view, -1), [step.label for step in view.steps]
+    panel, rows = rows_panel(top, columns, labels), len(labels)
     cells: dict[At, Tiles] = {}
     loaded: list[At] = []
     for row, step in enumerate(view.steps):
@@ -84,9 +75,7 @@ def _rows(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tup
     dashed(svg, panel, drawing.grid.owner(drawing.tile)[-1], (0, rows - 1), cells)
     name_tiles(svg, panel, drawing, cells, rows - 2 if rows > 2 else rows - 1)
     _point(svg, panel, drawing.cone, view)
-    rows_left(svg, panel, [step.label for step in view.steps])
-    axis_below(svg, panel, columns.count, 1, view.axes[0])
-    return panel.across(columns.low + columns.count), panel.y + rows * height + 34
+    return rows_axes(svg, panel, columns, labels, view.axes[0])
 
 
 def _places(cone: StreamCone, view: StreamView, cells: frozenset[tuple[int, tuple[int, ...]]]) -> list[At]:
@@ -115,24 +104,15 @@ def _point(svg: Svg, panel: Panel, cone: StreamCone, view: StreamView) -> None:
 # Steps over two axes ----------------------------------------------------------------------------------
 def _panels(svg: Svg, drawing: StreamDrawing, view: StreamView, top: float) -> tuple[float, float]:
     """Steps one after another; returns where they end."""
-    down, across = _range(view, 0), _range(view, 1)
-    cell = fitting(PANEL, max(down.count, across.count), 1, 14)
-    gutter = 18 + max(width_of(str(k), 10) for k in (down.low, down.low + down.count))
-    least = max(width_of(step.label) for step in view.steps)
-    wide, high = gutter + max(across.count * cell, least) + GAP, down.count * cell + 60
-    per_line = max(1, min(len(view.steps), int((PAGE + GAP) / wide)))
+    grid = PanelGrid(top, _range(view, 0), _range(view, 1), tuple(step.label for step in view.steps))
     for number, step in enumerate(view.steps):
-        x, y = MARGIN + gutter + number % per_line * wide, top + 24 + number // per_line * high
-        panel = Panel(x, y, cell, cell, across.low, down.low, down.count)
-        svg.label(x, y - 6, step.label, font_weight="bold", fill=INK)
+        panel = grid.panel(svg, number)
         _panel(svg, panel, drawing, step)
-        axis_below(svg, panel, across.count, 1, view.axes[1])
-        axis_left(svg, panel, down, view.axes[0], number % per_line == 0)
+        grid.axes(svg, panel, number, view.axes)
         if drawing.section:
             row = panel.down(drawing.section.place + 0.5)
-            svg.path(arrowhead(panel.across(across.low + across.count) + 2, row), fill=INK)
-    lines = -(-len(view.steps) // per_line)
-    return MARGIN + per_line * wide - GAP, top + lines * high - 6
+            svg.path(arrowhead(panel.across(grid.across.low + grid.across.count) + 2, row), fill=INK)
+    return grid.end
 
 
 def _panel(svg: Svg, panel: Panel, drawing: StreamDrawing, step: StepCells) -> None:

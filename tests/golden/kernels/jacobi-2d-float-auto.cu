@@ -2,8 +2,8 @@
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 4 iterations from t0 on, to the second buffers
-extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int strips,
+// 2 iterations from t0 on, to the second buffers
+extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int strips, int chunk,
         const float *__restrict__ B, const float *__restrict__ A, float *__restrict__ A_shadow)
 {
     const int block = blockIdx.x;
@@ -12,67 +12,63 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
     int warp = block * 4 + thread / 32;
     int lane = thread % 32;
     int strip = warp % strips;
-    int first = 1 + warp / strips * 64;
+    int first = 1 + warp / strips * chunk;
     if (first <= n - 2) {
-        int tile_left = strip * 48;
-        int left = tile_left + lane * 2;
-        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 63) - 2 >= 0) & (tile_left >= 0) &
-                (tile_left + 63 <= n - 1);
-        int until = polytile_min(first + 64, n - 2 + 1);
-        int begin = polytile_max(first - 8, 0);
-        int end = until + 8;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 8), 9), -1), end) : end;
+        int tile_left = strip * 120;
+        int left = tile_left + lane * 4;
+        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
+                (tile_left + 127 <= n - 1);
+        int until = polytile_min(first + chunk, n - 2 + 1);
+        int begin = polytile_max(first - 4, 0);
+        int end = until + 4;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 4), 5), -1), end) : end;
         int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1) -
                 low, 0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 4)) & ((strip == strips - 1) | (lane < 28));
-        float x0[3][4] = {};
-        float x1[3][4] = {};
-        float x2[3][4] = {};
-        float x3[3][4] = {};
-        float x4[3][4] = {};
-        float x5[3][4] = {};
-        float x6[3][4] = {};
-        float x7[3][4] = {};
-        float x8[1][2] = {};
-        float next0[2];
+        bool own = ((strip == 0) | (lane >= 1)) & ((strip == strips - 1) | (lane < 31));
+        float x0[3][6] = {};
+        float x1[3][6] = {};
+        float x2[3][6] = {};
+        float x3[3][6] = {};
+        float x4[1][4] = {};
+        float next0[4];
         const float *__restrict__ from0 = &A[(long long)begin * n + left];
-        float *to8 = &A_shadow[(long long)first * n + left];
-        bool wide = polytile_aligned<8>(&A[0], &A_shadow[0]) & (n % 2 == 0);
+        float *to4 = &A_shadow[(long long)first * n + left];
+        bool wide = polytile_aligned<16>(&A[0], &A_shadow[0]) & (n % 4 == 0);
         #pragma unroll
-        for (int v = 0; v < 2; ++v) {
+        for (int v = 0; v < 4; ++v) {
             next0[v] = (begin >= 0) & (begin <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
         }
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            bool columns_S0[2];
+            bool columns_S0[4];
             #pragma unroll
-            for (int v = 0; v < 2; ++v) {
+            for (int v = 0; v < 4; ++v) {
                 columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
             }
-            bool columns_S1[2];
+            bool columns_S1[4];
             #pragma unroll
-            for (int v = 0; v < 2; ++v) {
+            for (int v = 0; v < 4; ++v) {
                 columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
             }
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
                 }
                 // step 1: B after iteration t0, row - 1
-                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
-                x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
+                x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
                     bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
                             x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
@@ -81,12 +77,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 2: A after iteration t0, row - 2
-                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
-                x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
+                x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
                     bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
                             x2[0][v + 1] = x0[2][v + 1];
@@ -94,12 +90,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 3: B after iteration t0 + 1, row - 3
-                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
-                x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
+                x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
                     bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
                             x3[0][v + 1] = x1[2][v + 1];
@@ -107,79 +103,27 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     }
                 }
                 // step 4: A after iteration t0 + 1, row - 4
-                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
-                x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
+                x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
                     bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 4; ++v) {
+                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
-                            x4[0][v + 1] = x2[2][v + 1];
+                            x4[0][v] = x2[2][v + 1];
                         }
                     }
                 }
-                // step 5: B after iteration t0 + 2, row - 5
-                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
-                x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
-                {
-                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                if (row - 4 >= first) {
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
-                            x5[0][v + 1] = x3[2][v + 1];
-                        }
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 4 >= 1) & (row - 4 <= n - 2))) to4[v] = x4[0][v];
                     }
-                }
-                // step 6: A after iteration t0 + 2, row - 6
-                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
-                x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
-                {
-                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
-                            x6[0][v + 1] = x4[2][v + 1];
-                        }
-                    }
-                }
-                // step 7: B after iteration t0 + 3, row - 7
-                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
-                x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
-                {
-                    bool made = (row - 7 >= 1) & (row - 7 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
-                            x7[0][v + 1] = x5[2][v + 1];
-                        }
-                    }
-                }
-                // step 8: A after iteration t0 + 3, row - 8
-                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
-                x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
-                {
-                    bool made = (row - 8 >= 1) & (row - 8 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
-                            x8[0][v] = x6[2][v + 1];
-                        }
-                    }
-                }
-                if (row - 8 >= first) {
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 8 >= 1) & (row - 8 <= n - 2))) to8[v] = x8[0][v];
-                    }
-                    to8 += n;
+                    to4 += n;
                 }
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     x0[2][v + 1] = x0[1][v + 1];
                     x0[1][v + 1] = x0[0][v + 1];
                     x1[2][v + 1] = x1[1][v + 1];
@@ -188,14 +132,6 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x2[1][v + 1] = x2[0][v + 1];
                     x3[2][v + 1] = x3[1][v + 1];
                     x3[1][v + 1] = x3[0][v + 1];
-                    x4[2][v + 1] = x4[1][v + 1];
-                    x4[1][v + 1] = x4[0][v + 1];
-                    x5[2][v + 1] = x5[1][v + 1];
-                    x5[1][v + 1] = x5[0][v + 1];
-                    x6[2][v + 1] = x6[1][v + 1];
-                    x6[1][v + 1] = x6[0][v + 1];
-                    x7[2][v + 1] = x7[1][v + 1];
-                    x7[1][v + 1] = x7[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -204,94 +140,66 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 for (int turn = 0; turn < 3; ++turn) {
                     int row = group + turn;
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x0[0][v + 1] = next0[v];
                     }
                     from0 += n;
                     if (wide) {
                         #pragma unroll
-                        for (int v = 0; v < 2; v += 2) {
-                            const float2 v0 = *(const float2 *)&from0[v];
-                            next0[v] = v0.x; next0[v + 1] = v0.y;
+                        for (int v = 0; v < 4; v += 4) {
+                            const float4 v0 = *(const float4 *)&from0[v];
+                            next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
                         }
                     } else {
                         #pragma unroll
-                        for (int v = 0; v < 2; ++v) {
+                        for (int v = 0; v < 4; ++v) {
                             next0[v] = from0[v];
                         }
                     }
                     // step 1: B after iteration t0, row - 1
-                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
-                    x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
+                    x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t0, row - 2
-                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
-                    x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
+                    x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t0 + 1, row - 3
-                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
-                    x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
+                    x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 4: A after iteration t0 + 1, row - 4
-                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
-                    x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
+                    x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 4; ++v) {
+                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    // step 5: B after iteration t0 + 2, row - 5
-                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
-                    x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                    }
-                    // step 6: A after iteration t0 + 2, row - 6
-                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
-                    x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                    }
-                    // step 7: B after iteration t0 + 3, row - 7
-                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
-                    x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
-                    }
-                    // step 8: A after iteration t0 + 3, row - 8
-                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
-                    x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
-                    }
-                    if (row - 8 >= first) {
+                    if (row - 4 >= first) {
                         if (wide) {
                             #pragma unroll
-                            for (int v = 0; v < 2; v += 2) {
-                                if (own) *(float2 *)&to8[v] = make_float2(x8[0][v], x8[0][v + 1]);
+                            for (int v = 0; v < 4; v += 4) {
+                                if (own) *(float4 *)&to4[v] = make_float4(x4[0][v], x4[0][v + 1], x4[0][v + 2], x4[0][v + 3]);
                             }
                         } else {
                             #pragma unroll
-                            for (int v = 0; v < 2; ++v) {
-                                if (own) to8[v] = x8[0][v];
+                            for (int v = 0; v < 4; ++v) {
+                                if (own) to4[v] = x4[0][v];
                             }
                         }
-                        to8 += n;
+                        to4 += n;
                     }
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x0[2][v + 1] = x0[1][v + 1];
                         x0[1][v + 1] = x0[0][v + 1];
                         x1[2][v + 1] = x1[1][v + 1];
@@ -300,14 +208,6 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                         x2[1][v + 1] = x2[0][v + 1];
                         x3[2][v + 1] = x3[1][v + 1];
                         x3[1][v + 1] = x3[0][v + 1];
-                        x4[2][v + 1] = x4[1][v + 1];
-                        x4[1][v + 1] = x4[0][v + 1];
-                        x5[2][v + 1] = x5[1][v + 1];
-                        x5[1][v + 1] = x5[0][v + 1];
-                        x6[2][v + 1] = x6[1][v + 1];
-                        x6[1][v + 1] = x6[0][v + 1];
-                        x7[2][v + 1] = x7[1][v + 1];
-                        x7[1][v + 1] = x7[0][v + 1];
                     }
                 }
             }
@@ -322,9 +222,9 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 4 iterations from t1 on, from the second buffers
-extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int strips, int is_last,
-        float *__restrict__ B, float *__restrict__ A, const float *__restrict__ A_shadow)
+// 2 iterations from t1 on, from the second buffers
+extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int strips, int chunk,
+        int is_last, float *__restrict__ B, float *__restrict__ A, const float *__restrict__ A_shadow)
 {
     const int block = blockIdx.x;
     const int thread = threadIdx.x;
@@ -332,35 +232,31 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
     int warp = block * 4 + thread / 32;
     int lane = thread % 32;
     int strip = warp % strips;
-    int first = 1 + warp / strips * 64;
+    int first = 1 + warp / strips * chunk;
     if (first <= n - 2) {
-        int tile_left = strip * 48;
-        int left = tile_left + lane * 2;
-        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 63) - 2 >= 0) & (tile_left >= 0) &
-                (tile_left + 63 <= n - 1);
-        int until = polytile_min(first + 64, n - 2 + 1);
-        int begin = polytile_max(first - 8, 0);
-        int end = until + 8;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 8), 9), -1), end) : end;
+        int tile_left = strip * 120;
+        int left = tile_left + lane * 4;
+        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
+                (tile_left + 127 <= n - 1);
+        int until = polytile_min(first + chunk, n - 2 + 1);
+        int begin = polytile_max(first - 4, 0);
+        int end = until + 4;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 4), 5), -1), end) : end;
         int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2), n - 1) - low,
                 0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 4)) & ((strip == strips - 1) | (lane < 28));
-        float x0[3][4] = {};
-        float x1[3][4] = {};
-        float x2[3][4] = {};
-        float x3[3][4] = {};
-        float x4[3][4] = {};
-        float x5[3][4] = {};
-        float x6[3][4] = {};
-        float x7[3][4] = {};
-        float x8[1][2] = {};
-        float next0[2];
+        bool own = ((strip == 0) | (lane >= 1)) & ((strip == strips - 1) | (lane < 31));
+        float x0[3][6] = {};
+        float x1[3][6] = {};
+        float x2[3][6] = {};
+        float x3[3][6] = {};
+        float x4[1][4] = {};
+        float next0[4];
         const float *__restrict__ from0 = &A_shadow[(long long)begin * n + left];
-        float *to7 = &B[(long long)first * n + left];
-        float *to8 = &A[(long long)first * n + left];
-        bool wide = polytile_aligned<8>(&A_shadow[0], &B[0], &A[0]) & (n % 2 == 0);
+        float *to3 = &B[(long long)first * n + left];
+        float *to4 = &A[(long long)first * n + left];
+        bool wide = polytile_aligned<16>(&A_shadow[0], &B[0], &A[0]) & (n % 4 == 0);
         #pragma unroll
-        for (int v = 0; v < 2; ++v) {
+        for (int v = 0; v < 4; ++v) {
             if ((left + v >= 1) & (left + v <= n - 2) & (begin >= 1) & (begin <= n - 2)) {
                 next0[v] = from0[v];
             } else {
@@ -371,25 +267,25 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            bool columns_S0[2];
+            bool columns_S0[4];
             #pragma unroll
-            for (int v = 0; v < 2; ++v) {
+            for (int v = 0; v < 4; ++v) {
                 columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
             }
-            bool columns_S1[2];
+            bool columns_S1[4];
             #pragma unroll
-            for (int v = 0; v < 2; ++v) {
+            for (int v = 0; v < 4; ++v) {
                 columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
             }
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     if ((left + v >= 1) & (left + v <= n - 2) & (row + 1 >= 1) & (row + 1 <= n - 2)) {
                         next0[v] = from0[v];
                     } else {
@@ -398,12 +294,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 1: B after iteration t1, row - 1
-                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
-                x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
+                x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
                     bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
                             x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
@@ -412,12 +308,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 2: A after iteration t1, row - 2
-                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
-                x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
+                x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
                     bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
                             x2[0][v + 1] = x0[2][v + 1];
@@ -425,100 +321,48 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     }
                 }
                 // step 3: B after iteration t1 + 1, row - 3
-                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
-                x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
+                x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
                     bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
                             x3[0][v + 1] = x1[2][v + 1];
                         }
                     }
                 }
+                if ((row - 3 >= first) & (row - 3 < until) & is_last) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 3 >= 1) & (row - 3 <= n - 2))) to3[v] =
+                                x3[0][v + 1];
+                    }
+                    to3 += n;
+                }
                 // step 4: A after iteration t1 + 1, row - 4
-                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
-                x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
+                x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
                     bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 4; ++v) {
+                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
-                            x4[0][v + 1] = x2[2][v + 1];
+                            x4[0][v] = x2[2][v + 1];
                         }
                     }
                 }
-                // step 5: B after iteration t1 + 2, row - 5
-                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
-                x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
-                {
-                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                if (row - 4 >= first) {
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
-                            x5[0][v + 1] = x3[2][v + 1];
-                        }
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 4 >= 1) & (row - 4 <= n - 2))) to4[v] = x4[0][v];
                     }
-                }
-                // step 6: A after iteration t1 + 2, row - 6
-                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
-                x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
-                {
-                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
-                            x6[0][v + 1] = x4[2][v + 1];
-                        }
-                    }
-                }
-                // step 7: B after iteration t1 + 3, row - 7
-                x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
-                x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
-                {
-                    bool made = (row - 7 >= 1) & (row - 7 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
-                            x7[0][v + 1] = x5[2][v + 1];
-                        }
-                    }
-                }
-                if ((row - 7 >= first) & (row - 7 < until) & is_last) {
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 7 >= 1) & (row - 7 <= n - 2))) to7[v] =
-                                x7[0][v + 1];
-                    }
-                    to7 += n;
-                }
-                // step 8: A after iteration t1 + 3, row - 8
-                x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
-                x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
-                {
-                    bool made = (row - 8 >= 1) & (row - 8 <= n - 2);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
-                            x8[0][v] = x6[2][v + 1];
-                        }
-                    }
-                }
-                if (row - 8 >= first) {
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 8 >= 1) & (row - 8 <= n - 2))) to8[v] = x8[0][v];
-                    }
-                    to8 += n;
+                    to4 += n;
                 }
                 #pragma unroll
-                for (int v = 0; v < 2; ++v) {
+                for (int v = 0; v < 4; ++v) {
                     x0[2][v + 1] = x0[1][v + 1];
                     x0[1][v + 1] = x0[0][v + 1];
                     x1[2][v + 1] = x1[1][v + 1];
@@ -527,14 +371,6 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x2[1][v + 1] = x2[0][v + 1];
                     x3[2][v + 1] = x3[1][v + 1];
                     x3[1][v + 1] = x3[0][v + 1];
-                    x4[2][v + 1] = x4[1][v + 1];
-                    x4[1][v + 1] = x4[0][v + 1];
-                    x5[2][v + 1] = x5[1][v + 1];
-                    x5[1][v + 1] = x5[0][v + 1];
-                    x6[2][v + 1] = x6[1][v + 1];
-                    x6[1][v + 1] = x6[0][v + 1];
-                    x7[2][v + 1] = x7[1][v + 1];
-                    x7[1][v + 1] = x7[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -543,108 +379,80 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 for (int turn = 0; turn < 3; ++turn) {
                     int row = group + turn;
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x0[0][v + 1] = next0[v];
                     }
                     from0 += n;
                     if (wide) {
                         #pragma unroll
-                        for (int v = 0; v < 2; v += 2) {
-                            const float2 v0 = *(const float2 *)&from0[v];
-                            next0[v] = v0.x; next0[v + 1] = v0.y;
+                        for (int v = 0; v < 4; v += 4) {
+                            const float4 v0 = *(const float4 *)&from0[v];
+                            next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
                         }
                     } else {
                         #pragma unroll
-                        for (int v = 0; v < 2; ++v) {
+                        for (int v = 0; v < 4; ++v) {
                             next0[v] = from0[v];
                         }
                     }
                     // step 1: B after iteration t1, row - 1
-                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][2], 1, 32);
-                    x0[1][3] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
+                    x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
+                    x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t1, row - 2
-                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][2], 1, 32);
-                    x1[1][3] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
+                    x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
+                    x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t1 + 1, row - 3
-                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][2], 1, 32);
-                    x2[1][3] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
+                    x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
+                    x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
+                    if ((row - 3 >= first) & (row - 3 < until) & is_last) {
+                        if (wide) {
+                            #pragma unroll
+                            for (int v = 0; v < 4; v += 4) {
+                                if (own) *(float4 *)&to3[v] = make_float4(x3[0][v + 1], x3[0][v + 1 + 1], x3[0][v + 2 + 1], x3[0][v + 3 + 1]);
+                            }
+                        } else {
+                            #pragma unroll
+                            for (int v = 0; v < 4; ++v) {
+                                if (own) to3[v] = x3[0][v + 1];
+                            }
+                        }
+                        to3 += n;
+                    }
                     // step 4: A after iteration t1 + 1, row - 4
-                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][2], 1, 32);
-                    x3[1][3] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
+                    x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
+                    x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                    for (int v = 0; v < 4; ++v) {
+                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    // step 5: B after iteration t1 + 2, row - 5
-                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][2], 1, 32);
-                    x4[1][3] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                    }
-                    // step 6: A after iteration t1 + 2, row - 6
-                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][2], 1, 32);
-                    x5[1][3] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x6[0][v + 1] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                    }
-                    // step 7: B after iteration t1 + 3, row - 7
-                    x6[1][0] = __shfl_up_sync(0xffffffffu, x6[1][2], 1, 32);
-                    x6[1][3] = __shfl_down_sync(0xffffffffu, x6[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x7[0][v + 1] = 0.2f * (x6[1][v + 1] + x6[1][v - 1 + 1] + x6[1][v + 1 + 1] + x6[0][v + 1] + x6[2][v + 1]);  // jacobi-2d.c:22
-                    }
-                    if ((row - 7 >= first) & (row - 7 < until) & is_last) {
+                    if (row - 4 >= first) {
                         if (wide) {
                             #pragma unroll
-                            for (int v = 0; v < 2; v += 2) {
-                                if (own) *(float2 *)&to7[v] = make_float2(x7[0][v + 1], x7[0][v + 1 + 1]);
+                            for (int v = 0; v < 4; v += 4) {
+                                if (own) *(float4 *)&to4[v] = make_float4(x4[0][v], x4[0][v + 1], x4[0][v + 2], x4[0][v + 3]);
                             }
                         } else {
                             #pragma unroll
-                            for (int v = 0; v < 2; ++v) {
-                                if (own) to7[v] = x7[0][v + 1];
+                            for (int v = 0; v < 4; ++v) {
+                                if (own) to4[v] = x4[0][v];
                             }
                         }
-                        to7 += n;
-                    }
-                    // step 8: A after iteration t1 + 3, row - 8
-                    x7[1][0] = __shfl_up_sync(0xffffffffu, x7[1][2], 1, 32);
-                    x7[1][3] = __shfl_down_sync(0xffffffffu, x7[1][1], 1, 32);
-                    #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
-                        x8[0][v] = 0.2f * (x7[1][v + 1] + x7[1][v - 1 + 1] + x7[1][v + 1 + 1] + x7[0][v + 1] + x7[2][v + 1]);  // jacobi-2d.c:27
-                    }
-                    if (row - 8 >= first) {
-                        if (wide) {
-                            #pragma unroll
-                            for (int v = 0; v < 2; v += 2) {
-                                if (own) *(float2 *)&to8[v] = make_float2(x8[0][v], x8[0][v + 1]);
-                            }
-                        } else {
-                            #pragma unroll
-                            for (int v = 0; v < 2; ++v) {
-                                if (own) to8[v] = x8[0][v];
-                            }
-                        }
-                        to8 += n;
+                        to4 += n;
                     }
                     #pragma unroll
-                    for (int v = 0; v < 2; ++v) {
+                    for (int v = 0; v < 4; ++v) {
                         x0[2][v + 1] = x0[1][v + 1];
                         x0[1][v + 1] = x0[0][v + 1];
                         x1[2][v + 1] = x1[1][v + 1];
@@ -653,14 +461,6 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         x2[1][v + 1] = x2[0][v + 1];
                         x3[2][v + 1] = x3[1][v + 1];
                         x3[1][v + 1] = x3[0][v + 1];
-                        x4[2][v + 1] = x4[1][v + 1];
-                        x4[1][v + 1] = x4[0][v + 1];
-                        x5[2][v + 1] = x5[1][v + 1];
-                        x5[1][v + 1] = x5[0][v + 1];
-                        x6[2][v + 1] = x6[1][v + 1];
-                        x6[1][v + 1] = x6[0][v + 1];
-                        x7[2][v + 1] = x7[1][v + 1];
-                        x7[1][v + 1] = x7[0][v + 1];
                     }
                 }
             }
