@@ -32,7 +32,7 @@ from polytile.ir.expr import (
     Stmt,
     children,
 )
-from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Store, ThreadIndex
+from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Prefetch, PrivateArray, Store, ThreadIndex
 from polytile.ir.kernel import Barrier, Comment, Kernel
 from polytile.ir.memory import Space
 from polytile.ir.polynomial import Polynomial, index_polynomial
@@ -126,6 +126,8 @@ class _Builder:
                 self._use([self._address(target)])
             case Advance(pointer=name, by=by):
                 self._step([self._variable(name, 2), self.value(by)])
+            case Prefetch(source=source):
+                self._use([self._address(source)])
             case Comment():
                 pass
             case _:

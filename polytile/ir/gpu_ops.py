@@ -227,6 +227,13 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
+class Prefetch(Stmt):
+    """The cache that all multiprocessors share fetches the line of `source`, which is in memory; nothing is read."""
+
+    source: Access
+
+
+@dataclass(frozen=True, slots=True)
 class Atomic(Stmt):
     """`target op= value`, indivisibly; the old value goes to `old`."""
 

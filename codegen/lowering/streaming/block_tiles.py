@@ -43,10 +43,6 @@ class BlockTiles(KernelBody):
             self.slots[read.source] = max(self.slots.get(read.source, 0), age(self.plan, read) + 1)
         self.planes = {k: names.fresh(f"plane{k}") for k in self.slots}
 
-    @property
-    def keeps_elements(self) -> bool:
-        return True
-
     # Reads -------------------------------------------------------------------------------------------
     def near(self) -> tuple[StreamRead, ...]:
         """Those along the first of the thread's dimensions alone, where it has several cells."""

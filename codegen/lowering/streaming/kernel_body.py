@@ -54,6 +54,8 @@ class KernelBody(Transfers):
         self.inside, self.made_here = self.name("inside", BOOL), self.name("made", BOOL)
         sides = [(w, k) for w in stream.cells.writers for k in range(inner)]
         self.sides = {(w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w, k in sides}
+        loaded = [s.index for s in self.plan.made if self._keeps(s) and self._same_before(s) is None]
+        self.early = {k: names.fresh(f"early{k}") for k in loaded if self.plan.streamed}
 
     # What forms differ in ----------------------------------------------------------------------------
     @abstractmethod
@@ -66,12 +68,6 @@ class KernelBody(Transfers):
     def after(self, step: StreamStep) -> Iterator[Stmt]:
         """What shows neighbours the values of a step."""
         yield from ()
-
-    @property
-    @abstractmethod
-    def keeps_elements(self) -> bool:
-        """Whether values of cells that nobody makes stay in registers from step to step, in place of being loaded
-        again: planes that are kept for this are in use a little longer."""
 
     def start_of_plane(self) -> Iterator[Stmt]:
         yield from ()
@@ -167,7 +163,7 @@ class KernelBody(Transfers):
             *(Assign(name, "", self.end) for name in (self.low, self.high)),
         )
         half = self.name("half")
-        body = (*self._tests_of_sides(), tested, free, *after)
+        body = (*self._tests_of_sides(), *self._first_kept(), tested, free, *after)
         yield For(half.name, lift(0), compare("<", half, 2), 1, body, integer, unroll=1)
 
     def _plane(self, edge: bool) -> Iterator[Stmt]:
@@ -177,6 +173,8 @@ class KernelBody(Transfers):
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
             yield Advance(self.sources[step.index], self.pitch(step, 0))
         yield from self.load(add(self.row, 1), edge)
+        if not edge:
+            yield self.prefetch(self.high)
         for step in self.plan.inputs:
             yield from self.after(step)
         yield from self._steps(edge)
@@ -223,7 +221,10 @@ class KernelBody(Transfers):
         for step in self.plan.made:
             yield Comment(self._heading(step))
             yield from self.before(step, fetched)
-            yield from self._made(step, edge or self.stream.always_tested(step))
+            tested = edge or self.stream.always_tested(step)
+            yield from self._made(step, tested)
+            if tested and step.index in self.early:
+                yield self._load_kept(step, self.row, 1)
             yield from self.after(step)
             if step.index in stores:
                 yield self.store(stores[step.index], edge)
@@ -252,20 +253,48 @@ class KernelBody(Transfers):
             anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
-        if self.stream.scop.array(step.array).live_in:  # elsewhere, nobody reads such cells
+        if self._keeps(step):
             body.append(If(negated(some(some_made)), (self._kept(step),)))
         yield Scope((*declared, self.each(*body)))
 
-    def _kept(self, step: StreamStep) -> Stmt:
-        """The value of a cell that no statement makes: of the same element before, where that is still there."""
-        target = self.rings[step.index].at(0, self.v)
-        for before in reversed(self.plan.steps[: step.index]) if self.keeps_elements else ():
+    # Cells that no statement makes --------------------------------------------------------------------
+    def _keeps(self, step: StreamStep) -> bool:
+        """Whether somebody may read such cells of a step."""
+        return self.stream.scop.array(step.array).live_in
+
+    def _same_before(self, step: StreamStep) -> Access | None:
+        """The same element in the planes of an earlier step, where it is still there."""
+        for before in reversed(self.plan.steps[: step.index]):
             ring, late = self.rings[before.index], step.lag - before.lag
             arrived = before.lower[0] <= step.lower[0] or not self.plan.streamed  # the plane, since the stream began
             if arrived and self.stream.same_elements(before, step) and 0 <= late < ring.slots:
-                return Assign(target, "", ring.at(late, self.v))
-        cell = self.cell(self.made_row(step))
+                return ring.at(late, self.v)
+        return None
+
+    def _kept(self, step: StreamStep) -> Stmt:
+        """The value of such a cell: what its element had before, in registers, or loaded a plane ahead."""
+        target = self.rings[step.index].at(0, self.v)
+        if step.index in self.early:
+            return Assign(target, "", Access(self.early[step.index], self.v, target.type))
+        before = self._same_before(step)
+        if before is not None:
+            return Assign(target, "", before)
+        cell = self.cell(None)
         return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
+
+    def _first_kept(self) -> Iterator[Stmt]:
+        """Those of the first plane of a turn of the loops, that earlier steps do not have."""
+        for index, name in self.early.items():
+            step = self.plan.steps[index]
+            yield PrivateArray(name, self.stream.element(step), self.points)
+            yield self._load_kept(step, self.start, 0)
+
+    def _load_kept(self, step: StreamStep, plane: Expr, ahead: int) -> Stmt:
+        """The elements of such cells in the plane that is made when one of the inputs arrives, so far ahead of one."""
+        cell = self.cell(sub(plane, step.lag - ahead))
+        guard = both(self.stream.exists(step, cell), negated(self.is_made(step, cell)))
+        target = Access(self.early[step.index], self.v, self.stream.element(step))
+        return self.each(Load((target,), self.stream.home(step, cell), guard=guard))
 
     def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
         """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
-from polytile.codegen.lowering.streaming.stream_kernel import Stream, some
+from polytile.codegen.lowering.streaming.stream_kernel import PREFETCHED, Stream, some
 from polytile.codegen.lowering.streaming.tile_grid import Axis, axes
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
-from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Store
+from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Prefetch, Store
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
 from polytile.machine import VECTOR_BYTES
@@ -74,9 +74,9 @@ class Transfers(ABC):
             factors[0] = Cast(LLONG, factors[0])
         return reduce(mul, factors, lift(1))
 
-    def pointed(self, pointer: str, step: StreamStep) -> Access:
+    def pointed(self, pointer: str, step: StreamStep, cell: Sequence[Expr] | None = None) -> Access:
         """A cell of the thread, from where a pointer is."""
-        places = (mul(v, self.pitch(step, axis.k)) for v, axis in zip(self.v, self.axes, strict=True))
+        places = (mul(v, self.pitch(step, axis.k)) for v, axis in zip(cell or self.v, self.axes, strict=True))
         return Access(pointer, (reduce(add, places),), self.stream.element(step))
 
     def pointers(self) -> Iterator[Stmt]:
@@ -128,6 +128,16 @@ class Transfers(ABC):
                 yield self.each(Load((target,), source, guard=self.stream.exists(step, cell)))
             else:
                 yield self._chosen(step, cell, target, source)
+
+    def prefetch(self, end: Expr) -> Stmt:
+        """Lines of later planes of the inputs, which all come before `end`: they are in L2 when they are loaded."""
+        fetches = []
+        for step in self.plan.inputs:
+            first = self.pointed(self.sources[step.index], step, (*self.v[:-1], lift(0)))
+            place = add(mul(self.pitch(step, 0), PREFETCHED), first.subscripts[0])
+            fetch: Stmt = Prefetch(Access(first.array, (place,), first.type))
+            fetches.append(each(self.points[:-1], self.v[:-1], fetch) if len(self.v) > 1 else fetch)
+        return If(compare("<", add(self.row, PREFETCHED), end), tuple(fetches))
 
     def _loaded(self, step: StreamStep, cell: Sequence[Expr]) -> Access:
         """Where a cell of an input goes: planes that have not arrived yet are no part of the ring."""

@@ -13,6 +13,7 @@ from typing import Any
 from polytile.codegen.lowering.instantiate import bind
 from polytile.diagnostics import InternalError
 from polytile.ir.access_numbers import access_numbers
+from polytile.ir.arith import known
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Stmt, rewrite, walk
 from polytile.ir.scop import Scop, Statement
@@ -59,8 +60,9 @@ def _common(a: CType, b: CType) -> CType:
 
 
 def is_pure(scop: Scop, statement: Statement) -> bool:
-    """Whether an instance can be run anywhere: it reads no memory but what steps made, and divides no integers."""
+    """Whether an instance can be run anywhere: it reads no memory but what steps made, and divides integers by
+    constants alone."""
     for node in walk(*statement.body):
         if isinstance(node, Access) and node.subscripts and not scop.written(node.array):
             return False
-    return not any(integer_divisors(*statement.body))
+    return all(known(divisor) for divisor in integer_divisors(*statement.body))

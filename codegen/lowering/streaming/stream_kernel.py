@@ -19,6 +19,7 @@ from polytile.ir.stream_plan import StreamPlan, StreamStep, StreamStore
 from polytile.ir.substitute import with_values
 
 AHEAD = 1  # planes that inputs are loaded before they arrive
+PREFETCHED = 2  # planes before that, in which L2 fetches them: 4 or 8 took up to 10% longer on an H100
 
 
 @dataclass(frozen=True, slots=True)

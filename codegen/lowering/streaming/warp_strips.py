@@ -7,7 +7,6 @@ them. Halos are of whole lanes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.plane_rings import Ring, age
@@ -18,9 +17,7 @@ from polytile.ir.gpu_ops import Shuffle
 from polytile.ir.kernel import ceil_div
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep
-from polytile.machine import REGISTER_BYTES, WARP_SIZE
-
-ROOMY_PLANES = 200  # registers of a thread's planes beside which ptxas has found place for kept elements, too
+from polytile.machine import WARP_SIZE
 
 
 class WarpStrips(KernelBody):
@@ -32,11 +29,6 @@ class WarpStrips(KernelBody):
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
 
     owns_vectors = True
-
-    @property
-    def keeps_elements(self) -> bool:
-        """Not where planes take so many registers that others would be spilled."""
-        return sum(prod(r.extents) * r.element.size for r in self.rings) <= REGISTER_BYTES * ROOMY_PLANES
 
     def near(self) -> tuple[StreamRead, ...]:
         return tuple(read for read in self.plan.reads if read.offset[-1])

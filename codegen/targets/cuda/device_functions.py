@@ -19,6 +19,7 @@ from polytile.ir.gpu_ops import (
     CommitCopies,
     InitBarrier,
     MultiplyAccumulate,
+    Prefetch,
     WaitCopies,
     WarpReduce,
 )
@@ -37,7 +38,7 @@ REDUCTION_NAMES = {
     "^": "xor",
 }
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", *_REDUCTIONS)
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -70,6 +71,8 @@ def _feature(node: Node) -> str | None:
             return reduction_name(node)
         case Aligned():
             return "aligned"
+        case Prefetch():
+            return "prefetch"
         case Barrier(scope="grid"):
             return "grid"
     return None

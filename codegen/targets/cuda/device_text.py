@@ -31,6 +31,7 @@ from polytile.ir.gpu_ops import (
     Load,
     MultiplyAccumulate,
     Pointer,
+    Prefetch,
     PrivateArray,
     Shuffle,
     Store,
@@ -87,6 +88,8 @@ class DeviceText:
                 return self._store(stmt, printer)
             case Atomic():
                 return broken(_atomic(stmt, printer))
+            case Prefetch(source=source):
+                return broken(f"polytile_prefetch(&{printer(source)});")
             case AsyncCopy(target=to, source=source, elements=elements, guard=guard):
                 read = "true" if guard is None else printer(guard)
                 start = f"polytile_copy_async<{elements * source.type.size}>("
