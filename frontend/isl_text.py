@@ -22,7 +22,8 @@ from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.statements import Branches
 from polytile.ir.expr import INT, CType, Name, Stmt, walk
 from polytile.ir.isl_util import maps, sets
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Span, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
+from polytile.ir.span import Span
 from polytile.ir.substitute import with_names
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set

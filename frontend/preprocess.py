@@ -43,13 +43,15 @@ _MISSING = (
 @dataclass(frozen=True, slots=True)
 class Preprocessed:
     """`raw` is the user's text, untouched; `text` is what the parser reads, one line per entry of `lines`; `macros` are
-    the names that are a macro somewhere."""
+    the names that are a macro somewhere; `include_dirs` and `defines` are what it was preprocessed with."""
 
     path: str
     raw: str
     text: str
     lines: LineMap
     macros: frozenset[str] = frozenset()
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
 
 
 def read_input(path: str) -> tuple[str, str]:
@@ -91,7 +93,7 @@ def preprocess(
     macros = frozenset(found[1] for line in lines if (found := _DEFINITION.match(line)))
     lines = [_parser_line(line) for line in lines]
     line_map = LineMap(tuple(lines), tuple(origins), _raw_reader(path, text))
-    return Preprocessed(path, text, "\n".join(lines), line_map, macros)
+    return Preprocessed(path, text, "\n".join(lines), line_map, macros, tuple(include_dirs), tuple(defines))
 
 
 def _open_assumptions(text: str) -> str:

@@ -13,7 +13,9 @@ from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
-from polytile.ir.scop import Scop, Span
+from polytile.frontend.verbatim import verbatim_region
+from polytile.ir.scop import Scop
+from polytile.ir.span import Span
 from polytile.work_pieces import piece
 
 
@@ -97,7 +99,8 @@ def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:
     with piece(f"{name} {place.span}", place.location):
         region = assemble(context, place, name)
         scop = extract(region)
-        return replace(scop, source=sequential_source(region, scop))
+        verbatim = verbatim_region(context, place, region, scop)
+        return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
 
 
 def _nothing_found(path: str, autodetect: bool, remarks: list[Refusal]) -> UserError:

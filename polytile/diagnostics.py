@@ -160,6 +160,10 @@ class InternalError(PolytileError):
     exit_status = EXIT_BUG
 
 
+class ExtractionError(InternalError):
+    """What was extracted of the user's C computes something else than the C itself."""
+
+
 def is_bug(error: Exception) -> bool:
     """Whether an exception means that polytile is wrong, and not the user or the machine."""
     others = PolytileError, OSError, MemoryError, RecursionError

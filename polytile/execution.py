@@ -20,6 +20,7 @@ from polytile.runtime.reference import reference
 from polytile.runtime.timing import Timing, time_engine
 from polytile.runtime.unset_reads import check_set
 from polytile.runtime.validate import Validation, validate
+from polytile.runtime.verbatim import check_extraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +81,31 @@ class Execution:
         sanitize: str | Iterable[str],
         unit: Unit,
     ) -> tuple[Validation, ...]:
-        """Compare the generated code with the sequential C; one result for each way to run it."""
+        """Compare the generated code with the sequential C, and that with the user's own text; one result for each way
+        to run it."""
         checks = _checks(sanitize, on)
         scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
         if program is None:
             return ()
         ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
         expectation = self.expect(parameters, seed)
-        return tuple(validate(expectation, way, strict=options.strict) for way in ways)
+        note = self._check_extraction(expectation)
+        return tuple(validate(expectation, way, strict=options.strict).with_note(note) for way in ways)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
         if self.compilation.program is None:
             return None
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
-        validation = validate(self.expect(parameters, seed), engine, strict=self.compilation.options.strict)
-        return Counted(validation, engine.counts)
+        expectation = self.expect(parameters, seed)
+        note = self._check_extraction(expectation)
+        validation = validate(expectation, engine, strict=self.compilation.options.strict)
+        return Counted(validation.with_note(note), engine.counts)
+
+    def _check_extraction(self, expectation: Expectation) -> str:
+        """Raise ExtractionError where the user's own text computes something else; a note where it cannot be asked."""
+        obstacle = check_extraction(self.compilation.scop, expectation)
+        return f"the text of the SCoP could not be compiled alone: {obstacle}" if obstacle else ""
 
     def time(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it."""

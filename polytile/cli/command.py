@@ -260,6 +260,7 @@ def _validation_facts(validation: Validation) -> dict[str, Any]:
         "parameters": validation.values,
         "seed": validation.seed,
         "bitwise": validation.bitwise,
+        "note": validation.note,
         "arrays": {c.array: {"elements": c.elements, "max_error": c.relative} for c in validation.comparisons},
     }
 

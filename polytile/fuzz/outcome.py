@@ -7,7 +7,15 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from polytile.diagnostics import DeviceError, FindingsError, InternalError, PolytileError, UserError, ValidationError
+from polytile.diagnostics import (
+    DeviceError,
+    ExtractionError,
+    FindingsError,
+    InternalError,
+    PolytileError,
+    UserError,
+    ValidationError,
+)
 
 AGREED = "agreed"
 ON_HOST = "stays on the host"
@@ -48,6 +56,8 @@ def outcome_of(error: BaseException, sizes: int | None = None, strategy: str = "
             kind = "different result"
         case DeviceError():
             kind = "failed in the emulator"
+        case ExtractionError():
+            kind = "wrong extraction"
         case PolytileError() if not isinstance(error, InternalError):
             kind = REFUSED
         case _:
@@ -55,7 +65,7 @@ def outcome_of(error: BaseException, sizes: int | None = None, strategy: str = "
     if kind == "crash":
         text = "".join(traceback.format_exception(error))
         return Outcome(kind, f"{type(error).__name__} in {_frame(error)}", text, sizes, strategy)
-    key = "" if kind == "different result" else template(str(getattr(error, "message", error)))
+    key = "" if kind in ("different result", "wrong extraction") else template(str(getattr(error, "message", error)))
     return Outcome(kind, key, str(error), sizes, strategy)
 
 

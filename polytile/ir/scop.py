@@ -16,6 +16,8 @@ import islpy as isl
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import united
 from polytile.ir.expr import CType, Expr, Stmt
+from polytile.ir.span import Span
+from polytile.ir.verbatim import VerbatimRegion
 
 
 class AccessKind(Enum):
@@ -230,27 +232,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """The lines of the user's file that a SCoP takes, as offsets [start, end) into its text.
-
-    With pragmas, from the start of the `#pragma scop` line to the end of the `#pragma endscop` line.
-    """
-
-    start: int
-    end: int
-    first_line: int
-    last_line: int
-
-
-@dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.
 
     `context` holds what is known of the parameters; `schedule` is the original execution order, a schedule tree;
     `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
-    plain, preprocessed C (for the sequential reference), or None when it did not come from C; `wide` says that 32 bits
-    do not hold its iterators; `arguments` are the parameters of the C function around it, in their order, or None when
-    it did not come from C.
+    plain, preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is
+    held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
+    are the parameters of the C function around it, in their order, or None when it did not come from C.
     """
 
     name: str
@@ -268,6 +257,7 @@ class Scop:
     wide: bool = False
     privatised: tuple[Privatised, ...] = ()
     arguments: tuple[str, ...] | None = None
+    verbatim: VerbatimRegion | None = None
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polytile.diagnostics import ValidationError
 from polytile.ir.expr import Call, walk
@@ -41,6 +41,10 @@ class Validation:
     comparisons: tuple[Comparison, ...]
     seconds: float
     note: str = ""
+
+    def with_note(self, note: str) -> Validation:
+        """The same, with something more to say."""
+        return replace(self, note="; ".join(filter(None, (self.note, note))))
 
     @property
     def line(self) -> str:

@@ -42,4 +42,4 @@ def test_program(program: str, element: str, tile: tuple[int, ...], strict: bool
                 assert size == 0, error
                 assert "at index -1, but its extent is 0" in error.message
                 continue
-            assert [r.bitwise for r in results] == [strict]
+            assert [(r.bitwise, r.note) for r in results] == [(strict, "")]

@@ -18,7 +18,8 @@ from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram
-from polytile.ir.scop import Scop, Span
+from polytile.ir.scop import Scop
+from polytile.ir.span import Span
 
 _PRAGMAS = ("scop", "endscop")
 

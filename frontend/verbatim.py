@@ -1,0 +1,281 @@
+"""What surrounds the text of a SCoP so that a C compiler takes it as a function, behind the end of the user's file.
+
+The text stays as it is, and so do the file's functions, types, macros and global variables. Only what the function
+around the SCoP declares is declared again, in the user's words (`real (*A)[COLUMNS]`): nothing here asks what polytile
+has made of the region, its loops, or its statements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.frontend.assemble import FileContext
+from polytile.frontend.callees import called_name
+from polytile.frontend.find_scops import ScopPlace
+from polytile.frontend.normalise import spelt
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scop_region import Region, Symbol
+from polytile.frontend.trees import copied
+from polytile.ir.name_supply import fresh
+from polytile.ir.scop import Array, Scop
+from polytile.ir.verbatim import Sized, VerbatimArgument, VerbatimRegion
+
+_TAGGED = (c_ast.Struct, c_ast.Union, c_ast.Enum)
+
+
+def verbatim_region(context: FileContext, place: ScopPlace, region: Region, scop: Scop) -> VerbatimRegion:
+    """The region in its user's own words; with an `obstacle` where it cannot stand alone."""
+    source = context.file.source
+    made = VerbatimRegion(region.name, source.path, source.raw, region.span, source.include_dirs, source.defines)
+    writer = _Writer(context, place, region, scop)
+    try:
+        head, tail = writer.text()
+    except _CannotStandAloneError as reason:
+        return replace(made, obstacle=str(reason))
+    return replace(made, arguments=tuple(writer.arguments.values()), head=head, tail=tail)
+
+
+class _CannotStandAloneError(Exception):
+    """Why the text of a region cannot be compiled as a function."""
+
+
+@dataclass(slots=True)
+class _Writer:
+    """`passed` are the names of the function's arguments, by what they bring."""
+
+    context: FileContext
+    place: ScopPlace
+    region: Region
+    scop: Scop
+    arguments: dict[str, VerbatimArgument] = field(default_factory=dict)
+    passed: dict[str, str] = field(default_factory=dict)
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+    tags: set[int] = field(default_factory=set)  # the nodes of types that are defined already
+    bytes: str = ""
+
+    def text(self) -> tuple[str, str]:
+        """The function up to the region and behind it."""
+        taken = set(self.context.file.names)
+        names = [*(p.name for p in self.scop.parameters), *(a.name for a in self.scop.external_arrays)]
+        self.passed = {name: fresh(f"polytile_{number}", taken) for number, name in enumerate(names)}
+        self.bytes = fresh("polytile_bytes", taken)
+        for array in self.scop.external_arrays:
+            self.arguments[array.name] = VerbatimArgument(array.name, self._sized(array))
+        self._check_sizeof()
+        for symbol in self.region.symbols.values():
+            if symbol.scope == "global":
+                self._global(symbol)
+        for node in surrounding_declarations(self.place):
+            self._declaration(node)
+        signature = [f"{p.type} {self.passed[p.name]}" for p in self.scop.parameters]
+        signature += [f"void *{self.passed[a.name]}" for a in self.scop.external_arrays]
+        signature += [f"const long long *{self.bytes}"]
+        start = f'__attribute__((visibility("default")))\nint {self.region.name}_verbatim({", ".join(signature)})\n{{\n'
+        return start + "".join(f"{line}\n" for line in self.before), "".join(f"{line}\n" for line in self.after)
+
+    # Variables ------------------------------------------------------------------------------------------------------
+    def _sized(self, array: Array) -> Sized:
+        symbol = self.region.symbols[array.name]
+        if len(symbol.extents) != array.rank:
+            return Sized.UNKNOWN
+        whole = not array.rank or (self._in_place(symbol) and not symbol.pointer)
+        return Sized.WHOLE if whole else Sized.ROW
+
+    def _in_place(self, symbol: Symbol) -> bool:
+        """Whether the SCoP runs on the file's own global variable: it is defined there, and can be written."""
+        if symbol.scope != "global" or (symbol.const and not symbol.pointer):
+            return False
+        if symbol.extents and symbol.extents[0] is None and not symbol.pointer:
+            return False
+        declared = (n for n in self.context.file.tree.ext if isinstance(n, c_ast.Decl) and n.name == symbol.name)
+        return any("extern" not in n.storage or n.init is not None for n in declared)
+
+    def _global(self, symbol: Symbol) -> None:
+        passed, name = self.passed.get(symbol.name), symbol.name
+        if passed is None:
+            return
+        if not self._in_place(symbol):
+            self._check_callees(symbol)
+            self._outer(symbol, self._node(name))
+        elif name not in self.arguments:  # a parameter
+            self.before.append(f"{name} = {passed};")
+            self._check_unchanged(name)
+        elif symbol.pointer:
+            self.before.append(f"{name} = {passed};")
+            self._check_size(name, f"*{name}")
+        else:
+            self._check_size(name, name)
+            size = f"(sizeof {name} < {self._size(name)} ? sizeof {name} : {self._size(name)})"
+            self.before.append(f"__builtin_memcpy(&{name}, {passed}, {size});")
+            self.after.append(f"__builtin_memcpy({passed}, &{name}, {size});")
+
+    def _node(self, name: str) -> c_ast.Node:
+        binding = self.place.scope.lookup(name)
+        assert binding is not None
+        return binding.node
+
+    def _declaration(self, node: c_ast.Node) -> None:
+        """What a declaration around the SCoP means inside it."""
+        self._define_tag(node)
+        binding = self.place.scope.lookup(node.name) if node.name else None
+        if binding is None or binding.node is not node:
+            return
+        if isinstance(node, c_ast.Typedef) or binding.kind == "function" or binding.constant is not None:
+            self.before.append(f"{_printed(self._tagless(node))};")
+        elif node.name in self.region.symbols:
+            self._outer(self.region.symbols[node.name], node)
+
+    def _define_tag(self, node: c_ast.Node) -> None:
+        """Define the struct or enumeration that a declaration defines along with what it declares."""
+        base = _base(node)
+        if not isinstance(base, _TAGGED) or id(base) in self.tags:
+            return
+        inside = base.values if isinstance(base, c_ast.Enum) else base.decls
+        if inside is not None and base.name:
+            self.before.append(f"{_printed(base)};")
+        elif inside is not None and node.name is None:
+            self.before.append(f"{_printed(node)};")
+        self.tags.add(id(base))
+
+    def _tagless(self, node: c_ast.Node) -> Any:
+        """A declaration that names a type which is defined apart."""
+        made = copied(node)
+        base = _base(made)
+        if isinstance(base, c_ast.Enum) and base.name:
+            base.values = None
+        elif isinstance(base, c_ast.Struct | c_ast.Union) and base.name:
+            base.decls = None
+        return made
+
+    def _outer(self, symbol: Symbol, node: c_ast.Node) -> None:
+        """Declare a variable of the surroundings: with the value that is passed, or with one that is none."""
+        name, passed = symbol.name, self.passed.get(symbol.name)
+        made = self._tagless(node)
+        made.storage, made.funcspec, made.align, made.init, made.bitsize = [], [], [], None, None
+        if symbol.extents:
+            made.type = self._pointer(symbol, made)
+            value = passed if passed is not None else self._own_memory(symbol, node)
+            self.before.append(f"{_printed(made)} = {value};")
+            if passed is not None:
+                self._check_size(name, f"*{name}")
+            elif value != "0":
+                self.after.append(f"__builtin_free((void *){name});")
+        elif passed is None:
+            self.before += [f"{_printed(made)};", f"__builtin_memset((void *)&{name}, -1, sizeof {name});"]
+        elif name in self.arguments:
+            self.before.append(f"{_printed(made)} = *(__typeof__({name}) *){passed};")
+            self._check_size(name, name)
+            if not symbol.const:
+                self.after.append(f"*(__typeof__({name}) *){passed} = {name};")
+        else:
+            self.before.append(f"{_printed(made)} = {passed};")
+            self._check_unchanged(name)
+
+    def _pointer(self, symbol: Symbol, node: c_ast.Node) -> c_ast.Node:
+        """The declarator of an array as that of a pointer to its rows: `double (*A)[m]` for `double A[n][m]`."""
+        declarator = node.type
+        if not isinstance(declarator, c_ast.PtrDecl | c_ast.ArrayDecl):  # a typedef
+            binding = self.place.scope.lookup(symbol.name)
+            assert binding is not None
+            declarator = spelt(node.type, binding.shape, symbol.name)
+        return declarator if isinstance(declarator, c_ast.PtrDecl) else c_ast.PtrDecl([], declarator.type)
+
+    def _own_memory(self, symbol: Symbol, node: c_ast.Node) -> str:
+        """The memory of an array whose values do not cross the border of the SCoP; no number is in it."""
+        if symbol.extents[0] is None:
+            return "0"
+        made = self._tagless(node)
+        _without_name(made)
+        size = f"sizeof({_printed(c_ast.Typename(None, [], None, made.type))})"
+        return f"__builtin_memset(__builtin_malloc({size} + 1), -1, {size})"
+
+    # Checks ---------------------------------------------------------------------------------------------------------
+    def _size(self, name: str) -> str:
+        """The bytes of an array, passed as they are known only when it runs."""
+        return f"{self.bytes}[{list(self.arguments).index(name)}]"
+
+    def _check_size(self, name: str, place: str) -> None:
+        if self.arguments[name].sized is not Sized.UNKNOWN:
+            number = list(self.arguments).index(name) + 1
+            self.before.append(f"if ((long long)sizeof({place}) != {self._size(name)}) return {number};")
+
+    def _check_unchanged(self, name: str) -> None:
+        number = [p.name for p in self.scop.parameters].index(name) + 1
+        self.after.append(f"if ({name} != {self.passed[name]}) return {-number};")
+
+    def _check_sizeof(self) -> None:
+        """Refuse `sizeof` of arrays that stand as pointers in the function."""
+        for node in (n for item in self.place.items for n in nodes_below(item)):
+            if isinstance(node, c_ast.UnaryOp) and node.op == "sizeof" and isinstance(node.expr, c_ast.ID):
+                symbol = self.region.symbols.get(node.expr.name)
+                binding = self.place.scope.lookup(node.expr.name)
+                array = symbol.extents if symbol else binding.shape.layers if binding else ()
+                if array and not (symbol and (symbol.pointer or self._in_place(symbol))):
+                    raise _CannotStandAloneError(f"it takes the size of `{node.expr.name}`")
+
+    def _check_callees(self, symbol: Symbol) -> None:
+        """Refuse a global variable that another takes the place of where called functions use it too."""
+        waiting: list[c_ast.Node] = list(self.place.items)
+        seen: set[str] = set()
+        while waiting:
+            for node in nodes_below(waiting.pop()):
+                name = called_name(node)
+                if name in self.context.functions and name not in seen:
+                    seen.add(name)
+                    waiting.append(self.context.functions[name][0])
+        functions = (self.context.functions[name][0] for name in seen)
+        if any(isinstance(n, c_ast.ID) and n.name == symbol.name for f in functions for n in nodes_below(f)):
+            reason = f"functions that it calls use `{symbol.name}`, which cannot be set from here"
+            raise _CannotStandAloneError(reason)
+
+
+def surrounding_declarations(place: ScopPlace) -> Iterator[c_ast.Node]:
+    """The declarations of the function that come before a SCoP in the blocks around it, outermost first."""
+    declarator = place.function.decl.type
+    while isinstance(declarator, c_ast.PtrDecl | c_ast.ArrayDecl):
+        declarator = declarator.type
+    parameters = declarator.args.params if declarator.args is not None else ()
+    yield from (p for p in (*parameters, *(place.function.param_decls or ())) if isinstance(p, c_ast.Decl))
+    for outer, inner in zip(place.path, (*place.path[1:], place.items[0]), strict=True):
+        for item in _items(outer):
+            if isinstance(item, c_ast.Decl | c_ast.Typedef):
+                yield item
+            elif any(n is inner for n in nodes_below(item)):
+                break
+
+
+def _items(block: c_ast.Node) -> list[c_ast.Node]:
+    match block:
+        case c_ast.Compound():
+            return list(block.block_items or [])
+        case c_ast.Case() | c_ast.Default():
+            return list(block.stmts or [])
+        case c_ast.For(init=c_ast.DeclList(decls=declarations)):
+            return list(declarations)
+    return []
+
+
+def _base(node: c_ast.Node) -> c_ast.Node:
+    """The type specifier at the end of a declarator."""
+    inner = node.type
+    while isinstance(inner, c_ast.PtrDecl | c_ast.ArrayDecl | c_ast.TypeDecl):
+        inner = inner.type
+    return inner
+
+
+def _without_name(node: c_ast.Node) -> None:
+    """Make an abstract declarator of a copied declarator, in place."""
+    inner = node.type
+    while isinstance(inner, c_ast.PtrDecl | c_ast.ArrayDecl):
+        inner = inner.type
+    inner.declname = None
+
+
+def _printed(node: c_ast.Node) -> str:
+    return str(CGenerator().visit(node)).rstrip("\n")

@@ -1,0 +1,161 @@
+"""The user's own C as a reference: the text of a region, verbatim, compiled by the host compiler and called on arrays.
+
+What polytile is validated against is printed from what it has parsed, with calls inlined, jumps removed and types spelt
+out. A mistake there, or in what was thought to be visible outside, is in both sides of that comparison; it is not in
+this text, which only C's compiler has read.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from polytile.diagnostics import DeviceError, ExtractionError
+from polytile.ir.c_text import c_string
+from polytile.ir.scop import Scop
+from polytile.ir.verbatim import Sized, VerbatimRegion
+from polytile.runtime.compare import compare
+from polytile.runtime.compilers import c_compiler, check_command
+from polytile.runtime.expectation import Expectation, describe
+from polytile.runtime.layout import Layout, c_type, scalar_dtype
+from polytile.runtime.native import address, function, load
+from polytile.runtime.reference import FLAGS, workspace
+
+# Only the region's function is kept: what others of the file need of other files is not looked for.
+_ALONE = ("-fvisibility=hidden", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+_DEFINES = ("-D__POLYTILE__=1", "-D__builtin_assume(condition)=((void)0)")
+_BEGIN, _END = "#pragma polytile_verbatim begin", "#pragma polytile_verbatim end"
+_ERROR = re.compile(r"^(.*?): (?:fatal )?error: (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """The compiled text of a region."""
+
+    region: VerbatimRegion
+    entry: Any
+
+    def __call__(
+        self, scop: Scop, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Mapping[str, Any]
+    ) -> None:
+        """Run it on `memory`, in place; raises ExtractionError where C has arrays of another size."""
+        given: list[Any] = [c_type(scalar_dtype(p.type))(values[p.name]) for p in scop.parameters]
+        sizes = []
+        for argument in self.region.arguments:
+            layout, data = layouts[argument.array], memory[argument.array]
+            given.append(ctypes.c_void_p(address(data) + layout.lead * data.dtype.itemsize))
+            shape = layout.shape[1:] if argument.sized is Sized.ROW else layout.shape
+            sizes.append(_product(shape) * data.dtype.itemsize)
+        status = self.entry(*given, (ctypes.c_longlong * (len(sizes) + 1))(*sizes))
+        if status > 0:
+            name, size = self.region.arguments[status - 1].array, sizes[status - 1]
+            what = "a row of " if self.region.arguments[status - 1].sized is Sized.ROW else ""
+            raise ExtractionError(
+                f"{scop.name}: {what}{name} was taken to have {size} bytes, which it has not in C",
+                location=scop.location,
+            )
+        if status < 0:
+            name = scop.parameters[-status - 1].name
+            raise ExtractionError(
+                f"{scop.name}: {name} was taken for a number that never changes, but C changes it",
+                location=scop.location,
+            )
+
+
+def check_extraction(scop: Scop, expectation: Expectation) -> str:
+    """Hold what was extracted against the user's own text, on the same inputs, bit for bit.
+
+    Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ.
+    """
+    if scop.verbatim is None:
+        return ""
+    own = verbatim(scop.verbatim)
+    if isinstance(own, str):
+        return own
+    memory = expectation.inputs()
+    own(scop, expectation.layouts, expectation.values, memory)
+    for name in expectation.layouts:
+        found = compare(name, memory[name], expectation.after[name], tolerance=0.0).mismatch
+        if found is not None:
+            raise ExtractionError(
+                f"{scop.name}: what was extracted of the C computes something else than the C itself: {found.element} "
+                f"is {found.actual}, the C gives {found.expected}; {found.count} elements of {name} differ "
+                f"({describe(expectation)})",
+                location=scop.location,
+            )
+    return ""
+
+
+@cache
+def verbatim(region: VerbatimRegion) -> Verbatim | str:
+    """Compile a region's own text; a str says why that cannot be done."""
+    if region.obstacle:
+        return region.obstacle
+    try:
+        library = _compile(region)
+        return Verbatim(region, function(load(library), region.entry, ctypes.c_int))
+    except DeviceError as error:
+        return _reason(error.message)
+
+
+def _compile(region: VerbatimRegion) -> Path:
+    marked, folder = _marked(region), str(Path(region.path).resolve().parent)
+    described = "\0".join((marked, folder, region.head, *region.include_dirs, *region.defines))
+    key = hashlib.sha256(described.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    source = workspace() / f"verbatim_{key}.c"
+    whole, library = source.with_suffix(".i"), source.with_suffix(".so")
+    source.write_bytes(marked.encode("utf-8", "surrogateescape"))
+    search = ["-iquote", folder, *(f"-I{os.path.abspath(d)}" for d in region.include_dirs)]
+    defines = [*(f"-D{d}" for d in region.defines), *_DEFINES]
+    language = next(f for f in FLAGS if f.startswith("-std="))
+    preprocess = [*c_compiler(), "-E", language, "-w", *search, *defines, str(source), "-o", str(whole)]
+    check_command(preprocess, "preprocessing")
+    text = whole.read_bytes().decode("utf-8", "surrogateescape")
+    whole.write_bytes(_with_function(region, text).encode("utf-8", "surrogateescape"))
+    check_command([*c_compiler(), *FLAGS, *_ALONE, str(whole), "-o", str(library), "-lm"], "compiling")
+    return library
+
+
+def _marked(region: VerbatimRegion) -> str:
+    """The file with a line before and behind the region, which stay where they are when macros are expanded."""
+    text, span, name = region.text, region.span, c_string(region.path)
+    inside = text[span.start : span.end]
+    last = span.first_line + inside.count("\n")
+    return "".join((
+        f"# 1 {name}\n", text[: span.start].removeprefix("\ufeff"),
+        f"\n{_BEGIN}\n# {span.first_line} {name}\n", inside,
+        f"\n{_END}\n# {last} {name}\n", text[span.end :],
+    ))  # fmt: skip
+
+
+def _with_function(region: VerbatimRegion, text: str) -> str:
+    """The preprocessed file with the region's text once more behind its end, in a function."""
+    start, end = text.find(f"\n{_BEGIN}"), text.find(f"\n{_END}")
+    if min(start, end) < 0 or text.count(_BEGIN) != 1 or text.count(_END) != 1:
+        raise DeviceError("its lines are not found in the preprocessed file")
+    inside = text[start + 1 + len(_BEGIN) : end]
+    plain = text.replace(_BEGIN, "").replace(_END, "")
+    return f"{plain}\n{region.head}{{{inside}\n}}\n{region.tail}return 0;\n}}\n"
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    total = 1
+    for extent in shape:
+        total *= extent
+    return total
+
+
+def _reason(message: str) -> str:
+    """The first error of a compiler, without the folder of temporary files."""
+    found = _ERROR.search(message)
+    if found is None:
+        return message.splitlines()[-1].strip()
+    place = re.sub(r"^\s+", "", found[1])
+    return f"{Path(place).name}: {found[2]}" if place else found[2]
