@@ -52,10 +52,12 @@ def _tiles(plan: Check) -> Iterator[str]:
     first = 1 if dims > 1 else 0
     lanes = [WARP_SIZE] if plan["exchange"] == "shuffles" else plan["threads"]
     sides = [(max(-s["lower"][k] for s in steps), max(s["upper"][k] for s in steps)) for k in range(first, dims)]
-    units = plan["points"] if plan["exchange"] == "shuffles" else [1] * len(sides)  # lanes are halo as a whole
+    units = [1] * (len(sides) - 1) + [max(1, n) for n in plan["points"][-1:]]  # lanes are halo as a whole
     halo = [sum(-(-n // unit) * unit for n in pair) for pair, unit in zip(sides, units, strict=False)]
     wide = len(lanes) == len(plan["points"]) == len(halo)
     wide = wide and all(n * p > h for n, p, h in zip(lanes, plan["points"], halo, strict=True))
+    if lanes[-1:] != [WARP_SIZE]:
+        yield "no warp lies across the last dimension"
     if not wide or min([*plan["threads"], *plan["points"]]) <= 0 or plan.get("chunk", 0) < 0:
         yield "a tile owns no cells"
     if any(s["slots"] < 1 or s["lag"] < 0 or (first == 0 and s["lag"]) for s in steps):

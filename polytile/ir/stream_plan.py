@@ -33,7 +33,7 @@ class Exchange(Enum):
     """How threads get values of cells beside their own."""
 
     WARP = "shuffles"  # the lanes of a warp hold a strip of the last dimension; nobody waits
-    BLOCK = "shared memory"  # the threads of a block hold a tile of the dimensions that do not stream
+    BLOCK = "shared memory"  # the warps of a block hold rows of a tile, which show each other those at their edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +97,10 @@ class StreamPlan:
     (the input step, the name of the array that is its second buffer), the second reads those and writes the user's.
 
     WARP: a block has `threads` = (warps,), each warp a strip of WARP_SIZE * points[-1] cells; BLOCK: a block has a
-    thread for each place of `threads` (slowest first). `points` are the cells of a thread along each dimension that is
-    not streamed, neighbours. A tile owns `chunk` planes of the stream (0: all of them), or, with `tiles_at_once`, at
-    least so many: as many as leave that number of tiles, which is known when they run.
+    thread for each place of `threads` = (.., WARP_SIZE): lanes lie across the last dimension, warps below one another.
+    `points` are the cells of a thread along each dimension that is not streamed, neighbours. A tile owns `chunk` planes
+    of the stream (0: all of them), or, with `tiles_at_once`, at least so many: as many as leave that number of tiles,
+    which is known when they run.
 
     `once`: there is no loop over time around the stencils, a DAG of them. They are a single iteration, 0, which one
     kernel runs; it has no inputs, as what no statement writes is read where it is.
@@ -130,6 +131,8 @@ class StreamPlan:
         require(len(self.points) == across, "points along each dimension that is not streamed")
         rank = 1 if self.exchange is Exchange.WARP else across
         require(len(self.threads) == rank, f"threads of a block by {self.exchange.value}: {rank} sizes")
+        lanes = WARP_SIZE if self.exchange is Exchange.WARP else self.threads[-1]
+        require(lanes == WARP_SIZE, f"{WARP_SIZE} lanes of a warp across the last dimension, not {lanes}")
         made = {s.index for s in self.steps if not s.is_input}
         require(0 <= self.tiles_at_once <= self.chunk * self.tiles_at_once, "a tile owns one plane at least")
         require({s.step for s in self.stores} <= made, "what is stored is made")
@@ -164,11 +167,14 @@ class StreamPlan:
         return tuple(max(s.upper[k] for s in self.steps) for k in range(self.dims))
 
     @property
+    def units(self) -> tuple[int, ...]:
+        """What halos are multiples of, along each dimension that is not streamed: across the lanes, whole lanes."""
+        return halo_units(self.points)
+
+    @property
     def overlap(self) -> tuple[int, ...]:
-        """The halo on both sides, along each dimension that is not streamed; a warp's is of whole lanes."""
-        whole = self.exchange is Exchange.WARP
-        units = tuple(max(points, 1) if whole else 1 for points in self.points)
-        sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], units, strict=True)
+        """The halo on both sides, along each dimension that is not streamed."""
+        sides = zip(self.lower[self.streamed :], self.upper[self.streamed :], self.units, strict=True)
         return tuple((-(-a // unit) - (-b // unit)) * unit for a, b, unit in sides)
 
     @property
@@ -225,6 +231,11 @@ class StreamPlan:
         if self.tiles_at_once:
             return f"; of {self.chunk} planes or as many as leave {self.tiles_at_once} tiles"
         return f"; of {self.chunk} planes"
+
+
+def halo_units(points: Sequence[int]) -> tuple[int, ...]:
+    """Where threads have so many cells along each dimension that is not streamed."""
+    return (*(1 for _ in points[:-1]), max(points[-1], 1))
 
 
 def planes_behind(steps: Sequence[StreamStep], read: StreamRead, streamed: int) -> int:

@@ -1,31 +1,32 @@
 """What kernels of stream plans take: registers of a thread, shared memory of a block, instructions of a plane.
 
 step: 3 planes of 4 columns a lane, in double precision: 2 planes stay from one plane to the next, 16 registers
-step whose values other threads of a block read up to 2 planes later: 3 planes of its tile in shared memory
+step whose rows other warps of a block read up to 2 planes later: 3 planes of each warp's edge rows in shared memory
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import ceil, prod
 from typing import Protocol
 
+from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, planes_behind
-from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT
+from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind
+from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
 # Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
-SHARED_VALUES = 0.4  # for each that a step reads from shared memory: some are loaded before the first is used
+BESIDE_VALUES = 0.4  # for each of other threads that a step of a block reads: some come before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
+VECTOR_WORDS = VECTOR_BYTES[-1] // REGISTER_BYTES  # of an access to shared memory
 Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset across
 
 
@@ -47,6 +48,8 @@ class PlannedThreads(Protocol):
     def streamed(self) -> int: ...
     @property
     def points(self) -> tuple[int, ...]: ...
+    @property
+    def threads(self) -> tuple[int, ...]: ...
     @property
     def exchange(self) -> Exchange: ...
 
@@ -75,29 +78,61 @@ class StepFigures:
         """Where others read it beside their own column."""
         return tuple(place for place in self.places if any(place[1]))
 
-    def kept(self, exchange: Exchange) -> int:
+    @property
+    def kept(self) -> int:
         """How many planes stay in registers until the next plane."""
-        in_registers = (age for age, across in self.places if exchange is Exchange.WARP or not any(across))
-        return max(in_registers, default=0)
+        return max((age for age, _ in self.places), default=0)
 
     @property
     def shared_planes(self) -> int:
-        return max((age + 1 for age, _ in self.beside), default=0)
+        """How many planes warps show each other rows of."""
+        return max((age + 1 for age, across in self.places if _rows_away(across)), default=0)
 
-    def outside(self, points: tuple[int, ...]) -> int:
-        """How many values of other threads a thread reads, each once."""
-        own = set(product(*(range(n) for n in points)))
-        beside = self.beside
-        read = {(age, *(k + d for k, d in zip(at, across, strict=True))) for age, across in beside for at in own}
-        return sum(1 for cell in read if cell[1:] not in own)
+    def edge_rows(self, plan: PlannedThreads) -> EdgeRows:
+        """The rows that warps show each other."""
+        rows, warps = (plan.points[0], plan.threads[0]) if len(plan.points) > 1 else (1, 1)
+        return EdgeRows.of(warps, rows, (_rows_away(across) for _, across in self.places))
+
+    def shown(self, plan: PlannedThreads) -> int:
+        """How many values a thread shows other warps."""
+        return len(self.edge_rows(plan).shown) * plan.points[-1] if self.shared_planes else 0
+
+    def fetched(self, plan: PlannedThreads) -> int:
+        """How many values of other warps a thread reads."""
+        rows = (sum(_sides(_rows_away(across) for across in alike)) for alike in self._by_age().values())
+        return sum(rows) * plan.points[-1]
+
+    def shuffled(self, plan: PlannedThreads) -> int:
+        """How many values of other lanes a thread reads: for each column, in the rows where some cell needs it."""
+        total, rows = 0, prod(plan.points[:-1])
+        for alike in self._by_age().values():
+            for side in (-1, 1):
+                for column in range(1, 1 + max(side * across[-1] for across in alike)):
+                    above, below = _sides(_rows_away(across) for across in alike if side * across[-1] >= column)
+                    total += rows + above + below
+        return total
+
+    def _by_age(self) -> dict[int, list[tuple[int, ...]]]:
+        """The offsets across at which each plane is read, by how many planes came after it."""
+        found: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+        for age, across in self.beside:
+            found[age].append(across)
+        return found
 
     def neighbours(self) -> tuple[int, ...]:
         """How many columns of other lanes are read beside the own ones, of each plane, the latest first."""
-        found: dict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
-        for age, across in self.beside:
-            left, right = found[age]
-            found[age] = max(left, -across[-1]), max(right, across[-1])
-        return tuple(sum(found[age]) for age in range(max(found, default=-1) + 1))
+        found = {age: sum(_sides(across[-1] for across in alike)) for age, alike in self._by_age().items()}
+        return tuple(found.get(age, 0) for age in range(max(found, default=-1) + 1))
+
+
+def _rows_away(across: tuple[int, ...]) -> int:
+    return across[0] if len(across) > 1 else 0
+
+
+def _sides(offsets: Iterable[int]) -> tuple[int, int]:
+    """How far offsets reach before and behind what they are from."""
+    found = [0, *offsets]
+    return -min(found), max(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +165,7 @@ class StreamFigures:
         for s in self.steps:
             beside = [columns for columns in s.neighbours() if columns]
             around = max(beside) * (len(beside) - 1) if beside and plan.exchange is Exchange.WARP else 0
-            total += s.words * (points * s.kept(plan.exchange) + around)
+            total += s.words * (points * s.kept + around)
         return total
 
     def _live_words(self) -> Iterator[int]:
@@ -145,24 +180,24 @@ class StreamFigures:
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
         if plan.exchange is Exchange.BLOCK:
-            words += round(SHARED_VALUES * max(s.words * s.outside(plan.points) for s in self.steps))
+            words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
         return words
 
-    def shared_bytes(self, plan: StreamPlan) -> int:
-        """Of a block: the planes that threads read values of others from, of its tile and what is read beside it."""
+    def shared_bytes(self, plan: PlannedThreads) -> int:
+        """Of a block: the planes of the rows that its warps show each other."""
         if plan.exchange is Exchange.WARP:
             return 0
-        offsets = [offset for s in self.steps for _, offset in s.beside]
-        cells = 1
-        for k, width in enumerate(plan.tile):
-            along = [0, *(offset[k] for offset in offsets)]
-            cells *= width + max(along) - min(along)
-        return cells * sum(s.shared_planes * s.size for s in self.steps)
+        lanes = WARP_SIZE * plan.points[-1]
+        return sum(s.shared_planes * s.edge_rows(plan).height * lanes * s.size for s in self.steps if s.shared_planes)
 
-    def instructions(self, plan: StreamPlan) -> float:
+    def instructions(self, plan: PlannedThreads) -> float:
         """Of a thread, for one plane of all steps."""
         made = sum(s.arithmetic + CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
-        beside = sum(sum(s.neighbours()) * s.words for s in self.steps)
+        if plan.exchange is Exchange.WARP:
+            beside = sum(sum(s.neighbours()) * s.words for s in self.steps)
+        else:
+            vectors = (s.words * (s.fetched(plan) + s.shown(plan)) / VECTOR_WORDS for s in self.steps)
+            beside = sum(s.words * s.shuffled(plan) for s in self.steps) + ceil(sum(vectors))
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
 
 

@@ -19,7 +19,6 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polytile.ir.kernel import ceil_div
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamPlan
 from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
@@ -127,20 +126,10 @@ class StreamCost:
 
     # Tiles --------------------------------------------------------------------------------------------
     @cached_property
-    def _owned(self) -> tuple[int, ...]:
-        """Of a tile: whole lanes, where these hold strips."""
-        plan = self.plan
-        if plan.exchange is Exchange.BLOCK:
-            return plan.owned
-        points = plan.points[-1]
-        halo = sum(ceil_div(side, points) * points for side in (plan.lower[-1], plan.upper[-1]))
-        return (plan.tile[-1] - halo,)
-
-    @cached_property
     def across(self) -> float:
         """Tiles beside one another."""
         across = self.sizes.cells[self.plan.streamed :]
-        return prod(max(1.0, ceil(n / own)) for n, own in zip(across, self._owned, strict=True))
+        return prod(max(1.0, ceil(n / own)) for n, own in zip(across, self.plan.owned, strict=True))
 
     @cached_property
     def _chunk(self) -> float:
@@ -189,7 +178,7 @@ class StreamCost:
         loaded, other = sum(f.size for f in self.figures.inputs), sum(sum(f.loads) for f in self.figures.made)
         stored = sum(self.figures.steps[s.step].size for s in plan.stores if s.becomes is not None or plan.once)
         along = self._planes / self._chunk  # ends of chunks are loaded twice, and by then have left the caches
-        again = along * prod(plan.tile) / prod(self._owned)
+        again = along * prod(plan.tile) / prod(self.plan.owned)
         moved = self._cells * (loaded * along + stored + self._other_bytes)
         fetched = self._cells * (again * (loaded + other) + stored)
         planes = (self.rounds - 1 + SIDE_TILES) * self._planes
@@ -237,14 +226,12 @@ class StreamCost:
         return max(1.0, 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock / rate)
 
     def _exchange_cycles(self, f: StepFigures) -> float:
-        """A multiprocessor shuffles one warp's words a cycle, and serves one request to shared memory."""
+        """A multiprocessor shuffles one warp's words a cycle, or has them to or from shared memory."""
         if self.plan.exchange is Exchange.WARP:
             return (REGISTER_FILE_PARTITIONS - 1) * f.words * sum(f.neighbours())
-        return REGISTER_FILE_PARTITIONS * f.words * self._shared_requests(f)
-
-    def _shared_requests(self, f: StepFigures) -> float:
-        """Of a thread: values of other threads that it reads, and its own, which it writes."""
-        return f.outside(self.plan.points) + (prod(self.plan.points) if f.beside else 0)
+        plan = self.plan
+        words = f.words * (f.shuffled(plan) + f.fetched(plan) + f.shown(plan))
+        return (REGISTER_FILE_PARTITIONS - 1) * words
 
     @cached_property
     def _plane_cycles(self) -> float:

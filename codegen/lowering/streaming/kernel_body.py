@@ -25,7 +25,7 @@ from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pu
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
 from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
-from polytile.ir.arith import add, both, compare, div, least, lift, mod, most, mul, select, sub
+from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, Load, PrivateArray
 from polytile.ir.kernel import Comment
@@ -33,6 +33,7 @@ from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
+from polytile.machine import WARP_SIZE
 
 UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
@@ -109,6 +110,14 @@ class KernelBody(Transfers):
         yield Declare(self.inside.name, BOOL, away.holds)
         if self.plan.streamed:
             yield from self._planes(away.low, away.high)
+
+    def owns_lanes(self, own: Name, lane: Expr) -> Stmt:
+        """Lanes of the halo own nothing, but at the sides of space."""
+        axis, strip, strips = self.axes[-1], self.index[-1], self.counts[-1]
+        lanes = axis.lower // axis.unit, WARP_SIZE - axis.upper // axis.unit
+        left = either(compare("==", strip, 0), compare(">=", lane, lanes[0]))
+        right = either(compare("==", strip, sub(strips, 1)), compare("<", lane, lanes[1]))
+        return Declare(own.name, BOOL, both(left, right))
 
     def work(self) -> Iterator[Stmt]:
         """All steps for all planes."""

@@ -16,8 +16,10 @@ from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Prefetch, Store
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamRead, StreamStep, StreamStore
+from polytile.ir.stream_plan import StreamStep, StreamStore
 from polytile.machine import VECTOR_BYTES
+
+VECTOR_ELEMENTS = 4  # of CUDA's vectors, at most
 
 
 class Transfers(ABC):
@@ -39,21 +41,14 @@ class Transfers(ABC):
         self.targets = {s.step: names.fresh(f"to{s.step}") for s in stream.stores}
         labels = [names.fresh(f"x{step.index}") for step in self.plan.steps]
         elements = [stream.element(step) for step in self.plan.steps]
-        self.rings: tuple[Ring, ...] = rings(self.plan, self.beside, self.near(), elements, labels)
+        self.rings: tuple[Ring, ...] = rings(self.plan, elements, labels)
 
     def name(self, wanted: str, ctype: CType | None = None) -> Name:
         return Name(self.supply.fresh(wanted), ctype or self.integer)
 
-    owns_vectors = False  # whether cells of a vector are all owned, or none
-    beside = 0  # the dimension of a thread's cells along which it has neighbours' in registers
-
-    @abstractmethod
-    def near(self) -> tuple[StreamRead, ...]:
-        """The reads of neighbours' cells along that dimension, from registers."""
-
     @abstractmethod
     def owned(self) -> Expr:
-        """Whether the tile stores a cell of the thread."""
+        """Whether the tile stores a cell of the thread: those of a vector all, or none."""
 
     def each(self, *body: Stmt) -> Stmt:
         return each(self.points, self.v, *body)
@@ -170,8 +165,7 @@ class Transfers(ABC):
         if row is not None:
             target = self.pointed(self.targets[step.index], step)
         write = partial(self._vector_store, step, target, both(self.owned(), *made))
-        alike = not made and self.owns_vectors
-        stores: tuple[Stmt, ...] = (self._vectors(target.type.size, write) if alike else self.each(write(1)),)
+        stores: tuple[Stmt, ...] = (self.each(write(1)) if made else self._vectors(target.type.size, write),)
         whens: list[Expr] = []
         if row is not None:
             stores = (*stores, Advance(self.targets[step.index], self.pitch(step, 0)))
@@ -187,7 +181,7 @@ def vector_bytes(sizes: Sequence[int], axis: Axis) -> int:
     """The widest vectors that the cells of a thread, one beside another, are made of in every tile; 0 for none."""
     for width in reversed(VECTOR_BYTES):
         cells = [width // size for size in sizes]
-        whole = all(n > 0 and axis.points % n == 0 and axis.width % n == 0 for n in cells)
+        whole = all(0 < n <= VECTOR_ELEMENTS and axis.points % n == 0 and axis.width % n == 0 for n in cells)
         if whole and axis.aligned and max(cells) > 1:
             return width
     return 0

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
-from polytile.ir.expr import Access, Assign, CType, Expr, For, Literal, Name, Stmt
-from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.expr import INT, Access, Assign, Cast, CType, Expr, For, Literal, Name, Stmt
+from polytile.ir.gpu_ops import PrivateArray, Shuffle
 from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep, planes_behind
+from polytile.machine import REGISTER_BYTES
 
 
 def age(plan: StreamPlan, read: StreamRead) -> int:
@@ -42,31 +43,28 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The planes of a step that a thread holds: `slots` of `points` cells, and what is beside them along dimension
-    `beside` of these."""
+    """The planes of a step that a thread holds: `slots` of `points` cells, and along each dimension of these what is
+    before and behind them."""
 
     step: StreamStep
     name: str
     element: CType
     slots: int
     points: tuple[int, ...]
-    beside: int
-    before: Side
-    behind: Side
+    before: tuple[Side, ...]
+    behind: tuple[Side, ...]
 
     @property
     def extents(self) -> tuple[int, ...]:
-        extents = list(self.points)
-        extents[self.beside] += self.before.cells + self.behind.cells
-        return (self.slots, *extents)
+        sides = zip(self.before, self.points, self.behind, strict=True)
+        return (self.slots, *(before.cells + points + behind.cells for before, points, behind in sides))
 
     def declared(self) -> Stmt:
         return PrivateArray(self.name, self.element, self.extents, Literal("0"))
 
     def at(self, age: int, cell: Sequence[Expr | int]) -> Access:
         """A cell, counted from the first that is the thread's own."""
-        place = [lift(c) for c in cell]
-        place[self.beside] = add(place[self.beside], self.before.cells)
+        place = (add(c, before.cells) for c, before in zip(cell, self.before, strict=True))
         return Access(self.name, (lift(age), *place), self.element)
 
     def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
@@ -75,24 +73,30 @@ class Ring:
             yield Assign(self.at(k, cell), "", self.at(k - 1, cell))
 
 
-def rings(
-    plan: StreamPlan, beside: int, near: Sequence[StreamRead], elements: Sequence[CType], names: Sequence[str]
-) -> tuple[Ring, ...]:
-    """The ring of each step, for reads from registers, of which those `near` are of neighbours along a dimension."""
+def rings(plan: StreamPlan, elements: Sequence[CType], names: Sequence[str]) -> tuple[Ring, ...]:
+    """The ring of each step."""
     found = []
     for step in plan.steps:
-        slots, before, behind = 1, Side(), Side()
+        slots, before, behind = 1, [Side()] * len(plan.points), [Side()] * len(plan.points)
         for read in (r for r in plan.reads if r.source == step.index):
             slots = max(slots, age(plan, read) + 1)
-            if read in near:
-                offset = read.offset[plan.streamed + beside]
-                before = before.with_read(-offset, age(plan, read))
-                behind = behind.with_read(offset, age(plan, read))
+            for k, offset in enumerate(read.offset[plan.streamed :]):
+                before[k] = before[k].with_read(-offset, age(plan, read))
+                behind[k] = behind[k].with_read(offset, age(plan, read))
         if slots > step.slots:
             raise InternalError(f"step {step.index} keeps {step.slots} planes, and {slots} are read")
-        ring = Ring(step, names[step.index], elements[step.index], slots, plan.points, beside, before, behind)
-        found.append(ring)
+        element = elements[step.index]
+        found.append(Ring(step, names[step.index], element, slots, plan.points, tuple(before), tuple(behind)))
     return tuple(found)
+
+
+def column_of_lane(ring: Ring, age: int, column: int, rows: Sequence[Expr | int] = ()) -> Stmt:
+    """What gets a column of another lane, counted from the thread's first, in a row of the thread's."""
+    lanes, own = divmod(column, ring.points[-1])
+    value: Expr = ring.at(age, (*rows, own))
+    if value.type.size < REGISTER_BYTES:
+        value = Cast(INT, value)
+    return Assign(ring.at(age, (*rows, column)), "", Shuffle("up" if lanes < 0 else "down", value, lift(abs(lanes))))
 
 
 def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1) -> Stmt:

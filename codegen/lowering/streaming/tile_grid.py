@@ -13,7 +13,7 @@ from polytile.codegen.lowering.streaming.written_cells import Bounds, Cells
 from polytile.ir.arith import add, binary, div, least, lift, most, mul, sub
 from polytile.ir.expr import Expr
 from polytile.ir.kernel import ceil_div
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.stream_plan import StreamPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,9 @@ def reach(plan: StreamPlan, k: int) -> tuple[int, int]:
 
 
 def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:
-    """The tiles along each dimension that does not stream; a warp's halo is of whole lanes."""
-    found = []
-    for at, (size, points) in enumerate(zip(plan.tile, plan.points, strict=True)):
-        k = at + plan.streamed
-        unit = points if plan.exchange is Exchange.WARP else 1
-        found.append(Axis(plan, k, cells.range[k], size, unit, points))
-    return tuple(found)
+    """The tiles along each dimension that does not stream; halos across the lanes are of whole lanes."""
+    along = enumerate(zip(plan.tile, plan.points, plan.units, strict=True), start=plan.streamed)
+    return tuple(Axis(plan, k, cells.range[k], size, unit, points) for k, (size, points, unit) in along)
 
 
 def planes(cells: Cells) -> Expr:

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
-from polytile.codegen.lowering.streaming.plane_rings import Ring, age
+from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
-from polytile.ir.arith import add, both, compare, div, either, lift, mod, mul, sub
+from polytile.ir.arith import add, compare, div, mod, mul
 from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
-from polytile.ir.gpu_ops import Shuffle
-from polytile.ir.kernel import ceil_div
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamRead, StreamStep
+from polytile.ir.stream_plan import StreamStep
 from polytile.machine import WARP_SIZE
 
 
@@ -28,10 +26,8 @@ class WarpStrips(KernelBody):
         self.thread = thread
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
 
-    owns_vectors = True
-
-    def near(self) -> tuple[StreamRead, ...]:
-        return tuple(read for read in self.plan.reads if read.offset[-1])
+from polytile.ir.stream_plan import StreamStep
+from polytile.machine import WARP_SIZE
 
     def owned(self) -> Expr:
         return self.own
@@ -43,15 +39,7 @@ class WarpStrips(KernelBody):
         exists = compare("<", self.index[0], self.counts[0])
         if self.stream.chunk is not None:
             exists = compare("<=", self.own_first, self.stream.cells.range[0][1])
-        yield If(exists, (*self.corners((self.lane,)), self._owns(), *self.work()))
-
-    def _owns(self) -> Stmt:
-        """Lanes of the halo own nothing, but at the sides of space."""
-        (axis,), (strip,), (strips,) = self.axes, self.index, self.counts
-        lanes = axis.lower // axis.unit, WARP_SIZE - axis.upper // axis.unit
-        left = either(compare("==", strip, 0), compare(">=", self.lane, lanes[0]))
-        right = either(compare("==", strip, sub(strips, 1)), compare("<", self.lane, lanes[1]))
-        return Declare(self.own.name, BOOL, both(left, right))
+        yield If(exists, (*self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work()))
 
     # Neighbours --------------------------------------------------------------------------------------
     def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
@@ -64,20 +52,19 @@ class WarpStrips(KernelBody):
     def end_of_plane(self) -> Iterator[Stmt]:
         """Columns of others move on with their planes, as far as they are read again."""
         for ring in self.rings:
-            behind = range(ring.points[0], ring.points[0] + ring.behind.cells)
-            for side, columns in (ring.before, range(-ring.before.cells, 0)), (ring.behind, behind):
+            for side, columns in _beside(ring):
                 for k in range(side.last, side.first, -1):
                     yield from (Assign(ring.at(k, (c,)), "", ring.at(k - 1, (c,))) for c in columns)
 
 
+def _beside(ring: Ring) -> tuple[tuple[Side, Sequence[int]], ...]:
+    """The columns of other lanes that a thread has, the nearest first."""
+    (points,), (before,), (behind,) = ring.points, ring.before, ring.behind
+    return (before, range(-1, -before.cells - 1, -1)), (behind, range(points, points + behind.cells))
+
+
 def _fetches(ring: Ring, age: int) -> Iterator[Stmt]:
     """The columns of other lanes in a plane, if this is when they come."""
-    (columns,) = ring.points
-    if ring.before.cells and age == ring.before.first:
-        for d in range(1, ring.before.cells + 1):
-            value = Shuffle("up", ring.at(age, (-d % columns,)), lift(ceil_div(d, columns)))
-            yield Assign(ring.at(age, (-d,)), "", value)
-    if ring.behind.cells and age == ring.behind.first:
-        for d in range(1, ring.behind.cells + 1):
-            value = Shuffle("down", ring.at(age, ((d - 1) % columns,)), lift(ceil_div(d, columns)))
-            yield Assign(ring.at(age, (columns - 1 + d,)), "", value)
+    for side, columns in _beside(ring):
+        if age == side.first:
+            yield from (column_of_lane(ring, age, column) for column in columns)

@@ -264,7 +264,7 @@ class _Search:
     def _beyond(self, node: MacroNode, tile: Tile, seconds: float | None) -> Iterator[str]:
         """For each limit, how a kernel is beyond it; empty: it is not."""
         limits = self.limits
-        sides = zip(tile.cells, node.overlap(), strict=True)
+        sides = zip(tile.cells, node.overlap(tile), strict=True)
         wide = [(n, halo) for n, halo in sides if limits.halo * halo > n]
         yield f"a halo of {wide[0][1]} cells in {wide[0][0]} is more than 1/{limits.halo} of a tile" if wide else ""
         registers, threads = node.registers(tile), prod(tile.threads)

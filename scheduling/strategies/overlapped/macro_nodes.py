@@ -3,9 +3,9 @@
 before: field 0: B reads A at -1 .. 1; field 1: C reads B at -1 .. 1; only C is live behind them
 after:  A is loaded, lag 0, 3 planes; B is made from it, lag 1, 3 planes, and never stored; C, lag 2, is stored
 
-Threads share planes of their tile through shared memory where they read values of others (Exchange.BLOCK), and keep the
-rest in registers. A tile is what the threads compute, with the halo of fields that others read at offsets; the halo of
-inputs is loaded besides.
+In space of three dimensions warps of a block share the rows at their edges through shared memory (Exchange.BLOCK); in
+fewer, a warp has a tile of its own (Exchange.WARP). A tile is what the threads compute, with the halo of fields that
+others read at offsets; the halo of inputs is loaded besides.
 
 Rawat, Vaidya, Sukumaran-Rajam, Ravishankar, Grover, Rountev, Pouchet, Sadayappan: Domain-specific optimization and
 generation of high-performance GPU code for stencil computations (Proc. IEEE 2018), section VI.
@@ -16,16 +16,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
+from polytile.ir.kernel import ceil_div
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep
-from polytile.machine import Machine
+from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, halo_units
+from polytile.machine import WARP_SIZE, Machine
 from polytile.scheduling.analysis.stencil_dag import BEFORE, DagRead, Offset, StencilDag
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.strategies.overlapped.plane_schedule import Reach, boxes, lags, reach, slots
 
-GAP = 1  # planes, until values of other threads of a block are there: a barrier lies between
+GAP = 1  # planes, until rows of other warps are there: a barrier lies between
 Value = tuple[str, int, int | None]  # the array, the iteration, and the field that made it
 
 
@@ -35,7 +37,7 @@ def value_of(read: DagRead) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The threads of a block, and the cells of each, along each dimension that is not streamed."""
+    """The threads that share a tile, and the cells of each, along each dimension that is not streamed."""
 
     threads: tuple[int, ...]
     points: tuple[int, ...]
@@ -52,8 +54,12 @@ class TiledSteps:
     steps: tuple[StreamStep, ...]
     reads: tuple[StreamRead, ...]
     streamed: int
+    threads: tuple[int, ...]
     points: tuple[int, ...]
-    exchange: Exchange = Exchange.BLOCK
+
+    @property
+    def exchange(self) -> Exchange:
+        return Exchange.BLOCK if len(self.points) > 1 else Exchange.WARP
 
 
 @dataclass(frozen=True)
@@ -172,10 +178,11 @@ class MacroNode:
 
     @cached_property
     def figures(self) -> StreamFigures:
-        return stream_figures(self.tiled(Tile((), (1,) * (self.dag.dims - self.streamed))), self.scop)
+        ones = (1,) * (self.dag.dims - self.streamed)
+        return stream_figures(self.tiled(Tile(ones, ones)), self.scop)
 
     def tiled(self, tile: Tile) -> TiledSteps:
-        return TiledSteps(self.steps, self.reads, self.streamed, tile.points)
+        return TiledSteps(self.steps, self.reads, self.streamed, tile.threads, tile.points)
 
     @property
     def order(self) -> int:
@@ -192,13 +199,16 @@ class MacroNode:
         """For a cell, if none is computed twice."""
         return sum(f.arithmetic for f in self.figures.made)
 
-    def overlap(self) -> tuple[int, ...]:
+    def overlap(self, tile: Tile) -> tuple[int, ...]:
         """The halo of what is made, on both sides, along each dimension that is not streamed."""
-        along = range(self.streamed, self.dag.dims)
-        return tuple(max(-s.lower[k] for s in self.made) + max(s.upper[k] for s in self.made) for k in along)
+        found = []
+        for k, unit in enumerate(halo_units(tile.points), start=self.streamed):
+            sides = max(-s.lower[k] for s in self.made), max(s.upper[k] for s in self.made)
+            found.append(sum(ceil_div(side, unit) * unit for side in sides))
+        return tuple(found)
 
     def owned(self, tile: Tile) -> tuple[int, ...]:
-        return tuple(n - halo for n, halo in zip(tile.cells, self.overlap(), strict=True))
+        return tuple(n - halo for n, halo in zip(tile.cells, self.overlap(tile), strict=True))
 
     def redundancy(self, tile: Tile) -> float:
         """Cells that are computed for each that a tile owns."""
@@ -215,8 +225,7 @@ class MacroNode:
         return prod(n - a + b for n, a, b in sides)
 
     def shared_bytes(self, tile: Tile) -> int:
-        planes = ((f.shared_planes * f.size, f.step) for f in self.figures.steps)
-        return sum(size * self._plane(step, tile) for size, step in planes if size)
+        return self.figures.shared_bytes(self.tiled(tile))
 
     def seconds(self, tile: Tile, machine: Machine) -> float:
         """Of all multiprocessors for a cell that is owned: device memory, loads of halos from the cache, arithmetic."""
@@ -242,8 +251,8 @@ class MacroNode:
 def tiles(machine: Machine, rank: int) -> Iterator[Tile]:
     """The shapes of tiles for planes of so many dimensions."""
     tuning = machine.tuning.stream
-    for threads in tuning.threads:
-        if rank == 2:
-            yield from (Tile(threads, points) for points in tuning.patches)
-        else:
-            yield from (Tile((prod(threads),), (columns,)) for columns in tuning.columns[1])
+    if rank == 2:
+        shapes = product(tuning.stacked_warps, tuning.patches)
+        yield from (Tile((warps, WARP_SIZE), points) for warps, points in shapes)
+    else:
+        yield from (Tile((WARP_SIZE,), (columns,)) for columns in tuning.columns[1])

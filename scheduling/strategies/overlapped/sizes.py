@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from polytile.diagnostics import UsageError
-from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.ir.stream_plan import Exchange, StreamPlan, halo_units
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -144,11 +144,11 @@ class _Search:
         """Tiles that have cells of their own."""
         sides = steps.sides()[int(self.values.dims > 1) :]
         for threads, points in self._shapes(len(sides)):
-            warp = self.exchange is Exchange.WARP
-            lanes = (WARP_SIZE,) if warp else threads
-            widths = tuple(n * p for n, p in zip(lanes, points, strict=True))
-            unit = points[-1] if warp else 1  # the halo of a strip is whole lanes
-            halo = tuple(sum(ceil(side / unit) * unit for side in both) for both in sides)
+            widths = tuple(n * p for n, p in zip(self._lanes(threads), points, strict=True))
+            halo = tuple(
+                sum(ceil(side / unit) * unit for side in both)
+                for both, unit in zip(sides, halo_units(points), strict=True)
+            )
             if all(width > narrower for width, narrower in zip(widths, halo, strict=True)):
                 yield StreamTiles(self.exchange, threads, points)
             elif self.choices.tile and self.choices.time_tile:
@@ -160,12 +160,15 @@ class _Search:
     def _shapes(self, rank: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Threads of a block, and the cells of each."""
         widths = self._widths(rank)
-        for threads in self._threads(rank):
-            lanes = (WARP_SIZE,) if self.exchange is Exchange.WARP else threads
+        for threads in self._threads(rank, widths):
             if widths:
-                yield threads, self._asked_points(widths, lanes)
+                yield threads, self._asked_points(widths, self._lanes(threads))
             else:
                 yield from ((threads, points) for points in self._points())
+
+    def _lanes(self, threads: tuple[int, ...]) -> tuple[int, ...]:
+        """The threads that share a tile, along each of its dimensions."""
+        return (WARP_SIZE,) if self.exchange is Exchange.WARP else threads
 
     def _points(self) -> Sequence[tuple[int, ...]]:
         if self.exchange is Exchange.BLOCK:
@@ -177,17 +180,25 @@ class _Search:
         asked = self.choices.tile
         return asked * rank if len(asked) == 1 else asked[-rank:]
 
-    def _threads(self, rank: int) -> Sequence[tuple[int, ...]]:
-        asked = self.choices.block
+    def _threads(self, rank: int, widths: tuple[int, ...]) -> Sequence[tuple[int, ...]]:
+        asked, warps = self.choices.block, self.tuning.stacked_warps
+        if not asked and self.exchange is Exchange.WARP:
+            return [(self.tuning.warps,)]
         if not asked:
-            return [(self.tuning.warps,)] if self.exchange is Exchange.WARP else self.tuning.threads
+            fitting = [n for n in warps if not widths or widths[0] % n == 0]
+            return [(n, WARP_SIZE) for n in fitting or warps[:1]]
         asked = asked if self.exchange is Exchange.WARP else asked[-rank:]
         count = prod(asked)
         if count % WARP_SIZE:
             raise UsageError(f"--block: {count} threads are no whole warps", hint=f"a multiple of {WARP_SIZE}")
         if self.exchange is Exchange.WARP:
             return [(count // WARP_SIZE,)]
-        return [(count // WARP_SIZE, WARP_SIZE) if len(asked) < rank else asked]
+        if len(asked) == rank and asked[-1] != WARP_SIZE:
+            raise UsageError(
+                f"--block: {asked[-1]} threads across the last dimension are no warp of {WARP_SIZE}",
+                hint=f"{count // WARP_SIZE},{WARP_SIZE}",
+            )
+        return [(count // WARP_SIZE, WARP_SIZE)]
 
     def _asked_points(self, widths: Sequence[int], lanes: Sequence[int]) -> tuple[int, ...]:
         for width, count in zip(widths, lanes, strict=True):

@@ -22,8 +22,6 @@ from polytile.ir.expr import Access, walk
 from polytile.ir.isl_util import budget
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Scop
-from polytile.ir.stream_plan import Exchange, StreamPlan
-from polytile.machine import REGISTER_BYTES
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated_stencil
 from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
@@ -54,7 +52,7 @@ def _sized(problem: Problem) -> SizedPlan:
     if scop.prologue or scop.epilogue:
         raise NotAStencilError("other statements run before or behind the loop over steps", scop.location)
     found = sized_plan(problem, _values(problem))
-    _check_bodies(scop, found.plan)
+    _check_bodies(scop)
     return found
 
 
@@ -71,19 +69,14 @@ def _values(problem: Problem) -> StencilValues:
         return found
 
 
-def _check_bodies(scop: Scop, plan: StreamPlan) -> None:
-    """Threads compute garbage outside of what tiles claim, and lanes exchange whole registers. Raises
-    NotAStencilError."""
+def _check_bodies(scop: Scop) -> None:
+    """Threads compute garbage outside of what tiles claim. Raises NotAStencilError."""
     for statement in scop.main:
         for divisor in integer_divisors(*statement.body):
             made = [n.array for n in walk(divisor) if isinstance(n, Access) and scop.written(n.array)]
             if made:
                 reason = f"{statement.name} divides integers by {made[0]}, whose values are not there in all of a halo"
                 raise NotAStencilError(reason, statement.location)
-    for array in {step.array: scop.array(step.array) for step in plan.steps}.values():
-        if plan.exchange is Exchange.WARP and array.element.size < REGISTER_BYTES:
-            reason = f"the lanes of a warp exchange no elements of {array.element.name}, as {array.name} has them"
-            raise NotAStencilError(reason, array.location or scop.location)
 
 
 def _one_step(problem: Problem) -> Candidate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,43 @@ BOX_3D = wrap(
     }""",
 )
 
+BYTES = wrap(
+    "int tsteps, int nx, int ny, int nz, unsigned char A[2][nx][ny][nz]",
+    """
+    for (int t = 0; t < tsteps; t++)
+        for (int i = 1; i < nx - 1; i++)
+            for (int j = 1; j < ny - 1; j++)
+                for (int k = 1; k < nz - 1; k++)
+                    A[(t + 1) % 2][i][j][k] = 3 * A[t % 2][i][j - 1][k + 1] + A[t % 2][i + 1][j][k - 1]
+                        + 7 * A[t % 2][i - 1][j + 1][k];""",
+)
+
+
+def points_in_space(element: str, radius: int, offsets: Callable[[int, int, int], bool]) -> str:
+    """A stencil of all offsets up to a radius that are asked for, with different weights."""
+    along = range(-radius, radius + 1)
+    found = [at for at in product(along, along, along) if offsets(*at)]
+    suffix = "f" if element == "float" else ""
+    total = " + ".join(
+        f"{(k * 7 % 11 + 1) / (8 * len(found)):.4f}{suffix} * A[t % 2][i + {a}][j + {b}][k + {c}]"
+        for k, (a, b, c) in enumerate(found)
+    )
+    nest = " ".join(
+        f"for (int {x} = {radius}; {x} < {n} - {radius}; {x}++)" for x, n in zip("ijk", ("nx", "ny", "nz"), strict=True)
+    )
+    return wrap(
+        f"int tsteps, int nx, int ny, int nz, {element} A[2][nx][ny][nz]",
+        f"for (int t = 0; t < tsteps; t++) {nest} A[(t + 1) % 2][i][j][k] = {total};",
+    )
+
+
+def star(a: int, b: int, c: int) -> bool:
+    return (a != 0) + (b != 0) + (c != 0) < 2
+
+
+def box(*_: int) -> bool:
+    return True
+
 
 @dataclass(frozen=True)
 class Example:
@@ -162,6 +200,10 @@ def boxes(*given: tuple[int, int, int, int]) -> list[dict[str, int]]:
 
 def solids(nx: int, ny: int, nz: int, **_: int) -> dict[str, Numbers]:
     return {name: random(nx, ny, nz, dtype=np.float32, seed=k) for k, name in enumerate("ABC")}
+
+
+def cubes(element: Any) -> Callable[..., dict[str, Numbers]]:
+    return lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz, dtype=element)}
 
 
 def planes(nx: int, ny: int, **_: int) -> dict[str, Numbers]:
@@ -242,7 +284,7 @@ def examples() -> dict[str, Example]:
                 ONE,
                 3,
                 live=[1],
-                threads=(4, 16),
+                threads=(4, 32),
                 points=(3, 2),
                 exchange=Exchange.BLOCK,
                 chunk=2,
@@ -261,10 +303,65 @@ def examples() -> dict[str, Example]:
             boxes((5, 3, 7, 4), (30, 21, 75, 5)),
             lambda nx, ny, nz, **_: {"A": random(2, nx, ny, nz)},
         ),
-        "box of rows by blocks": Example(
-            Case(BOX, ONE, 3, live=[1], chunk=20, threads=(64,), points=(2,), exchange=Exchange.BLOCK, gap=1),
-            sizes((3, 7, 6), (31, 165, 6), (100, 200, 13)),
-            planes,
+        "star of 13 points": Example(
+            Case(
+                points_in_space("float", 2, star),
+                ONE,
+                2,
+                live=[1],
+                threads=(4, 32),
+                points=(4, 4),
+                exchange=Exchange.BLOCK,
+                chunk=6,
+            ),
+            boxes((1, 1, 1, 4), (7, 6, 9, 4), (19, 29, 140, 5)),
+            cubes(np.float32),
+        ),
+        "star of 13 points, a row a warp": Example(
+            Case(
+                points_in_space("double", 2, star),
+                ONE,
+                2,
+                live=[1],
+                threads=(12, 32),
+                points=(1, 4),
+                exchange=Exchange.BLOCK,
+            ),
+            boxes((5, 5, 5, 4), (12, 23, 131, 4)),
+            cubes(np.float64),
+        ),
+        "box of 27 points": Example(
+            Case(
+                points_in_space("double", 1, box),
+                ONE,
+                2,
+                live=[1],
+                threads=(4, 32),
+                points=(2, 2),
+                exchange=Exchange.BLOCK,
+                gap=1,
+            ),
+            boxes((3, 3, 3, 4), (8, 17, 75, 5)),
+            cubes(np.float64),
+        ),
+        "box of 125 points": Example(
+            Case(
+                points_in_space("float", 2, box),
+                ONE,
+                2,
+                live=[1],
+                threads=(11, 32),
+                points=(1, 1),
+                exchange=Exchange.BLOCK,
+                gap=1,
+            ),
+            boxes((5, 5, 5, 4), (9, 14, 40, 4)),
+            cubes(np.float32),
+        ),
+        "bytes in space": Example(
+            Case(BYTES, ONE, 2, live=[1], threads=(4, 32), points=(2, 2), exchange=Exchange.BLOCK, gap=1, chunk=5),
+            boxes((3, 3, 3, 4), (9, 11, 75, 5)),
+            lambda nx, ny, nz, **_: {"A": (100 * random(2, nx, ny, nz)).astype(np.uint8)},
         ),
     }
 

@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import rewrite
+from polytile.ir.expr import Access, For, rewrite, walk
+from polytile.ir.gpu_ops import Load, Shuffle, Store
 from polytile.ir.kernel import Barrier
+from polytile.ir.memory import Space, constant_extents
 from polytile.ir.stream_plan import Exchange
 
 from .plans import Case, Runner
-from .programs import BOX, ONE, examples, same_as_c
+from .programs import BOX, BOX_3D, ONE, STAR_3D, TWO, examples, same_as_c
 
 BLOCKS = [name for name, example in examples().items() if example.case.exchange is Exchange.BLOCK]
 
@@ -44,6 +46,32 @@ def test_a_missing_barrier_is_a_race(emulator: None, tmp_path: Path) -> None:
 
 
 def test_planes_of_others_are_read_a_plane_later_at_the_earliest() -> None:
-    case = Case(BOX, ONE, 2, live=[1], threads=(64,), points=(2,), exchange=Exchange.BLOCK)
-    with pytest.raises(InternalError, match="reads a plane of other threads as it is made"):
+    case = Case(BOX_3D, TWO, 2, threads=(4, 32), points=(3, 1), exchange=Exchange.BLOCK)
+    with pytest.raises(InternalError, match="a plane of other threads, of step 0, is read as it is made"):
         case.lowered()
+
+
+def test_blocks_have_rows_and_columns() -> None:
+    case = Case(BOX, ONE, 2, live=[1], threads=(32,), points=(2,), exchange=Exchange.BLOCK, gap=1)
+    with pytest.raises(InternalError, match="blocks share rows of the planes of a stream"):
+        case.lowered()
+
+
+def test_columns_come_by_shuffles_and_edge_rows_from_shared_memory() -> None:
+    """Of a star: two columns of each row, and the rows above and below the patch, as vectors."""
+    rows, columns, steps = 4, 2, 3
+    case = Case(STAR_3D, ONE, steps, live=[1], threads=(8, 32), points=(rows, columns), exchange=Exchange.BLOCK)
+    _, made = case.lowered()
+    for kernel in made.kernels:
+        (loop,) = (n for n in kernel.nodes if getattr(n, "iterator", "") == "group")
+        inside = list(walk(loop))
+        loops = [n for n in inside if isinstance(n, For) and any(isinstance(s, Shuffle) for s in walk(*n.body))]
+        assert sum(isinstance(n, Shuffle) for n in inside) == 2 * steps and loops
+        fetched = [n for n in inside if isinstance(n, Load) and kernel.root(n.source.array).space is Space.SHARED]
+        shown = [n for n in inside if isinstance(n, Store) and kernel.root(n.target.array).space is Space.SHARED]
+        assert len(fetched) == len(shown) == 2 * steps
+        assert {len(n.targets) for n in fetched} == {len(n.values) for n in shown} == {columns}
+        plain = [n for n in inside if isinstance(n, Access) and kernel.root(n.array).space is Space.SHARED]
+        assert len(plain) == len(fetched) + len(shown)
+        extents = {constant_extents(s) for s in kernel.shared}
+        assert extents == {(2, 2 * 8 + 2, 1, 64)}

@@ -33,7 +33,7 @@ CHAIN = (
     + NEST.format(3)
     + "D[i][j] = C[i - 1][j + 1] + C[i + 1][j - 1] + B[i][j];"
 )
-TILES = {Exchange.WARP: ((4,), (4,)), Exchange.BLOCK: ((128,), (1,))}
+TILES = {Exchange.WARP: ((4,), (4,)), Exchange.BLOCK: ((32,), (4,))}
 
 
 @cache

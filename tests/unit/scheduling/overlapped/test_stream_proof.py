@@ -58,7 +58,7 @@ def test_planted_errors_are_refused(source: str, mistake: str, plan_of: PlanOf) 
 def test_shared_memory_needs_a_barrier_behind_what_other_threads_made(plan_of: PlanOf) -> None:
     """A plan for shuffles has values of neighbours in the plane that makes them."""
     plan = plan_of("an5d/box2d1r.c", 3)
-    apart = replace(plan, exchange=Exchange.BLOCK, threads=(128,), points=(1,))
+    apart = replace(plan, exchange=Exchange.BLOCK, threads=(32,), points=(4,))
     assert prove("an5d/box2d1r.c", plan)
     waiting = tuple(replace(s, lag=2 * s.lag, slots=s.slots + 1) for s in plan.steps)
     assert prove("an5d/box2d1r.c", replace(apart, steps=waiting))

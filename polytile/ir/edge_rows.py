@@ -1,0 +1,59 @@
+"""Rows that warps of a block share: each warp has some rows of a tile, and reads a few above and below its own.
+
+before: 4 rows a warp, of which others read the first and the last:   warp 0: rows 0 .. 3   warp 1: rows 4 .. 7
+after:  a plane of them in shared memory, with a row on either side of the tile, in which is nothing that matters:
+        -1 0 3 4 7 8; row 4 w of warp w is number 1 + 2 w there, row 4 w - 1 above it number 2 w
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from polytile.machine import REGISTER_BYTES, VECTOR_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRows:
+    """Of `warps` that have `rows` each, one below another; readers reach so many rows `above` and `below` their own."""
+
+    warps: int
+    rows: int
+    above: int
+    below: int
+
+    @staticmethod
+    def of(warps: int, rows: int, offsets: Iterable[int]) -> EdgeRows:
+        """For reads so many rows away from the cells that are made."""
+        found = [0, *offsets]
+        return EdgeRows(warps, rows, -min(found), max(found))
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The rows of each warp that others read."""
+        return tuple(r for r in range(self.rows) if r < self.below or r >= self.rows - self.above)
+
+    @property
+    def fetched(self) -> tuple[int, ...]:
+        """The rows of others that a warp reads, counted from its first."""
+        return (*range(-self.above, 0), *range(self.rows, self.rows + self.below))
+
+    def number(self, row: int) -> int:
+        """Of a row, counted from the warp's first, in a plane: `len(shown)` more with each warp below."""
+        return self._place(row) - self._place(-self.above)
+
+    @property
+    def height(self) -> int:
+        """The rows of a plane."""
+        last = max(self.number(row) for row in (*self.shown, self.rows - 1 + self.below))
+        return (self.warps - 1) * len(self.shown) + last + 1
+
+    def _place(self, row: int) -> int:
+        warp, own = divmod(row, self.rows)
+        return warp * len(self.shown) + (self.shown.index(own) if own in self.shown else 0)
+
+
+def columns_at_once(columns: int, size: int) -> int:
+    """How many of the neighbouring columns of a lane, of so many bytes each, are read or written in one access."""
+    vectors = (n for n in (4, 2) if columns % n == 0 and n * size in VECTOR_BYTES and size >= REGISTER_BYTES)
+    return next(vectors, 1)
