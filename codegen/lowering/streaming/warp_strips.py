@@ -26,9 +26,6 @@ class WarpStrips(KernelBody):
         self.thread = thread
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
 
-from polytile.ir.stream_plan import StreamStep
-from polytile.machine import WARP_SIZE
-
     def owned(self) -> Expr:
         return self.own
 
