@@ -14,6 +14,7 @@ from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Stmt, Ternary, children
+from polytile.ir.gathered import gathered
 from polytile.ir.scop import AccessKind
 
 Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an access: (which `if`, 0 then / 1 else)
@@ -21,11 +22,12 @@ Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an acce
 
 @dataclass(frozen=True, slots=True)
 class RawAccess:
-    """One access before its array's shape is final. `points` may constrain the `inner` iterators of the body."""
+    """One access before its array's shape is final. `points` may constrain the `inner` iterators of the body. A
+    subscript that reads data is None: it may be any of its dimension."""
 
     kind: AccessKind
     access: Access
-    subscripts: tuple[Polynomial, ...]
+    subscripts: tuple[Polynomial | None, ...]
     points: isl.Set = field(compare=False)
     inner: tuple[str, ...]
     path: Path
@@ -42,6 +44,7 @@ class Collector:
     lenient: bool = False  # note accesses with a subscript that is not affine in `unknown` instead of refusing them
     unknown: list[tuple[AccessKind, str]] = field(default_factory=list)
     found: list[RawAccess] = field(default_factory=list)
+    scalars: frozenset[str] = frozenset()  # declared inside the SCoP, which may hold an index that was read
     _inner: tuple[str, ...] = ()
     _path: Path = ()
     _ifs: int = 0
@@ -140,7 +143,7 @@ class Collector:
 
     def _add(self, kind: AccessKind, access: Access, known: isl.Set) -> None:
         try:
-            subscripts = tuple(self._subscript(access, s, known) for s in access.subscripts)
+            subscripts = tuple(self._subscript(kind, access, s, known) for s in access.subscripts)
         except UserError:
             if not self.lenient:
                 raise
@@ -148,15 +151,24 @@ class Collector:
             return
         self.found.append(RawAccess(kind, access, subscripts, known, self._inner, self._path, access.location))
 
-    def _subscript(self, access: Access, expr: Expr, known: isl.Set) -> Polynomial:
+    def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
         try:
             value = self.evaluator.used(expr, known)
             if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
         except NotAffineError as problem:
+            if kind is AccessKind.READ and problem.data and not self.lenient and self._is_gathered(expr):
+                self._reads(expr, known)
+                return None
             location = (self.translator.location(expr) if self.translator else None) or access.location
             raise not_affine_subscript(self.names.get(access.array, access.array), expr, problem, location) from None
         return value
+
+    def _is_gathered(self, expr: Expr) -> bool:
+        found = gathered(expr)
+        if found is None or not isinstance(found.index, Access):
+            return False
+        return bool(found.index.subscripts) or found.index.array in self.scalars
 
 
 def not_affine_subscript(array: str, expr: Expr, problem: NotAffineError, location: Location) -> UserError:

@@ -69,6 +69,7 @@ class _Assembler:
         for name, shape in self.shapes.found.items():
             self.extents[name] = shape.extents
             self._check_bounds(name)
+            self._check_gathered(name)
             self._separate_subscripts(name)
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
@@ -124,17 +125,37 @@ class _Assembler:
         for access in self._accesses(array):
             if access.path or len(polynomials) != len(access.subscripts):
                 continue
-            for k, extent in enumerate(polynomials):
-                column = id(access.points), k, frozenset(access.subscripts[k].terms.items())
-                if column in seen or extent is None or extent.degree > 1 or access.subscripts[k].degree > 1:
+            for k, (subscript, extent) in enumerate(zip(access.subscripts, polynomials, strict=True)):
+                if subscript is None or extent is None or extent.degree > 1 or subscript.degree > 1:
                     continue
-                seen.add(column)
-                self._check_subscript(access, k, extent)
+                column = id(access.points), k, frozenset(subscript.terms.items())
+                if column not in seen:
+                    seen.add(column)
+                    self._check_subscript(access, k, subscript, extent)
 
-    def _check_subscript(self, access: RawAccess, k: int, extent: Polynomial) -> None:
+    def _check_gathered(self, array: str) -> None:
+        """Refuse subscripts that read data where it is not known what they may reach, or where it changes."""
+        accesses = self._accesses(array)
+        for access in (a for a in accesses if None in a.subscripts):
+            k = access.subscripts.index(None)
+            reason, hint = "", "copy what is read to an array that the SCoP does not write"
+            if any(a.kind is AccessKind.WRITE for a in accesses):
+                reason = "it reads data, and the SCoP writes the array"
+            elif None in (extents := self.shapes.found[array].polynomials) or any(e and e.degree > 1 for e in extents):
+                reason = "it reads data, and how large the array is is not known"
+                hint = f"declare the array with its size, such as `{self._source(array)}[n]`"
+            if reason:
+                spelt = describe(access.access.subscripts[k])
+                raise UserError(
+                    f"the subscript `{spelt}` of `{self._source(array)}` is not affine: {reason}",
+                    location=access.location,
+                    hint=hint,
+                )
+
+    def _check_subscript(self, access: RawAccess, k: int, subscript: Polynomial, extent: Polynomial) -> None:
         expr = access.access.subscripts[k]
         size = self.evaluator.of_polynomial(extent, expr)
-        value = self.evaluator.of_polynomial(access.subscripts[k], expr)
+        value = self.evaluator.of_polynomial(subscript, expr)
         iterators = tuple(self.evaluator.iterators)
         points = access.points.intersect(self.evaluator.context)
         runs = without(points, iterators)
@@ -190,8 +211,9 @@ class _Assembler:
         )
 
     def _relation(self, raw: RawAccess, draft: Draft, domain: isl.Set) -> isl.Map:
-        fields = self.shapes.found[raw.access.array].variable.fields
-        relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator)
+        shape = self.shapes.found[raw.access.array]
+        fields, sizes = shape.variable.fields, shape.polynomials
+        relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator, sizes)
         return without_in_map(relation, raw.inner).gist_domain(domain).coalesce()
 
     def _kind(self, raw: RawAccess, own: isl.Map, raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> AccessKind:
@@ -207,10 +229,22 @@ class _Assembler:
 
 
 def lift(
-    raw: RawAccess, fields: Sequence[tuple[str, CType]], name: str, iterators: Sequence[str], evaluator: Evaluator
+    raw: RawAccess,
+    fields: Sequence[tuple[str, CType]],
+    name: str,
+    iterators: Sequence[str],
+    evaluator: Evaluator,
+    sizes: Sequence[Polynomial | None] = (),
 ) -> isl.Map:
-    """The relation of one access; a struct's fields are a last dimension, all of them when it is used as a whole."""
-    columns: list[isl.PwAff | None] = [evaluator.of_polynomial(p, raw.access) for p in raw.subscripts]
+    """The relation of one access; a struct's fields are a last dimension, all of them when it is used as a whole.
+
+    A subscript that reads data may be any from 0 to below its dimension's size.
+    """
+    columns: list[isl.PwAff | isl.Set | None] = []
+    for k, subscript in enumerate(raw.subscripts):
+        size = sizes[k] if subscript is None else None
+        value = evaluator.of_polynomial(subscript or size or Polynomial({}), raw.access)
+        columns.append(value if subscript is not None else _below(value))
     if fields:
         names = [field_name for field_name, _ in fields]
         number = raw.access.field
@@ -221,6 +255,11 @@ def lift(
         relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
         relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
     return relation
+
+
+def _below(size: isl.PwAff) -> isl.Set:
+    """`{ [x] : 0 <= x < size }`."""
+    return isl.Set.from_pw_aff(size).apply(isl.Map("{ [n] -> [x] : 0 <= x < n }"))
 
 
 def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:

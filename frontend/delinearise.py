@@ -42,14 +42,14 @@ class Strides:
 
 def needs_splitting(accesses: Sequence[RawAccess]) -> bool:
     """Whether some access multiplies an iterator by a size."""
-    return any(p.degree > 1 for a in accesses for p in a.subscripts)
+    return any(p is not None and p.degree > 1 for a in accesses for p in a.subscripts)
 
 
 def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str) -> Strides:
     """The strides that the accesses agree on."""
     found: set[Monomial] = set()
     for access in accesses:
-        for monomial in access.subscripts[0].terms:
+        for monomial in _linear(access, array).terms:
             if len(monomial) > 1:
                 stride: Monomial = tuple(a for a in monomial if evaluator.atoms[a].parametric)
                 others = [a for a in monomial if not evaluator.atoms[a].parametric]
@@ -59,7 +59,7 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
                 if others:
                     found.add(stride)
     if not found:
-        bad = next(a for a in accesses if a.subscripts[0].degree > 1)
+        bad = next(a for a in accesses if _linear(a, array).degree > 1)
         raise refusal(bad, array, "it multiplies two sizes")
     chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
     for large, small in itertools.pairwise(chain):
@@ -71,7 +71,8 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
 
 def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str) -> tuple[Polynomial, ...]:
     """The separate subscripts of one linear access; refused when they cannot be proven to stay in range."""
-    rest, subscripts = access.subscripts[0], []
+    rest = _linear(access, array)
+    subscripts: list[Polynomial] = []
     for stride in strides.monomials:
         quotient, rest = rest.split(stride)
         subscripts.append(quotient)
@@ -88,6 +89,13 @@ def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str)
     if subscripts[0].degree > 1:
         raise refusal(access, array, "it does not fit the strides of the other accesses")
     return tuple(subscripts)
+
+
+def _linear(access: RawAccess, array: str) -> Polynomial:
+    found = access.subscripts[0]
+    if found is None:
+        raise refusal(access, array, "it reads data, and other accesses of the array multiply")
+    return found
 
 
 def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> int | None:

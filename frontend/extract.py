@@ -230,7 +230,8 @@ class _Extractor:
 
     # Statements -----------------------------------------------------------------------------------------------------
     def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:
-        collector = Collector(self.evaluator, self.translator, self.shapes.sources())
+        inside = frozenset(v.name for v in self.names.declared.values() if not (v.extents or v.is_name))
+        collector = Collector(self.evaluator, self.translator, self.shapes.sources(), scalars=inside)
         collector.body(body, here.points)
         if here.points.intersect(self.evaluator.context).is_empty():
             return []

@@ -22,15 +22,18 @@ def lift_domain(points: isl.Set, name: str, iterators: Sequence[str]) -> isl.Set
 
 
 def lift_relation(
-    subscripts: Sequence[isl.PwAff | None], array: str, points: isl.Set, name: str, iterators: Sequence[str]
+    subscripts: Sequence[isl.PwAff | isl.Set | None], array: str, points: isl.Set, name: str, iterators: Sequence[str]
 ) -> isl.Map:
-    """The elements that subscripts reach from `points`; a subscript of None stands for every value.
+    """The elements that subscripts reach from `points`; a subscript of None stands for every value, a set
+    for any of its own.
 
     before: subscripts [i + 1, n] where 0 <= i < n,  after: [n] -> { S0[i] -> A[i + 1, n] : 0 <= i < n }
     """
     elements = isl.Set("{ [] }")
     for subscript in subscripts:
-        column = isl.Set("{ [x] }") if subscript is None else isl.Set.from_pw_aff(subscript)
+        if isinstance(subscript, isl.PwAff):
+            subscript = isl.Set.from_pw_aff(subscript)
+        column = isl.Set("{ [x] }") if subscript is None else subscript
         elements = elements.flat_product(column)
     elements = elements.set_tuple_name(array).intersect_params(points)
     result = isl.Map.from_range(elements)

@@ -21,7 +21,7 @@ def distinct(raws: Sequence[RawAccess], maps: Sequence[isl.Map]) -> list[tuple[R
     kept: list[tuple[RawAccess, isl.Map]] = []
     forms: dict[tuple[AccessKind, str], _Forms] = {}
     for raw, m in zip(raws, maps, strict=True):
-        form = None if raw.inner or m.is_empty() else _form(raw)
+        form = None if raw.inner or None in raw.subscripts or m.is_empty() else _form(raw)
         alike = forms.setdefault((raw.kind, raw.access.array), _Forms())
         if not any(same_paths(raw, kept[k][0]) and m.is_equal(kept[k][1]) for k in alike.not_apart(form)):
             alike.add(form, len(kept))
@@ -34,7 +34,8 @@ _Form = tuple[tuple[frozenset[tuple[Monomial, int]], int], ...]
 
 def _form(raw: RawAccess) -> _Form:
     """Each subscript as what depends on iterators and parameters, and a constant."""
-    return tuple((frozenset((m, c) for m, c in p.terms.items() if m), p.terms.get((), 0)) for p in raw.subscripts)
+    affine = [p for p in raw.subscripts if p is not None]
+    return tuple((frozenset((m, c) for m, c in p.terms.items() if m), p.terms.get((), 0)) for p in affine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import leaves, raw_bits
+from polytile.runtime.index_inputs import index_limits
 from polytile.runtime.layout import Layout
 
 Array = np.ndarray[Any, Any]
@@ -31,12 +32,16 @@ def new_seed() -> int:
 
 
 def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: Style) -> dict[str, Array]:
-    """Fresh memory for every external array: random where it is live in, poisoned elsewhere."""
+    """Fresh memory for every external array: random where it is live in, poisoned elsewhere; subscripts in range."""
     generator = np.random.default_rng(seed)
     memory = {}
     for name, layout in layouts.items():
         live = layout.array.live_in
         memory[name] = _fill(layout, generator, style) if live else poisoned(layout.shape, layout.dtype)
+    for (name, field), (low, high) in index_limits(scop, layouts).items():
+        if name in memory and layouts[name].array.live_in:
+            data = memory[name][field] if field else memory[name]
+            data[...] = generator.integers(low, max(high, low + 1), data.shape)
     return memory
 
 
