@@ -1,0 +1,80 @@
+"""Remainders by a size: subscripts that start again at the border."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from polytile.options import SCHEDULES
+from tests.bitwise import same_as_c
+
+SIZES = tuple({"n": n, "m": m} for n, m in ((0, 1), (1, 1), (2, 3), (7, 9), (70, 40)))
+PROGRAMS = {
+    "the next": ("double a[n], double b[n]", "for (int i = 0; i < n; i++) b[i] = a[(i + 1) % n];"),
+    "both neighbours": (
+        "double a[n], double b[n]",
+        "for (int i = 0; i < n; i++) b[i] = a[(i + 1) % n] + a[i] + a[(i + n - 1) % n];",
+    ),
+    "written around the border": ("double a[n], double b[n]", "for (int i = 0; i < n; i++) b[(i + 1) % n] = a[i];"),
+    "a stencil on a torus": (
+        "float A[n][m], float B[n][m]",
+        "for (int t = 0; t < 5; t++) {"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " B[i][j] = 0.2f * (A[i][j] + A[(i + 1) % n][j] + A[(i - 1 + n) % n][j] + A[i][(j + 1) % m]"
+        " + A[i][(j + m - 1) % m]);"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) A[i][j] = B[i][j]; }",
+    ),
+    "in place": ("double a[n], double b[n]", "for (int i = 0; i < n; i++) a[i] = b[i] + a[(i + 1) % n];"),
+    "a sum": ("double a[n], double b[n]", "for (int i = 0; i < n; i++) b[(i + 1) % n] += a[i] * (i % n);"),
+    "another size": (
+        "double a[n + m], double b[n + m]",
+        "for (int i = 0; i < n + m; i++) if (m > 0 && n > 0 && n + m < 2 * (m + 1)) b[i] = a[(i + 1) % (m + 1)];",
+    ),
+    "negative remainders": (
+        "double a[2 * n], double b[n]",
+        "for (int i = 0; i < n; i++) b[i] = a[n + (i - n + 1) % n];",
+    ),
+    "quotients": (
+        "double a[2][n], double b[2 * n]",
+        "for (int i = 0; i < 2 * n; i++) b[i] = a[i / n][i % n];",
+    ),
+    "a condition": (
+        "double a[n], double b[n]",
+        "for (int i = 0; i < n; i++) { if ((i + 2) % (n + 1) == 0) b[i] = 1; else b[i] = a[i]; }",
+    ),
+    "unsigned": ("double a[n], double b[n]", "for (unsigned i = 0; i < (unsigned)n; i++) b[i] = a[(i + 1u) % n];"),
+}
+
+
+def source(arguments: str, body: str) -> str:
+    return f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name: str) -> None:
+    seen: set[str] = set()
+    for schedule in SCHEDULES:
+        scop = polytile.compile(
+            source(*PROGRAMS[name]), name="f.c", schedule=schedule, strict=True, verify_passes=True, raise_bugs=True
+        ).scops[0]
+        if scop.program is not None and scop.cuda not in seen:
+            seen.add(scop.cuda)
+            same_as_c(scop, SIZES)
+    assert seen or name == "in place"
+
+
+REFUSED = {
+    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(2 * i + 1) % m];", "`2 \\* i \\+ 1` is not provably"),
+    "by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i % m];", "`i` is not provably above -\\(m\\)"),
+    "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
+    "by data": ("double a[n], int b[n]", "a[i] = a[i % b[i]];", "it reads `b\\[i\\]`"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    arguments, statement, message = REFUSED[name]
+    with pytest.raises(UserError, match=message):
+        polytile.compile(source(arguments, f"for (int i = 0; i < n; i++) {statement}"), name="f.c")
