@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -48,6 +49,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
         elif (mark := item.get_closest_marker("slow")) is not None and _spared(item, mark.kwargs.get("but", ())):
             item.own_markers[:] = [m for m in item.own_markers if m.name != "slow"]
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of collected tests stay until the end: left to the garbage collector, which would look at them again
+    and again, they take a tenth of the time of tests that compile."""
+    gc.collect()
+    gc.freeze()
 
 
 def _spared(item: pytest.Item, names: str | tuple[str, ...]) -> bool:
