@@ -53,6 +53,8 @@ class Speed:
     barrier_us: float = 0.03
     l1_bytes: int = 128 << 10  # for data, beside some shared memory
 
+SPLIT_BARRIERS = 80  # the first compute capability that has them, times ten
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -68,6 +70,11 @@ class Machine:
     threads_per_sm: int = 2048
     speed: Speed = Speed()
     tuning: Tuning = field(default_factory=Tuning)
+
+    @property
+    def splits_barriers(self) -> bool:
+        """Whether threads can arrive at a barrier, and wait later (PTX ISA, mbarrier)."""
+        return int(self.arch.removeprefix("sm_")) >= SPLIT_BARRIERS
 
     @property
     def shared_per_sm(self) -> int:

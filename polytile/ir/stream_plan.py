@@ -102,6 +102,9 @@ class StreamPlan:
     of the stream (0: all of them), or, with `tiles_at_once`, at least so many: as many as leave that number of tiles,
     which is known when they run.
 
+    `split_barrier` (BLOCK): threads arrive at the barrier of a plane, and wait for the others in the next one, before
+    they read rows of other warps.
+
     `once`: there is no loop over time around the stencils, a DAG of them. They are a single iteration, 0, which one
     kernel runs; it has no inputs, as what no statement writes is read where it is.
     """
@@ -119,6 +122,7 @@ class StreamPlan:
     chunk: int = 0
     tiles_at_once: int = 0
     once: bool = False
+    split_barrier: bool = False
 
     def __post_init__(self) -> None:
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
@@ -133,6 +137,7 @@ class StreamPlan:
         require(len(self.threads) == rank, f"threads of a block by {self.exchange.value}: {rank} sizes")
         lanes = WARP_SIZE if self.exchange is Exchange.WARP else self.threads[-1]
         require(lanes == WARP_SIZE, f"{WARP_SIZE} lanes of a warp across the last dimension, not {lanes}")
+        require(self.exchange is Exchange.BLOCK or not self.split_barrier, "warps of their own meet at no barrier")
         made = {s.index for s in self.steps if not s.is_input}
         require(0 <= self.tiles_at_once <= self.chunk * self.tiles_at_once, "a tile owns one plane at least")
         require({s.step for s in self.stores} <= made, "what is stored is made")
@@ -217,13 +222,16 @@ class StreamPlan:
         owned = " x ".join(str(n) for n in self.owned)
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
         each = f"{what}, tiles of {tile} cells that own {owned}"
-        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}"
+        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}{self._barrier()}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
             of = "" if self.once else f" of iteration t0{step.iteration:+d}"
             yield f"step {step.index}: {step.array}{of}, {what}: box [{box}], {when}"
+
+    def _barrier(self) -> str:
+        return "; warps wait for others only before they read their rows" if self.split_barrier else ""
 
     def _chunks(self) -> str:
         if not self.chunk:

@@ -15,7 +15,7 @@ from typing import Protocol
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind
-from polytile.machine import REGISTER_BYTES, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
+from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
 # Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
@@ -52,6 +52,8 @@ class PlannedThreads(Protocol):
     def threads(self) -> tuple[int, ...]: ...
     @property
     def exchange(self) -> Exchange: ...
+    @property
+    def split_barrier(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +190,9 @@ class StreamFigures:
         if plan.exchange is Exchange.WARP:
             return 0
         lanes = WARP_SIZE * plan.points[-1]
-        return sum(s.shared_planes * s.edge_rows(plan).height * lanes * s.size for s in self.steps if s.shared_planes)
+        shared = [s for s in self.steps if s.shared_planes]
+        planes = sum(s.shared_planes * s.edge_rows(plan).height * lanes * s.size for s in shared)
+        return planes + (SHARED_ALIGNMENT if shared and plan.split_barrier else 0)
 
     def instructions(self, plan: PlannedThreads) -> float:
         """Of a thread, for one plane of all steps."""

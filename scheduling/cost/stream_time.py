@@ -241,5 +241,6 @@ class StreamCost:
             before = max((waits[source] for source in f.at_once), default=0.0)
             exchange = EXCHANGE_CYCLES if f.exchanged else 0
             waits[f.step.index] = before + exchange + OPERATION_CYCLES * f.arithmetic
-        barrier = BARRIER_CYCLES if self.plan.exchange is Exchange.BLOCK else 0
+        meets = self.plan.exchange is Exchange.BLOCK and not self.plan.split_barrier
+        barrier = BARRIER_CYCLES if meets else 0
         return max(waits.values()) + barrier

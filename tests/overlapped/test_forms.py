@@ -85,6 +85,26 @@ def test_space_of_three_dimensions(program: str) -> None:
         same_as_c(scop, [{"n": n, "nx": min(n, 11), "ny": n, "nz": n + 1, "tsteps": steps}])
 
 
+PATCHES = {  # file: iterations of a block, warps, the tile, and whether warps wait late
+    "an5d/star3d1r": (3, 4, (5, 16, 64), True),
+    "an5d/star3d2r": (2, 4, (7, 24, 128), True),
+    "an5d/box3d1r": (2, 4, (5, 8, 64), False),
+    "stencilgen/j3d27pt": (2, 5, (4, 15, 64), True),
+    "stencilgen/j3d13pt": (2, 11, (6, 11, 64), False),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PATCHES)
+def test_warps_below_one_another(program: str, request: pytest.FixtureRequest) -> None:
+    iterations, warps, tile, waits_late = PATCHES[program]
+    file = FAMILIES / f"{program}.c"
+    scop = compiled(file.read_text(), str(file), time_tile=iterations, tile=tile, block=(warps, 32))
+    plan = plan_of(scop)
+    assert (plan.iterations, plan.warps, plan.tile, plan.split_barrier) == (iterations, warps, tile[1:], waits_late)
+    same_as_c(scop, sizes(plan, request.config.getoption("--full-matrix")))
+
+
 REFUSED = {  # file: iterations of a block, and why there are none
     "an5d/box2d4r": (1, "box2d4r.c:24: 2 iterations of t are live at once, more than the 1 of a block"),
     "an5d/box2d3r": (2, "box2d3r.c:24: no tile of several iterations fits into registers and memory"),

@@ -3,7 +3,8 @@
 Lanes hold neighbouring columns of these rows. Columns of other lanes come by shuffles; rows of other warps from shared
 memory, where each warp shows those at its edges, and their columns of other lanes by shuffles again. A plane is read
 there one plane after it was made, at the earliest, and overwritten one plane after it was read for the last time: one
-barrier a plane keeps both.
+barrier a plane keeps both. Where it is split, warps arrive at the end of a plane and wait in the next one, when they
+have made what needs no rows of others.
 
 before: step 1 makes rows 0 .. 3 of a warp, each from the rows above and below it, and the columns beside it
 after:  x0[1][-1] = edges0[..][row 3 of the warp above];  x0[1][4] = edges0[..][row 0 of the warp below];
@@ -16,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
-from polytile.codegen.lowering.streaming.plane_rings import Ring, age, column_of_lane, each
+from polytile.codegen.lowering.streaming.plane_rings import Ring, age, column_of_lane, each, over, runs
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, both, compare, div, either, lift, mod, mul, sub, zero
 from polytile.ir.edge_rows import EdgeRows, columns_at_once
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, Name, Stmt
-from polytile.ir.gpu_ops import Load, PrivateArray, Store
-from polytile.ir.kernel import Barrier
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Stmt
+from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier, Load, PrivateArray, Store
+from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep
@@ -44,6 +45,7 @@ class BlockTiles(KernelBody):
         self.warp, self.lane = threads
         self.own_rows, self.own_lane = self.name("own_rows", BOOL), self.name("own_lane", BOOL)
         self.phase = self.name("phase")
+        self.shown = Access(self.supply.fresh("shown"), (lift(0),), BARRIER_TYPE)
         self.edges: dict[int, Edges] = {}
         for step in self.plan.steps:
             reads = [r for r in self.plan.reads if r.source == step.index and any(r.offset[1:])]
@@ -59,7 +61,10 @@ class BlockTiles(KernelBody):
         return Edges(ring, self.supply.fresh(f"edges{ring.step.index}"), rows, slots, self.warp, self.lane)
 
     def storage(self) -> tuple[Storage, ...]:
-        return tuple(edges.storage() for edges in self.edges.values())
+        found = tuple(edges.storage() for edges in self.edges.values())
+        if not self._splits:
+            return found
+        return (*found, Storage(self.shown.array, Space.SHARED, BARRIER_TYPE, (lift(1),), self.shown.array))
 
     # The block's part --------------------------------------------------------------------------------
     def body(self) -> Iterator[Stmt]:
@@ -69,8 +74,13 @@ class BlockTiles(KernelBody):
         yield self.owns_lanes(self.own_lane, self.lane)
         for edges in self.edges.values():
             yield edges.zeros(self.turn, self.v)
+        if self._splits:
+            first = both(compare("==", self.warp, 0), compare("==", self.lane, 0))
+            yield If(first, (InitBarrier(self.shown, self.plan.warps),))
         if self.edges:
             yield Barrier("all rows hold values")
+        if self._splits:
+            yield from self._arrives()
         yield from self.work()
 
     def _owns_rows(self) -> Iterator[Stmt]:
@@ -92,40 +102,90 @@ class BlockTiles(KernelBody):
         if self.edges:
             yield Declare(self.phase.name, self.integer, sub(self.row, self.begin))
 
-    def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
+    def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
+        yield from self._fetches(step, range(self.points[0]), fetched)
+
+    def _fetches(self, step: StreamStep, rows: Sequence[int], fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
+        """What a step reads for some rows of the thread's patch beside it: rows of other warps, then columns of lanes.
+        `fetched` has the source, the age of the plane, the row and the column."""
+        for source, ago, cells in self._beside(step, rows):
+            height, width = self.points
+            for row in sorted({row for row, _ in cells if not 0 <= row < height}):
+                if (source, ago, row) not in fetched:
+                    fetched.add((source, ago, row))
+                    yield from self.edges[source].fetched(row, ago, self.phase)
+            for column in sorted({column for _, column in cells if not 0 <= column < width}):
+                missing = [r for r, c in sorted(cells) if c == column and (source, ago, r, column) not in fetched]
+                fetched.update((source, ago, row, column) for row in missing)
+                for run in runs(missing):
+                    yield over(run, self.v[0], column_of_lane(self.rings[source], ago, column, self.v[:1]))
+
+    def _beside(self, step: StreamStep, rows: Sequence[int]) -> Iterator[tuple[int, int, set[tuple[int, int]]]]:
+        """The cells beside the patch that a step reads for some of its rows, of each plane of each source."""
+        height, width = self.points
+        found: dict[tuple[int, int], set[tuple[int, int]]] = {}
         for read in self.plan.reads_of(step.index):
-            key = read.source, age(self.plan, read)
-            if any(read.offset[1:]) and key not in fetched:
-                fetched.add(key)
-                yield from self._neighbours_in(*key)
-
-    def _neighbours_in(self, source: int, ago: int) -> Iterator[Stmt]:
-        """What all steps read of a plane beside the thread's patch: rows of other warps, then columns of lanes."""
-        alike = [r for r in self.plan.reads if r.source == source and age(self.plan, r) == ago]
-        ring, (rows, columns) = self.rings[source], self.points
-        above, below = max(0, *(-r.offset[1] for r in alike)), max(0, *(r.offset[1] for r in alike))
-        for row in (*range(-above, 0), *range(rows, rows + below)):
-            yield from self.edges[source].fetched(row, ago, self.phase)
-        left, right = max(0, *(-r.offset[2] for r in alike)), max(0, *(r.offset[2] for r in alike))
-        for column in (*range(-1, -left - 1, -1), *range(columns, columns + right)):
-            away = column if column < 0 else column - columns + 1
-            reads = [r.offset[1] for r in alike if (r.offset[2] <= away if away < 0 else r.offset[2] >= away)]
-            yield from self._column(ring, ago, column, (min(reads), rows + max(reads)))
-
-    def _column(self, ring: Ring, ago: int, column: int, rows: tuple[int, int]) -> Iterator[Stmt]:
-        """A column of other lanes in rows from one up to another."""
-        first, end = rows
-        u = self.v[0]
-        fetch = column_of_lane(ring, ago, column, (u,))
-        yield For(u.name, lift(first), compare("<", u, end), 1, (fetch,), self.integer, unroll=0)
+            _, down, right = read.offset
+            cells = {(u + down, v + right) for u in rows for v in range(width)}
+            found.setdefault((read.source, age(self.plan, read)), set()).update(cells)
+        for (source, ago), cells in found.items():
+            yield source, ago, {(u, v) for u, v in cells if not (0 <= u < height and 0 <= v < width)}
 
     def after(self, step: StreamStep) -> Iterator[Stmt]:
-        if step.index in self.edges:
+        if step.index in self.edges and not (self._splits and step.is_input):
             yield from self.edges[step.index].shown(self.phase)
 
     def end_of_plane(self) -> Iterator[Stmt]:
-        if self.edges:
+        if self._splits:
+            yield from self._arrives()
+        elif self.edges:
             yield Barrier(MADE)
+
+    # A split barrier ---------------------------------------------------------------------------------
+    @property
+    def _splits(self) -> bool:
+        """Whether warps arrive when they have shown rows, and wait in the next plane before they read those of others:
+        what needs none is done between."""
+        return self.plan.split_barrier and bool(self.edges)
+
+    def _arrives(self) -> Iterator[Stmt]:
+        yield Barrier("all lanes have shown and read rows", "warp")
+        yield If(compare("==", self.lane, 0), (Arrive(self.shown, MADE),))
+
+    def steps(self, edge: bool) -> Iterator[Stmt]:
+        if not self._splits:
+            yield from super().steps(edge)
+            return
+        first, fetched = self._rows_before(), set[tuple[int, ...]]()
+        for step in (s for s in self.plan.made if first[s.index]):
+            yield Comment(f"{self.heading(step)}: rows {', '.join(map(str, first[step.index]))} of the patch")
+            yield from self._fetches(step, first[step.index], fetched)
+            yield from self.made(step, edge, first[step.index])
+        yield Await(self.shown, binary("&", self.phase, 1), MADE)
+        for step in self.plan.inputs:
+            if step.index in self.edges:
+                yield from self.edges[step.index].shown(self.phase)
+        for step in self.plan.made:
+            rest = [u for u in range(self.points[0]) if u not in first[step.index]]
+            yield Comment(self.heading(step))
+            yield from self._fetches(step, rest, fetched)
+            if rest:
+                yield from self.made(step, edge, rest)
+            yield from self.behind(step, edge)
+
+    def _rows_before(self) -> dict[int, tuple[int, ...]]:
+        """The rows of a patch that each step can make before rows of other warps are read: from own rows of earlier
+        planes, and from such rows of this plane."""
+        rows = range(self.points[0])
+        found = {step.index: tuple(rows) for step in self.plan.inputs}
+        for step in self.plan.made:
+            needed = [
+                (r.offset[1], rows if age(self.plan, r) else found[r.source]) for r in self.plan.reads_of(step.index)
+            ]
+            kept = [found[k] for k in range(step.index) if k in found and self.plan.steps[k].lag == step.lag]
+            there = [*needed, *((0, own) for own in kept)]
+            found[step.index] = tuple(u for u in rows if all(u + down in own for down, own in there))
+        return found
 
 
 class Edges:

@@ -20,7 +20,7 @@ from functools import reduce
 from math import lcm
 
 from polytile.codegen.lowering.streaming.loads_and_stores import Transfers
-from polytile.codegen.lowering.streaming.plane_rings import age, each
+from polytile.codegen.lowering.streaming.plane_rings import age, each, over, runs
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
 from polytile.codegen.lowering.streaming.tile_grid import reach
@@ -63,8 +63,8 @@ class KernelBody(Transfers):
     def body(self) -> Iterator[Stmt]: ...
 
     @abstractmethod
-    def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
-        """What gets neighbours' values for a step."""
+    def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
+        """What gets neighbours' values for a step, but for those of this plane that were fetched."""
 
     def after(self, step: StreamStep) -> Iterator[Stmt]:
         """What shows neighbours the values of a step."""
@@ -186,7 +186,7 @@ class KernelBody(Transfers):
             yield self.prefetch(self.high)
         for step in self.plan.inputs:
             yield from self.after(step)
-        yield from self._steps(edge)
+        yield from self.steps(edge)
         yield self.each(*(stmt for ring in self.rings for stmt in ring.ageing(self.v)))
         yield from self.end_of_plane()
 
@@ -195,7 +195,7 @@ class KernelBody(Transfers):
         if edge:
             yield from self._tests_of_sides()
         yield from self.load(None, edge)
-        yield from self._steps(edge)
+        yield from self.steps(edge)
 
     # Steps -------------------------------------------------------------------------------------------
     def _tests_of_sides(self) -> Iterator[Stmt]:
@@ -224,21 +224,28 @@ class KernelBody(Transfers):
                 alone = len(found) == 1 and len(bound.names & set(at)) == 1
                 yield test, found.pop() if alone else "others"
 
-    def _steps(self, edge: bool) -> Iterator[Stmt]:
-        fetched: set[tuple[int, int]] = set()
-        stores = {store.step: store for store in self.stream.stores}
+    def steps(self, edge: bool) -> Iterator[Stmt]:
+        """All steps of a plane, one after another."""
+        fetched: set[tuple[int, ...]] = set()
         for step in self.plan.made:
-            yield Comment(self._heading(step))
+            yield Comment(self.heading(step))
             yield from self.before(step, fetched)
-            tested = edge or self.stream.always_tested(step)
-            yield from self._made(step, tested)
-            if tested and step.index in self.early:
-                yield self._load_kept(step, self.row, 1)
-            yield from self.after(step)
-            if step.index in stores:
-                yield self.store(stores[step.index], edge)
+            yield from self.made(step, edge)
+            yield from self.behind(step, edge)
 
-    def _heading(self, step: StreamStep) -> str:
+    def behind(self, step: StreamStep, edge: bool) -> Iterator[Stmt]:
+        """What follows a plane that a step has made."""
+        if step.index in self.early and self._is_tested(step, edge):
+            yield self._load_kept(step, self.row, 1)
+        yield from self.after(step)
+        for store in self.stream.stores:
+            if store.step == step.index:
+                yield self.store(store, edge)
+
+    def _is_tested(self, step: StreamStep, edge: bool) -> bool:
+        return edge or self.stream.always_tested(step)
+
+    def heading(self, step: StreamStep) -> str:
         row = f" - {step.lag}" if step.lag else ""
         where = f", {self.row.name}{row}" if self.plan.streamed else ""
         if not isinstance(self.stream.time, Name):
@@ -246,12 +253,13 @@ class KernelBody(Transfers):
         time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
         return f"step {step.index}: {step.array} after iteration {time}{where}"
 
-    def _made(self, step: StreamStep, tested: bool) -> Iterator[Stmt]:
-        """The cells of a step, by the statements that write them; others are the user's."""
+    def made(self, step: StreamStep, edge: bool, rows: Sequence[int] | None = None) -> Iterator[Stmt]:
+        """The cells of a step, of some rows of the thread's or of all, by the statements that write them; others are
+        the user's."""
         main = self.stream.main(step)
-        if not tested:
+        if not self._is_tested(step, edge):
             assert main is not None
-            yield self.each(*self._instance(step, main))
+            yield from self._in_rows(rows, *self._instance(step, main))
             return
         declared: list[Stmt] = []
         body: list[Stmt] = []
@@ -264,7 +272,14 @@ class KernelBody(Transfers):
             some_made.append(written)
         if self._keeps(step):
             body.append(If(negated(some(some_made)), (self._kept(step),)))
-        yield Scope((*declared, self.each(*body)))
+        yield Scope((*declared, *self._in_rows(rows, *body)))
+
+    def _in_rows(self, rows: Sequence[int] | None, *body: Stmt) -> Iterator[Stmt]:
+        if rows is None:
+            yield self.each(*body)
+        else:
+            inner = each(self.points[1:], self.v[1:], *body)
+            yield from (over(run, self.v[0], inner) for run in runs(rows))
 
     # Cells that no statement makes --------------------------------------------------------------------
     def _keeps(self, step: StreamStep) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
@@ -105,3 +106,22 @@ def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1
         body = (For(name.name, lift(0), compare("<", name, count), step, body, name.type, unroll=0),)
         step = 1
     return body[0]
+
+
+def over(values: range, name: Name, *body: Stmt) -> Stmt:
+    """A loop that is unrolled."""
+    first, end = values.start, values[-1] + 1
+    return For(name.name, lift(first), compare("<", name, end), values.step, body, name.type, unroll=0)
+
+
+def runs(values: Sequence[int]) -> Iterator[range]:
+    """Increasing numbers as one range, if they are that, else as ranges of neighbours."""
+    steps = {b - a for a, b in pairwise(values)}
+    if len(steps) <= 1 and values:
+        yield range(values[0], values[-1] + 1, *steps)
+        return
+    start = 0
+    for k in range(1, len(values) + 1):
+        if k == len(values) or values[k] > values[k - 1] + 1:
+            yield range(values[start], values[k - 1] + 1)
+            start = k

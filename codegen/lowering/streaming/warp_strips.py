@@ -39,7 +39,7 @@ class WarpStrips(KernelBody):
         yield If(exists, (*self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work()))
 
     # Neighbours --------------------------------------------------------------------------------------
-    def before(self, step: StreamStep, fetched: set[tuple[int, int]]) -> Iterator[Stmt]:
+    def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
         for read in self.plan.reads_of(step.index):
             key = read.source, age(self.plan, read)
             if read.offset[-1] and key not in fetched:

@@ -24,7 +24,7 @@ from polytile.ir.gpu_ops import (
     WarpReduce,
 )
 from polytile.ir.kernel import Barrier, Kernel
-from polytile.machine import WARP_SIZE, Machine
+from polytile.machine import SPLIT_BARRIERS, WARP_SIZE, Machine
 
 REDUCTION_NAMES = {
     "+": "sum",
@@ -39,7 +39,7 @@ REDUCTION_NAMES = {
 }
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
 _ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", *_REDUCTIONS)
-_NEEDS = {"copies": 80, "barriers": 80, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
+_NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
     "barriers": "splits a barrier",

@@ -3,7 +3,8 @@
 A step makes plane z when plane z + lag arrives, after the steps before it. So of a plane d away, `ahead` = lag - lag of
 its source - d planes have arrived since it was made, and slots - ahead more arrive before its place is written again.
 Threads meet once a plane (BLOCK) or at each shuffle (WARP): with shared memory, what another thread made must be of
-an earlier plane. A thread sees its own cells at once.
+an earlier plane. A thread sees its own cells at once. A split barrier keeps as much: whoever arrives has shown what it
+made of a plane, and read what it reads there, and whoever has waited for that reads and overwrites in the next one.
 """
 
 from __future__ import annotations

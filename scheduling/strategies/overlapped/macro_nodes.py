@@ -56,6 +56,7 @@ class TiledSteps:
     streamed: int
     threads: tuple[int, ...]
     points: tuple[int, ...]
+    split_barrier: bool = False
 
     @property
     def exchange(self) -> Exchange:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from polytile.diagnostics import UsageError
-from polytile.ir.stream_plan import Exchange, StreamPlan, halo_units
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, halo_units
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
@@ -150,7 +150,8 @@ class _Search:
                 for both, unit in zip(sides, halo_units(points), strict=True)
             )
             if all(width > narrower for width, narrower in zip(widths, halo, strict=True)):
-                yield StreamTiles(self.exchange, threads, points)
+                splits = self.machine.splits_barriers and has_inner_rows(steps.reads, points)
+                yield StreamTiles(self.exchange, threads, points, split_barrier=splits)
             elif self.choices.tile and self.choices.time_tile:
                 raise UsageError(
                     f"--tile: {_by(widths)} is too narrow for --time-tile {steps.iterations}: {_by(halo)} is halo",
@@ -208,6 +209,12 @@ class _Search:
                     hint=f"a multiple of {count}",
                 )
         return tuple(width // count for width, count in zip(widths, lanes, strict=True))
+
+
+def has_inner_rows(reads: Sequence[StreamRead], points: tuple[int, ...]) -> bool:
+    """Whether patches have rows for which no rows of other warps are read: what is done before a wait for these."""
+    offsets = [0, *(read.offset[1] for read in reads)] if len(points) > 1 else [0]
+    return len(points) > 1 and points[0] > max(offsets) - min(offsets)
 
 
 def _by(sizes: Sequence[int]) -> str:

@@ -33,6 +33,7 @@ class StreamTiles:
     threads: tuple[int, ...]
     points: tuple[int, ...]
     chunk: int = 0
+    split_barrier: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class StreamSteps:
             tiles.points,
             tiles.chunk,
             once=self.once,
+            split_barrier=tiles.split_barrier,
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:

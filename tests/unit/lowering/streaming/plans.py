@@ -62,6 +62,7 @@ class Case:
     tiles_at_once: int = 0
     gap: int = 0
     exchange: Exchange = Exchange.WARP
+    split_barrier: bool = False
     live: Sequence[int] = ()  # further versions that are live after the loop, of field 0: how many iterations before
     scop: Scop = field(init=False)
 
@@ -171,6 +172,7 @@ class Case:
             self.points,
             self.chunk,
             self.tiles_at_once,
+            split_barrier=self.split_barrier,
         )
 
     def shadow(self, step: int) -> str:

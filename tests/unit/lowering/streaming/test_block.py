@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, For, rewrite, walk
-from polytile.ir.gpu_ops import Load, Shuffle, Store
-from polytile.ir.kernel import Barrier
+from polytile.ir.gpu_ops import Arrive, Await, Load, Shuffle, Store
+from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, constant_extents
 from polytile.ir.stream_plan import Exchange
 
@@ -28,21 +29,57 @@ def test_results_are_those_of_c(name: str, emulator: None, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", BLOCKS)
 def test_one_barrier_a_plane(name: str) -> None:
-    _, made = examples()[name].case.lowered()
+    case = examples()[name].case
+    _, made = case.lowered()
     for kernel in made.kernels:
-        assert kernel.barriers == 1 + 2  # planes that hold values at first, and one in each copy of the loop
+        barriers = [n for n in kernel.nodes if isinstance(n, Barrier)]
+        blocks, warps = ([n for n in barriers if n.scope == scope] for scope in ("block", "warp"))
+        arrivals, waits = ([n for n in kernel.nodes if isinstance(n, kind)] for kind in (Arrive, Await))
+        if case.split_barrier:  # rows that hold values at first, and one in each copy of the loop
+            assert (len(blocks), len(warps), len(arrivals), len(waits)) == (1, 1 + 2, 1 + 2, 2)
+        else:
+            assert (len(blocks), len(warps), len(arrivals), len(waits)) == (1 + 2, 0, 0, 0)
+
+
+def without(*kinds: type) -> Callable[[Any], Any]:
+    """Statements of these kinds are left out; barriers of the block are of the warp."""
+
+    def change(node: Any) -> Any:
+        if isinstance(node, Barrier) and Barrier in kinds:
+            return Barrier(node.reason, "warp")
+        return Comment("") if isinstance(node, kinds) else node
+
+    return change
 
 
 @pytest.mark.slow
-def test_a_missing_barrier_is_a_race(emulator: None, tmp_path: Path) -> None:
-    def change(node: Any) -> Any:
-        return Barrier(node.reason, "warp") if isinstance(node, Barrier) else node
-
-    example = examples()["star in space"]
+@pytest.mark.parametrize(
+    ("name", "change"), [("star in space", without(Barrier)), ("star that waits late", without(Await, Arrive))]
+)
+def test_a_missing_barrier_is_a_race(
+    name: str, change: Callable[[Any], Any], emulator: None, tmp_path: Path
+) -> None:
+    example = examples()[name]
     runner = Runner(example.case, tmp_path, checks=True, change=lambda stmt: rewrite(stmt, change))
     sizes = example.sizes[2]
     with pytest.raises(AssertionError, match=r"with no barrier between them"):
         runner.compare(example.times, "f", sizes, example.arrays(**sizes))
+
+
+def test_rows_that_need_no_others_are_made_before_the_wait() -> None:
+    """Of four rows the two in the middle, in all steps."""
+    case = Case(
+        STAR_3D, ONE, 3, live=[1], threads=(8, 32), points=(4, 2), exchange=Exchange.BLOCK, split_barrier=True
+    )
+    _, made = case.lowered()
+    for kernel in made.kernels:
+        (loop,) = (n for n in kernel.nodes if getattr(n, "iterator", "") == "group")
+        inside = list(walk(loop))
+        (wait,) = (k for k, n in enumerate(inside) if isinstance(n, Await))
+        before = inside[:wait]
+        assert not any(isinstance(n, Access) and kernel.root(n.array).space is Space.SHARED for n in before)
+        comments = [n.text for n in before if isinstance(n, Comment)]
+        assert len(comments) == 3 and all(text.endswith("rows 1, 2 of the patch") for text in comments)
 
 
 def test_planes_of_others_are_read_a_plane_later_at_the_earliest() -> None:
