@@ -237,7 +237,8 @@ class Evaluator:
             size_text = describe(expr.right)
             raise NotAffineError(
                 expr,
-                f"`{describe(expr.left)}` is not provably above -({size_text}) and below 2 * ({size_text})",
+                f"the right side of `{expr.op}` is not a constant, and `{describe(expr.left)}` is not provably "
+                f"above -({size_text}) and below 2 * ({size_text})",
                 hint="bound it, or promise what is missing with `#pragma polytile assume(...)`; "
                 "the right side may also be a constant",
             )

@@ -66,7 +66,7 @@ def test_values(name: str) -> None:
 
 
 REFUSED = {
-    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(2 * i + 1) % m];", "`2 \\* i \\+ 1` is not provably"),
+    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(2 * i + 1) % m];", "a constant, and `2 .*` is not"),
     "by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i % m];", "`i` is not provably above -\\(m\\)"),
     "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
     "by data": ("double a[n], int b[n]", "a[i] = a[i % b[i]];", "it reads `b\\[i\\]`"),
