@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.inline import Inlined, inlined
@@ -45,6 +46,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
     body = _without_assumptions(normalised(place.items, place.scope))
+    body = tuple(with_counted_loops(body))
     named = goto_targets(place.function)
     body = tuple(without_continue(without_labels(node, named)) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)

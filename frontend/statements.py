@@ -16,10 +16,22 @@ from polytile.frontend.name_binding import Variable
 from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, If, Literal, Stmt
 
 _REFUSED: dict[type[c_ast.Node], tuple[str, str]] = {
-    c_ast.While: ("a `while` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
-    c_ast.DoWhile: ("a `do` loop", "write a `for` loop with affine bounds, or leave the loop outside the SCoP"),
-    c_ast.Switch: ("a `switch`", "write it as `if` and `else`"),
-    c_ast.Break: ("`break`", "put the condition into the loop's bounds, or leave this loop outside the SCoP"),
+    c_ast.While: (
+        "a `while` loop",
+        "write a `for` loop with affine bounds, or leave the loop outside the SCoP; `while` loops may count: "
+        "`i = lower; while (i < upper) { ...; i++; }`, where nothing else changes i or leaves the loop",
+    ),
+    c_ast.DoWhile: (
+        "a `do` loop",
+        "write a `for` loop with affine bounds, or leave the loop outside the SCoP; `do` loops may count: "
+        "`i = lower; do { ...; i++; } while (i < upper);`, where nothing else changes i or leaves the loop",
+    ),
+    c_ast.Switch: ("a `switch`", "write it as `if` and `else`: `if (k == 1) ...; else if (k == 2) ...;`"),
+    c_ast.Break: (
+        "`break`",
+        "put the condition into the loop's bounds, `for (int i = 0; i < n && i < last; i++)`, let an `if` around the "
+        "rest of the body skip it, or leave this loop outside the SCoP",
+    ),
     c_ast.Continue: ("`continue`", "put the rest of the loop's body under the opposite `if`"),
     c_ast.Return: ("`return`", "end the SCoP before it"),
     c_ast.Goto: ("`goto`", "use loops and `if`"),

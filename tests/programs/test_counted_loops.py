@@ -1,0 +1,76 @@
+"""`while` and `do` loops that count are `for` loops."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from tests.bitwise import same_as_c
+
+SIZES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 3), (7, 9), (70, 40)))
+PROGRAMS = {
+    "while": ("double a[n + 9], double b[n]", "i = 0; while (i < n) { a[i] = 2 * b[i]; i++; }"),
+    "counting down": ("double a[n + 9], double b[n]", "i = n - 1; while (i >= 0) { a[i] = 2 * b[i]; i = i - 1; }"),
+    "in steps": ("double a[n + 9], double b[n]", "int k = 1; while (n > k) { a[k] = 2 * b[k]; k += 3; }"),
+    "in loops": (
+        "double a[n][m], double b[n][m]",
+        "i = 0; while (i < n) { int j = 0; while (j <= m - 1) { a[i][j] = b[i][j]; j++; } i++; }",
+    ),
+    "in a for loop": (
+        "double a[n][m], double b[n][m]",
+        "for (i = 0; i < n; i++) { j = i; while (j < m) { if (i > 2) a[i][j] += b[i][j]; ++j; } }",
+    ),
+    "something between": (
+        "double a[n + 9], double b[n]",
+        "i = 1; a[0] = 3; for (j = 0; j < m; j++) a[0] += 1; while (i < n) { a[i] = b[i]; i++; }",
+    ),
+    "do": ("double a[n + 9], double b[n + 1]", "i = 0; do { a[i] = 2 * b[i]; i++; } while (i < n);"),
+    "do downwards": ("double a[n + 9], double b[n + 9]", "i = n; do { a[i] = b[i]; i -= 2; } while (i > 0);"),
+    "do from a size": ("double a[n + m + 9], double b[n + m + 9]", "i = m; do { a[i] = b[i]; i++; } while (i < n);"),
+    "do in a loop": (
+        "double a[n + 9][m + 9], double b[m + 9]",
+        "for (i = 0; i < n; i++) { j = i; do { a[i][j] = b[j]; j++; } while (j < m && j < i + 5); }",
+    ),
+}
+
+
+def source(arguments: str, body: str) -> str:
+    return f"void f(int n, int m, {arguments})\n{{\nint i, j;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name: str) -> None:
+    text = source(*PROGRAMS[name])
+    if name == "do in a loop":
+        text = text.replace("#pragma scop\n", "#pragma scop\n#pragma polytile assume(m >= n)\n")
+    scop = polytile.compile(text, name="f.c", strict=True).scops[0]
+    assert scop.program is not None, [remark.message for remark in scop.remarks]
+    same_as_c(scop, [s for s in SIZES if name != "do in a loop" or s["m"] >= s["n"]])
+
+
+REFUSED = {
+    "it does not count": ("while (x[0] > 1) x[0] = x[0] / 2;", "5:1: error: a `while` loop is not allowed"),
+    "it starts somewhere": ("while (i < n) { x[i] = 1; i++; }", "a `while` loop is not allowed"),
+    "continue": ("i = 0; while (i < n) { if (x[i] > 0) continue; x[i] = 1; i++; }", "a `while` loop is not allowed"),
+    "break": ("for (j = 0; j < n; j++) { if (x[j] > 0) break; x[j] = 1; }", "5:41: error: `break` is not allowed"),
+    "counted twice": ("i = 0; while (i < n) { if (x[i] > 0) i++; x[i] = 1; i++; }", "a `while` loop is not allowed"),
+    "its start changes": ("k = 0; i = k; do { x[i] = 1; k = 9; i++; } while (i < n);", "a `do` loop is not allowed"),
+    "switch": ("for (int l = 0; l < n; l++) switch (l) { case 1: x[l] = 1; }", "a `switch` is not allowed"),
+    "its end changes": ("i = 0; while (i < k) { x[i] = 1; k = k - 1; i++; }", "depends on data: `k` is assigned"),
+    "no step": ("i = 0; while (i < n) { x[i] = 1; i = i * 2 + 1; }", "its step is not"),
+    "counted first": ("i = 0; while (i < n) { i++; x[i] = 1; }", "a `while` loop is not allowed"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    body, message = REFUSED[name]
+    text = f"void f(int n, double x[n + 1])\n{{\nint i = 3, j, k = 2;\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    with pytest.raises(UserError) as error:
+        polytile.compile(text, name="f.c")
+    shown = str(error.value)
+    assert message in shown
+    assert "\n  note: " in shown
+    assert shown.splitlines()[2].strip() == "^"
