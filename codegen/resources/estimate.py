@@ -18,6 +18,7 @@ from polytile.machine import (
     INSTRUCTION_BYTES,
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
+    REGISTER_FILE_PARTITIONS,
     THREAD_REGISTER_UNIT,
     WARP_SIZE,
     Machine,
@@ -51,6 +52,8 @@ def _free_registers(kernel: Kernel, machine: Machine) -> int:
 
 def _limit(kernel: Kernel, machine: Machine) -> int:
     """What a thread may use at most."""
-    share = machine.registers_per_sm // (max(1, kernel.min_blocks) * prod(kernel.block))
+    warps = max(1, kernel.min_blocks) * ceil_div(prod(kernel.block), WARP_SIZE)
+    most = ceil_div(warps, REGISTER_FILE_PARTITIONS)  # of a part of the registers
+    share = machine.registers_per_sm // (REGISTER_FILE_PARTITIONS * most * WARP_SIZE)
     asked = share // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
     return min(MAX_THREAD_REGISTERS, kernel.max_registers or MAX_THREAD_REGISTERS, asked)

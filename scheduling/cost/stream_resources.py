@@ -22,7 +22,7 @@ from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
-BESIDE_VALUES = 0.4  # for each of other threads that a step of a block reads: some come before the first is used
+BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from polytile.diagnostics import UsageError
+from polytile.ir.kernel import ceil_div
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, halo_units
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
@@ -130,8 +131,8 @@ class _Search:
         if figures.instructions(plan) > self.tuning.instructions or figures.shared_bytes(plan) > self._shared_memory:
             return False
         registers = figures.registers(plan)
-        threads = plan.warps * WARP_SIZE
-        return registers <= MAX_THREAD_REGISTERS and registers * threads <= self.machine.registers_per_sm
+        warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
+        return registers <= MAX_THREAD_REGISTERS and registers * warps * WARP_SIZE <= self.machine.registers_per_sm
 
     @property
     def _shared_memory(self) -> int:

@@ -176,6 +176,14 @@ def test_a_cap_on_registers_spills() -> None:
     assert capped.registers == bound.registers == 64 and capped.spill_bytes > 4 * 40
 
 
+def test_warps_share_the_registers_of_a_quarter_of_a_multiprocessor() -> None:
+    """Of eleven warps, three are in one quarter: ptxas gives their threads 168 registers, too."""
+    many = accumulators(100)
+    eleven, twelve = (estimate(kernel(*many, block=(32 * n, 1, 1)), H200) for n in (11, 12))
+    assert eleven.registers == twelve.registers == 168
+    assert eleven.blocks_per_multiprocessor == twelve.blocks_per_multiprocessor == 1
+
+
 def test_everything_of_kernels_is_known() -> None:
     found = estimate(everything(), H200)
     assert 20 < found.registers <= 255 and found.instruction_bytes > 1000 and found.source == "estimate"

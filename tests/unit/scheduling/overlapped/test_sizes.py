@@ -73,26 +73,31 @@ def test_shared_memory_is_bounded_as_asked_for() -> None:
     assert stream_figures(found, asked.scop).shared_bytes(found) <= 40_000
 
 
-REGISTERS = {  # the least with which ptxas does not spill, by program, iterations and tile, in double precision
-    ("an5d/star2d1r.c", 4, (128,)): 150,
-    ("an5d/star2d1r.c", 6, (128,)): 212,
-    ("an5d/star2d1r.c", 8, (128,)): 240,
-    ("an5d/star2d1r.c", 8, (64,)): 142,
-    ("an5d/box2d1r.c", 3, (128,)): 164,
-    ("an5d/box2d1r.c", 4, (128,)): 202,
-    ("polybench/fdtd-2d.c", 4, (64,)): 155,
-    ("polybench/fdtd-2d.c", 6, (64,)): 210,
-    ("an5d/star3d1r.c", 2, (32, 64)): 100,
-    ("an5d/star3d1r.c", 3, (32, 64)): 128,
-    ("an5d/box3d1r.c", 2, (32, 32)): 104,
-    ("an5d/box3d1r.c", 2, (32, 64)): 156,
+REGISTERS = {  # the least with which ptxas does not spill, by program, iterations, block and tile, in double precision
+    ("an5d/star2d1r.c", 4, (128,), (128,)): 150,
+    ("an5d/star2d1r.c", 6, (128,), (128,)): 212,
+    ("an5d/star2d1r.c", 8, (128,), (128,)): 240,
+    ("an5d/star2d1r.c", 8, (128,), (64,)): 142,
+    ("an5d/box2d1r.c", 3, (128,), (128,)): 164,
+    ("an5d/box2d1r.c", 4, (128,), (128,)): 202,
+    ("polybench/fdtd-2d.c", 4, (128,), (64,)): 155,
+    ("polybench/fdtd-2d.c", 6, (128,), (64,)): 210,
+    ("an5d/star3d1r.c", 2, (16, 32), (32, 64)): 107,
+    ("an5d/star3d1r.c", 3, (16, 32), (32, 64)): 150,
+    ("an5d/star3d1r.c", 4, (8, 32), (16, 64)): 148,
+    ("an5d/star3d1r.c", 4, (8, 32), (32, 32)): 140,
+    ("an5d/star3d1r.c", 2, (8, 32), (32, 64)): 181,
+    ("an5d/star3d1r.c", 3, (8, 32), (32, 64)): 231,
+    ("an5d/star3d2r.c", 2, (8, 32), (16, 64)): 143,
+    ("an5d/star3d2r.c", 2, (8, 32), (32, 64)): 254,
+    ("an5d/box3d1r.c", 2, (16, 32), (32, 32)): 133,
+    ("an5d/box3d1r.c", 2, (16, 32), (32, 64)): 186,
 }
 
 
 @pytest.mark.parametrize("case", REGISTERS)
-def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, tuple[int, ...]]) -> None:
-    source, iterations, tile = case
-    block = (16, 32) if len(tile) > 1 else (128,)
+def test_registers_are_about_what_ptxas_needs(case: tuple[str, int, tuple[int, ...], tuple[int, ...]]) -> None:
+    source, iterations, block, tile = case
     found = plan(source, Choices(tile=tile, block=block, time_tile=iterations))
     estimated = stream_figures(found, problem(source).scop).registers(found)
     assert 0.9 * REGISTERS[case] <= estimated <= 1.12 * REGISTERS[case]
