@@ -182,8 +182,7 @@ class KernelBody(Transfers):
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
             yield Advance(self.sources[step.index], self.pitch(step, 0))
         yield from self.load(add(self.row, 1), edge)
-        if not edge:
-            yield self.prefetch(self.high)
+        yield from self.prefetch(self.high, edge)
         for step in self.plan.inputs:
             yield from self.after(step)
         yield from self.steps(edge)
@@ -319,6 +318,11 @@ class KernelBody(Transfers):
         guard = both(self.stream.exists(step, cell), negated(self.is_made(step, cell)))
         target = Access(self.early[step.index], self.v, self.stream.element(step))
         return self.each(Load((target,), self.stream.home(step, cell), guard=guard))
+
+    def at_home(self) -> Iterator[StreamStep]:
+        """What planes with tests load from the user's arrays."""
+        yield from super().at_home()
+        yield from (self.plan.steps[k] for k in self.early)
 
     def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
         """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""

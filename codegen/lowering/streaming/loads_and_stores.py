@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
-from polytile.codegen.lowering.streaming.stream_kernel import PREFETCHED, Stream, some
+from polytile.codegen.lowering.streaming.stream_kernel import AHEAD, PREFETCHED, Stream, some
 from polytile.codegen.lowering.streaming.tile_grid import Axis, axes
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
@@ -124,16 +124,39 @@ class Transfers(ABC):
             else:
                 yield self._chosen(step, cell, target, source)
 
-    def prefetch(self, end: Expr) -> Stmt:
-        """Lines of later planes of the inputs, which all come before `end`: they are in L2 when they are loaded."""
-        fetches = []
+    # Planes that come later ---------------------------------------------------------------------------
+    def prefetch(self, end: Expr, edge: bool) -> Iterator[Stmt]:
+        """Lines of a later plane, which then come from L2: of the inputs, if they come before `end`, or, in planes with
+        tests, of all elements that are loaded and in memory."""
+        if edge:
+            for step, source in (*self._sources_ahead(), *self._homes_ahead()):
+                yield self._of_rows(If(self.stream.exists(step, self._ahead(step)), (Prefetch(source),)))
+        else:
+            fetches = tuple(self._of_rows(Prefetch(source)) for _, source in self._sources_ahead())
+            yield If(compare("<", add(self.row, PREFETCHED), end), fetches)
+
+    def at_home(self) -> Iterator[StreamStep]:
+        """The steps for which planes with tests load elements of the user's arrays."""
+        yield from () if self.stream.to_shadows else self.plan.inputs
+
+    def _sources_ahead(self) -> Iterator[tuple[StreamStep, Access]]:
         for step in self.plan.inputs:
             first = self.pointed(self.sources[step.index], step, (*self.v[:-1], lift(0)))
             place = add(mul(self.pitch(step, 0), PREFETCHED), first.subscripts[0])
-            fetch: Stmt = Prefetch(Access(first.array, (place,), first.type))
-            fetches.append(each(self.points[:-1], self.v[:-1], fetch) if len(self.v) > 1 else fetch)
-        return If(compare("<", add(self.row, PREFETCHED), end), tuple(fetches))
+            yield step, Access(first.array, (place,), first.type)
 
+    def _homes_ahead(self) -> Iterator[tuple[StreamStep, Access]]:
+        return ((step, self.stream.home(step, self._ahead(step))) for step in self.at_home())
+
+    def _ahead(self, step: StreamStep) -> tuple[Expr, ...]:
+        """The first of a thread's cells in a row of that plane."""
+        return (*self.cell(sub(self.row, step.lag - AHEAD - PREFETCHED))[:-1], self.corner[-1])
+
+    def _of_rows(self, stmt: Stmt) -> Stmt:
+        """For each row of the thread's cells."""
+        return each(self.points[:-1], self.v[:-1], stmt) if len(self.v) > 1 else stmt
+
+    # Loads and stores ---------------------------------------------------------------------------------
     def _loaded(self, step: StreamStep, cell: Sequence[Expr]) -> Access:
         """Where a cell of an input goes: planes that have not arrived yet are no part of the ring."""
         if self.plan.streamed:
