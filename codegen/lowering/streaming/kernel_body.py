@@ -94,9 +94,12 @@ class KernelBody(Transfers):
             yield Declare(self.index[k].name, self.integer, number if outermost else mod(number, self.counts[k]))
             number = div(number, self.counts[k])
         if self.plan.streamed:
-            first = self.stream.cells.range[0][0]
-            own = first if self.stream.chunk is None else add(first, mul(number, self.stream.chunk))
-            yield Declare(self.own_first.name, self.integer, own)
+            yield self.first_plane(number)
+
+    def first_plane(self, part: Expr) -> Stmt:
+        """The first plane that the tile owns, in this part of the stream."""
+        first, chunk = self.stream.cells.range[0][0], self.stream.chunk
+        return Declare(self.own_first.name, self.integer, first if chunk is None else add(first, mul(part, chunk)))
 
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
         """The first cells of the tile and of the thread, and whether the tile is away from all sides."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
-from polytile.ir.arith import add, compare, div, mod, mul
+from polytile.codegen.lowering.streaming.tile_grid import chunks
+from polytile.ir.arith import add, compare, div, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep
@@ -25,6 +26,7 @@ class WarpStrips(KernelBody):
         super().__init__(stream, names, counts, block)
         self.thread = thread
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
+        self.parts = self.name("chunks")  # of the stream
 
     def owned(self) -> Expr:
         return self.own
@@ -32,11 +34,23 @@ class WarpStrips(KernelBody):
     def body(self) -> Iterator[Stmt]:
         yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), div(self.thread, WARP_SIZE)))
         yield Declare(self.lane.name, self.integer, mod(self.thread, WARP_SIZE))
-        yield from self.tile(self.warp)
-        exists = compare("<", self.index[0], self.counts[0])
-        if self.stream.chunk is not None:
-            exists = compare("<=", self.own_first, self.stream.cells.range[0][1])
-        yield If(exists, (*self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work()))
+        tiles, order = self.counts[0], self.tile(self.warp)
+        if self.plan.streamed:
+            yield Declare(self.parts.name, self.integer, chunks(self.plan, self.stream.cells, self.stream.chunk))
+            tiles, order = mul(tiles, self.parts), self._sides_first()
+        inside = (*order, *self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work())
+        yield If(compare("<", self.warp, tiles), inside)
+
+    def _sides_first(self) -> Iterator[Stmt]:
+        """Which tile this is: those at the two sides of space have tests, and start before all others, so that nobody
+        waits for them in the end."""
+        (strip,), (strips,) = self.index, self.counts
+        at_sides, between = mul(self.parts, 2), most(sub(strips, 2), 1)
+        other, is_side = sub(self.warp, at_sides), compare("<", self.warp, at_sides)
+        side = select(compare("<", self.warp, self.parts), lift(0), sub(strips, 1))
+        yield Declare(strip.name, self.integer, select(is_side, side, add(mod(other, between), 1)))
+        part = select(is_side, mod(self.warp, self.parts), div(other, between))
+        yield self.first_plane(part)
 
     # Neighbours --------------------------------------------------------------------------------------
     def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
