@@ -119,7 +119,7 @@ class StreamTuning:
 
     iterations: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)  # of a block
     warps: int = 4  # of a block whose warps have a strip each
-    columns: tuple[tuple[int, ...], ...] = ((4, 8, 16, 32), (1, 2, 4, 8))  # of a lane, by the dimensions of space
+    columns: tuple[tuple[int, ...], ...] = ((4, 8, 16, 32), (1, 2, 3, 4, 6, 8))  # of a lane, by the dimensions of space
     stacked_warps: tuple[int, ...] = (4, 8, 11, 12, 16)  # of a block that shares a tile, below one another
     patches: tuple[tuple[int, int], ...] = (  # rows and columns of its threads
         ((1, 1), (1, 2), (2, 1), (2, 2), (2, 4), (3, 2), (4, 1), (4, 2), (4, 4))

@@ -5,8 +5,8 @@ arrays once for each block of iterations; L2, from which tiles load their halos;
 number registers and shared memory bound:
 
     time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer
-    time of a kernel: planes of a chunk with its halo, times the rounds in which tiles get their place, of which the
-                      last has to wait for a tile at a side of space
+    time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place, of which the last
+                      has fewer warps; or what a tile at a side of space takes, with its tests, if that is longer
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.point_count import counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
 
-MISSED_WARPS = 1.0  # of a scheduler: one warp reaches half of the rate at which instructions could be issued
+MISSED_WARPS = 0.3  # of a scheduler: one warp reaches three quarters of the rate that instructions could be issued at
 OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
 BLOCK_WAITS = 1.3  # 3-D 7-point stencil, three iterations on an H200: 244 GCells/s where the rest says 310
-SIDE_TILES = 2.0  # how many times as long as others tiles at sides of space take, with their tests; they end last
+STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store planes
+SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
+SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
+SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
 ONE_STEP_BLOCK = 256  # threads of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
@@ -181,9 +184,6 @@ class StreamCost:
         again = along * prod(plan.tile) / prod(self.plan.owned)
         moved = self._cells * (loaded * along + stored + self._other_bytes)
         fetched = self._cells * (again * (loaded + other) + stored)
-        planes = (self.rounds - 1 + SIDE_TILES) * self._planes
-        if plan.exchange is Exchange.BLOCK:
-            planes *= BLOCK_WAITS
         return KernelTime(
             number=0,
             launches=self.sizes.launches(plan.iterations),
@@ -191,9 +191,9 @@ class StreamCost:
             threads=plan.warps * WARP_SIZE,
             requests=0.0,
             l2=1e6 * fetched / speed.l2,
-            memory=1e6 * moved / self._rate,
-            arithmetic=1e6 * planes * (self._warps_at_once + MISSED_WARPS) * self._issue_cycles / speed.clock,
-            latency=1e6 * planes * self._plane_cycles / speed.clock,
+            memory=1e6 * moved / (STREAM_SHARE * self._rate),
+            arithmetic=1e6 * self._cycles / speed.clock,
+            latency=1e6 * self._planes * self.rounds * self._plane_cycles / speed.clock,
             launch=speed.launch_us,
             accesses=(),
             residency=Residency(
@@ -204,6 +204,24 @@ class StreamCost:
     @cached_property
     def rounds(self) -> int:
         return max(1, ceil(self.warps / (self.machine.sms * self.resident)))  # without cells there is no tile
+
+    @cached_property
+    def _cycles(self) -> float:
+        """Of a scheduler, until all its warps have ended. Strips at sides of space begin first, and may end last."""
+        if self.plan.exchange is Exchange.BLOCK:
+            at_once = self._cycles_of(self._warps_at_once)
+            return BLOCK_WAITS * (self.rounds - 1 + SIDE_TILES) * self._planes * at_once
+        schedulers = self.machine.sms * REGISTER_FILE_PARTITIONS
+        full = self.resident / REGISTER_FILE_PARTITIONS
+        last = ceil(self.warps / schedulers - full * (self.rounds - 1))
+        rounds = (self.rounds - 1) * self._cycles_of(full) + self._cycles_of(min(full, last))
+        inputs = sum(1 for _ in self.figures.inputs)
+        side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
+        return self._planes * max(rounds, side)
+
+    def _cycles_of(self, warps: float) -> float:
+        """Of a scheduler that has so many warps, for a plane of each."""
+        return max(self._plane_cycles, (warps + MISSED_WARPS) * self._issue_cycles)
 
     @cached_property
     def _warps_at_once(self) -> float:
