@@ -21,6 +21,12 @@ from polytile.ir.scop import Statement
 def access_numbers(statement: Statement, access: Access) -> tuple[int, ...]:
     """The positions in `statement.accesses` of an access of its body; raises InternalError where subscripts that are
     not linear leave a choice."""
+    if access not in statement.known_numbers:
+        statement.known_numbers[access] = _numbers(statement, access)
+    return statement.known_numbers[access]
+
+
+def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
     own = [k for k, a in enumerate(statement.accesses) if a.array == access.array]
     relations = [statement.accesses[k].relation for k in own]
     if not own or all(r.is_equal(relations[0]) for r in relations[1:]):

@@ -15,7 +15,7 @@ import islpy as isl
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import united
-from polytile.ir.expr import CType, Expr, Stmt
+from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.span import Span
 from polytile.ir.verbatim import VerbatimRegion
 
@@ -169,6 +169,7 @@ class Statement:
         default_factory=dict, init=False, repr=False, compare=False
     )
     _united: dict[tuple[str, AccessKind], isl.Map] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known_numbers: dict[Access, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)

@@ -45,6 +45,9 @@ class StreamStep:
     t0 + `iteration`, before the block, left, loaded from device memory. Its box is the owner box with sides moved by
     `lower` (at most 0) and `upper` (at least 0) along each dimension of space. Plane z is made when plane z + `lag` of
     the inputs arrives, and stays in one of `slots` places, z mod slots.
+
+    `retimed`: the one statement is a sum, whose terms are added up as soon as the plane that they read is there
+    (ir/plane_terms.py), in place of all of them when the last one is.
     """
 
     index: int
@@ -55,6 +58,7 @@ class StreamStep:
     upper: tuple[int, ...]
     lag: int
     slots: int
+    retimed: bool = False
 
     def __post_init__(self) -> None:
         require(self.is_input == (self.iteration < 0), f"step {self.index}: inputs are of iterations before the block")
@@ -62,6 +66,8 @@ class StreamStep:
         require(all(v <= 0 for v in self.lower), f"step {self.index}: a box holds its owner box, not {self.lower}")
         require(all(v >= 0 for v in self.upper), f"step {self.index}: a box holds its owner box, not {self.upper}")
         require(self.lag >= 0 and self.slots >= 1, f"step {self.index}: lag {self.lag}, {self.slots} slots")
+        one = len(self.statements) == 1
+        require(one or not self.retimed, f"step {self.index}: the terms of one statement are summed up, not of others")
 
     @property
     def is_input(self) -> bool:
@@ -227,6 +233,7 @@ class StreamPlan:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
             when = f"lag {step.lag}, {step.slots} plane{'s' * (step.slots != 1)}"
+            when += ", summed up as planes come" if step.retimed else ""
             of = "" if self.once else f" of iteration t0{step.iteration:+d}"
             yield f"step {step.index}: {step.array}{of}, {what}: box [{box}], {when}"
 
@@ -250,6 +257,13 @@ def planes_behind(steps: Sequence[StreamStep], read: StreamRead, streamed: int) 
     """How many planes of the source came after the one that is read."""
     along = read.offset[0] if streamed else 0
     return steps[read.step].lag - steps[read.source].lag - along
+
+
+def read_when(steps: Sequence[StreamStep], read: StreamRead, streamed: int, exchange: Exchange) -> int:
+    """How many planes of the source came after the one that is read, when it is read: a step that is retimed reads it
+    as soon as it is there, one plane later where threads share planes."""
+    behind = planes_behind(steps, read, streamed)
+    return min(behind, int(exchange is Exchange.BLOCK)) if steps[read.step].retimed else behind
 
 
 def shadow_arrays(scop: Scop, plan: StreamPlan) -> tuple[Array, ...]:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind
+from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 
@@ -39,6 +39,8 @@ class PlannedSteps(Protocol):
     def reads(self) -> tuple[StreamRead, ...]: ...
     @property
     def streamed(self) -> int: ...
+    @property
+    def exchange(self) -> Exchange: ...
 
 
 class PlannedThreads(Protocol):
@@ -70,6 +72,7 @@ class StepFigures:
     arithmetic: float
     double: bool
     loads: tuple[int, ...]
+    sums: int = 0  # planes whose terms are being summed up, beside the one that is made
 
     @property
     def words(self) -> int:
@@ -167,7 +170,7 @@ class StreamFigures:
         for s in self.steps:
             beside = [columns for columns in s.neighbours() if columns]
             around = max(beside) * (len(beside) - 1) if beside and plan.exchange is Exchange.WARP else 0
-            total += s.words * (points * s.kept + around)
+            total += s.words * (points * (s.kept + s.sums) + around)
         return total
 
     def _live_words(self) -> Iterator[int]:
@@ -229,13 +232,18 @@ def _figures(
         step,
         scop.array(step.array).element.size,
         max((r.step for r in readers), default=step.index),
-        frozenset((planes_behind(plan.steps, r, plan.streamed), r.offset[plan.streamed :]) for r in readers),
+        frozenset((_age(plan, r), r.offset[plan.streamed :]) for r in readers),
         tuple({r.source for r in sources if planes_behind(plan.steps, r, plan.streamed) == 0}),
         any(any(r.offset[plan.streamed :]) for r in sources),
         max(map(fused_operations, statements), default=0.0),
         any(map(is_double, statements)),
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
+        max((planes_behind(plan.steps, r, plan.streamed) - _age(plan, r) for r in sources), default=0),
     )
+
+
+def _age(plan: PlannedSteps, read: StreamRead) -> int:
+    return read_when(plan.steps, read, plan.streamed, plan.exchange)
 
 
 def _loads(statement: Statement, sizes: Mapping[str, int]) -> tuple[int, ...]:

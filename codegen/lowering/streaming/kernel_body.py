@@ -21,7 +21,8 @@ from math import lcm
 
 from polytile.codegen.lowering.streaming.loads_and_stores import Transfers
 from polytile.codegen.lowering.streaming.plane_rings import age, each, over, runs
-from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
+from polytile.codegen.lowering.streaming.plane_sums import plane_sums
+from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure, sum_of_terms
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
 from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
@@ -55,8 +56,13 @@ class KernelBody(Transfers):
         self.inside, self.made_here = self.name("inside", BOOL), self.name("made", BOOL)
         sides = [(w, k) for w in stream.cells.writers for k in range(inner)]
         self.sides = {(w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w, k in sides}
-        loaded = [s.index for s in self.plan.made if self._keeps(s) and self._same_before(s) is None]
-        self.early = {k: names.fresh(f"early{k}") for k in loaded if self.plan.streamed}
+        retimed = (step for step in self.plan.steps if step.retimed)
+        self.sums = {
+            s.index: plane_sums(self.plan, s, stream.writers(s)[0], names.fresh(f"sum{s.index}")) for s in retimed
+        }
+        self.loaded = [s for s in self.plan.made if self._keeps(s) and self._same_before(s) is None]
+        early = [s.index for s in self.loaded if self.plan.streamed and not s.retimed]  # these have no registers left
+        self.early = {k: names.fresh(f"early{k}") for k in early}
 
     # What forms differ in ----------------------------------------------------------------------------
     @abstractmethod
@@ -125,6 +131,7 @@ class KernelBody(Transfers):
     def work(self) -> Iterator[Stmt]:
         """All steps for all planes."""
         yield from (ring.declared() for ring in self.rings)
+        yield from (sums.declared() for sums in self.sums.values())
         if not self.plan.streamed:
             yield from self.alignment()
             yield If(self.inside, tuple(self._all_steps(edge=False)), tuple(self._all_steps(edge=True)))
@@ -155,7 +162,7 @@ class KernelBody(Transfers):
     @property
     def period(self) -> int:
         """After how many planes values are in the same registers again, if so many copies are not too long."""
-        turns = lcm(*(ring.slots for ring in self.rings))
+        turns = lcm(*(ring.slots for ring in self.rings), *(sums.planes for sums in self.sums.values()))
         reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
         cells = reduce(lambda a, b: a * b, self.points)
         return turns if turns * reads * cells <= UNROLLED else 1
@@ -189,7 +196,9 @@ class KernelBody(Transfers):
         for step in self.plan.inputs:
             yield from self.after(step)
         yield from self.steps(edge)
-        yield self.each(*(stmt for ring in self.rings for stmt in ring.ageing(self.v)))
+        kept = (stmt for ring in self.rings for stmt in ring.ageing(self.v))
+        summed = (stmt for sums in self.sums.values() for stmt in sums.ageing(self.v))
+        yield self.each(*kept, *summed)
         yield from self.end_of_plane()
 
     def _all_steps(self, edge: bool) -> Iterator[Stmt]:
@@ -261,20 +270,23 @@ class KernelBody(Transfers):
         main = self.stream.main(step)
         if not self._is_tested(step, edge):
             assert main is not None
-            yield from self._in_rows(rows, *self._instance(step, main))
+            yield from self._in_rows(rows, *self._value(step, main))
+            yield from self._later_terms(step, rows)
             return
         declared: list[Stmt] = []
         body: list[Stmt] = []
         some_made: list[Expr] = []
         for writer in self.stream.writers(step):
             written = self._written(writer, step, declared)
-            made = self._instance(step, writer)
+            made = self._value(step, writer)
             anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
+            anywhere = anywhere or step.retimed  # its terms are of planes, and are summed up in all cells
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
         if self._keeps(step):
             body.append(If(negated(some(some_made)), (self._kept(step),)))
         yield Scope((*declared, *self._in_rows(rows, *body)))
+        yield from self._later_terms(step, rows)
 
     def _in_rows(self, rows: Sequence[int] | None, *body: Stmt) -> Iterator[Stmt]:
         if rows is None:
@@ -298,14 +310,14 @@ class KernelBody(Transfers):
         return None
 
     def _kept(self, step: StreamStep) -> Stmt:
-        """The value of such a cell: what its element had before, in registers, or loaded a plane ahead."""
+        """The value of such a cell: what its element had before, in registers, if need be loaded a plane ahead."""
         target = self.rings[step.index].at(0, self.v)
         if step.index in self.early:
             return Assign(target, "", Access(self.early[step.index], self.v, target.type))
         before = self._same_before(step)
         if before is not None:
             return Assign(target, "", before)
-        cell = self.cell(None)
+        cell = self.cell(self.made_row(step))
         return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
 
     def _first_kept(self) -> Iterator[Stmt]:
@@ -325,7 +337,9 @@ class KernelBody(Transfers):
     def at_home(self) -> Iterator[StreamStep]:
         """What planes with tests load from the user's arrays."""
         yield from super().at_home()
-        yield from (self.plan.steps[k] for k in self.early)
+        for k, step in enumerate(self.loaded):
+            if not any(self.stream.same_elements(before, step) for before in self.loaded[:k]):
+                yield step
 
     def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
         """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""
@@ -340,6 +354,29 @@ class KernelBody(Transfers):
             if any(alone == k for _, alone in split):
                 tests.append(Access(self.sides[writer.statement.name, k], (v,), BOOL))
         return both(*tests)
+
+    def _value(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
+        """What makes a cell: an instance, or the last terms of its sum."""
+        if not step.retimed:
+            return self._instance(step, writer)
+        target, value = self.rings[step.index].at(0, self.v), self.sums[step.index].complete(self.v)
+        return (*self._terms(step, 0), Assign(target, "", value))
+
+    def _later_terms(self, step: StreamStep, rows: Sequence[int] | None) -> Iterator[Stmt]:
+        """The terms of planes that are complete later."""
+        for late in sorted(self.sums[step.index].terms.terms if step.retimed else ()):
+            if late:
+                yield from self._in_rows(rows, *self._terms(step, late))
+
+    def _terms(self, step: StreamStep, late: int) -> tuple[Stmt, ...]:
+        """The terms that the planes here have for one which is complete so much later."""
+        sums = self.sums[step.index]
+        at = self.stream.place(step, self.cell(sub(self.row, step.lag - late)))
+        reads = {read.access: self.value(read) for read in self.plan.reads_of(step.index)}
+        values = tuple(with_values(value, at) for value in sums.writer.iterators)
+        target = sums.at(late, self.v)
+        value = sums.terms.total(late, None if late == sums.terms.planes else target)
+        return sum_of_terms(self.stream.scop, sums.writer.statement, target, value, reads, values, self.integer)
 
     def _instance(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
         at = self.stream.place(step, self.cell(self.made_row(step)))

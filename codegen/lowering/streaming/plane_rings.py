@@ -15,16 +15,21 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
 from polytile.ir.expr import INT, Access, Assign, Cast, CType, Expr, For, Literal, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray, Shuffle
-from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep, planes_behind
+from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES
 
 
 def age(plan: StreamPlan, read: StreamRead) -> int:
-    """How many planes of the source came after the one that is read."""
-    found = planes_behind(plan.steps, read, plan.streamed)
+    """How many planes of the source came after the one that is read, when it is read."""
+    found = read_when(plan.steps, read, plan.streamed, plan.exchange)
     if found < 0 or (found == 0 and read.source >= read.step):
         raise InternalError(f"step {read.step} reads planes of step {read.source} that are not there yet")
     return found
+
+
+def late(plan: StreamPlan, read: StreamRead) -> int:
+    """How many planes after that the step which reads it is complete, whose terms are summed up until then."""
+    return planes_behind(plan.steps, read, plan.streamed) - age(plan, read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,24 @@ def instance(
     return bind(replace(statement, body=body), iterators, integer)
 
 
+def sum_of_terms(
+    scop: Scop,
+    statement: Statement,
+    target: Access,
+    value: Expr,
+    reads: Mapping[int, Access],
+    iterators: tuple[Expr, ...],
+    integer: CType,
+) -> tuple[Stmt, ...]:
+    """`target = value;` for an instance, of a value that holds parts of the statement's body."""
+
+    def change(node: Any) -> Any:
+        return _replaced(scop, statement, node, reads) if isinstance(node, Access) else node
+
+    body = (Assign(target, "", rewrite(value, change), statement.location),)
+    return bind(replace(statement, body=body), iterators, integer)
+
+
 def _replaced(scop: Scop, statement: Statement, node: Access, reads: Mapping[int, Access]) -> Access:
     if not scop.written(node.array):
         return node

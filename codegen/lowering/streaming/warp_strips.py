@@ -34,10 +34,11 @@ class WarpStrips(KernelBody):
     def body(self) -> Iterator[Stmt]:
         yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), div(self.thread, WARP_SIZE)))
         yield Declare(self.lane.name, self.integer, mod(self.thread, WARP_SIZE))
-        tiles, order = self.counts[0], self.tile(self.warp)
+        tiles: Expr = self.counts[0]
+        order = self._sides_first() if self.plan.streamed else self.tile(self.warp)
         if self.plan.streamed:
             yield Declare(self.parts.name, self.integer, chunks(self.plan, self.stream.cells, self.stream.chunk))
-            tiles, order = mul(tiles, self.parts), self._sides_first()
+            tiles = mul(tiles, self.parts)
         inside = (*order, *self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work())
         yield If(compare("<", self.warp, tiles), inside)
 

@@ -2,6 +2,7 @@
 
 A step makes plane z when plane z + lag arrives, after the steps before it. So of a plane d away, `ahead` = lag - lag of
 its source - d planes have arrived since it was made, and slots - ahead more arrive before its place is written again.
+A step that is retimed reads a plane earlier, as soon as it is there (read_when).
 Threads meet once a plane (BLOCK) or at each shuffle (WARP): with shared memory, what another thread made must be of
 an earlier plane. A thread sees its own cells at once. A split barrier keeps as much: whoever arrives has shown what it
 made of a plane, and read what it reads there, and whoever has waited for that reads and overwrites in the next one.
@@ -9,7 +10,7 @@ made of a plane, and read what it reads there, and whoever has waited for that r
 
 from __future__ import annotations
 
-from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead
+from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, read_when
 from polytile.scheduling.proof.streaming.time_loop import require
 
 
@@ -35,7 +36,7 @@ def _check_box(plan: StreamPlan, read: StreamRead) -> None:
 def _check_slots(plan: StreamPlan, read: StreamRead) -> None:
     step, source = plan.steps[read.step], plan.steps[read.source]
     away = read.offset[0] if plan.streamed else 0
-    ahead = step.lag - source.lag - away
+    ahead = read_when(plan.steps, read, plan.streamed, plan.exchange)
     apart = plan.exchange is Exchange.BLOCK and any(read.offset[plan.streamed :])
     plane = f"plane z{away:+d} of step {source.index}" if plan.streamed else f"step {source.index}"
     what = f"step {step.index} reads {plane}"

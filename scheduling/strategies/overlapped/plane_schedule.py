@@ -61,10 +61,14 @@ def lags(count: int, inputs: int, reaches: Sequence[Reach], gap: int) -> list[in
     return found
 
 
-def slots(found_lags: Sequence[int], reaches: Iterable[Reach]) -> list[int]:
-    """A plane stays until the last reader has run; the next one in its place comes a plane later."""
+def slots(
+    found_lags: Sequence[int], reaches: Iterable[Reach], retimed: Sequence[bool] = (), gap: int = 0
+) -> list[int]:
+    """A plane stays until the last reader has run; the next one in its place comes a plane later. Readers that are
+    retimed take a plane as soon as it can be seen."""
     found = [1] * len(found_lags)
     for r in reaches:
         age = found_lags[r.reader] - r.lower[0] - found_lags[r.source]
+        age = min(age, gap) if retimed and retimed[r.reader] else age
         found[r.source] = max(found[r.source], age + 1)
     return found

@@ -93,7 +93,8 @@ class _Search:
 
     def _of(self, iterations: int) -> SizedPlan | None:
         """The fastest plan for so many iterations that fits."""
-        steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange)
+        retimed = not self.problem.options.strict
+        steps = stream_steps(self.problem.scop, self.values, iterations, self.exchange, retimed)
         figures: StreamFigures | None = None
         best: SizedPlan | None = None
         for tiles in self._tiles(steps):

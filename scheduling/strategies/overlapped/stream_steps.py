@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polytile.ir.name_supply import Names
+from polytile.ir.plane_terms import plane_terms
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
@@ -71,9 +72,12 @@ class StreamSteps:
         return tuple((max(-s.lower[k] for s in self.steps), max(s.upper[k] for s in self.steps)) for k in along)
 
 
-def stream_steps(scop: Scop, values: StencilValues, iterations: int, exchange: Exchange) -> StreamSteps:
-    """The steps of blocks of so many iterations; raises NotAStencilError where these are too few."""
-    block = Block(scop, values, iterations, exchange)
+def stream_steps(
+    scop: Scop, values: StencilValues, iterations: int, exchange: Exchange, retimed: bool = False
+) -> StreamSteps:
+    """The steps of blocks of so many iterations, `retimed` where that takes less memory; raises NotAStencilError where
+    these are too few."""
+    block = Block(scop, values, iterations, exchange, retimed)
     if values.once:
         return StreamSteps(1, values.dims, block.steps(), tuple(block.reads()), tuple(block.stores()), (), once=True)
     _check_iterations(block)
@@ -103,7 +107,9 @@ def _check_iterations(block: Block) -> None:
 class Block:
     """The steps of a block of iterations, by iteration and field; iterations before the block are inputs."""
 
-    def __init__(self, scop: Scop, values: StencilValues, iterations: int, exchange: Exchange) -> None:
+    def __init__(
+        self, scop: Scop, values: StencilValues, iterations: int, exchange: Exchange, retimed: bool = False
+    ) -> None:
         self.scop, self.values, self.iterations = scop, values, iterations
         streamed = values.dims > 1
         self.reaches = _reaches(values)
@@ -114,7 +120,21 @@ class Block:
         inputs = sum(time < 0 for time, _ in self.keys)
         gap = int(exchange is Exchange.BLOCK)
         self._lags = lags(count, inputs, reaches, gap) if streamed else [0] * count
-        self._slots = slots(self._lags, reaches) if streamed else [1] * count
+        self._retimed = [retimed and streamed and self._is_sum(key, gap) for key in self.keys]
+        self._slots = slots(self._lags, reaches, self._retimed, gap) if streamed else [1] * count
+
+    def _is_sum(self, key: Key, gap: int) -> bool:
+        """Whether a step is a sum of terms of one plane each, and would else keep planes with what is beside them."""
+        time, number = key
+        names = self.values.fields[number].statements
+        if time < 0 or len(names) != 1:
+            return False
+        lag, late, beside = self._lags[self._index[key]], {}, set()
+        for r in (r for r in self.values.reads if r.statement == names[0]):
+            behind = lag - self._lags[self._index[time - r.back, r.source]] - r.offset[0]
+            late[r.access] = behind - min(behind, gap)
+            beside |= {behind} if any(r.offset[1:]) else set()
+        return len(beside) > 1 and plane_terms(self.scop.statement(names[0]), late) is not None
 
     def is_live(self, field: int) -> bool:
         return self.scop.array(self.values.fields[field].array).live_out
@@ -149,7 +169,8 @@ class Block:
     def _step(self, index: int, time: int, number: int) -> StreamStep:
         field, (lower, upper) = self.values.fields[number], self._boxes[index]
         statements = field.statements if time >= 0 else ()
-        return StreamStep(index, field.array, statements, time, lower, upper, self._lags[index], self._slots[index])
+        lag, count, retimed = self._lags[index], self._slots[index], self._retimed[index]
+        return StreamStep(index, field.array, statements, time, lower, upper, lag, count, retimed)
 
     def reads(self) -> Iterator[StreamRead]:
         of_field: list[list[tuple[str, int, int, int, Offset]]] = [[] for _ in self.values.fields]

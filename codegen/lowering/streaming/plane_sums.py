@@ -1,0 +1,67 @@
+"""Sums under way of steps that are retimed: one for each plane whose terms have begun to come, the next to be complete
+first.
+
+before: x1[0][v] = 0.1 * x0[2][v] + 0.2 * x0[1][v] + 0.3 * x0[0][v];                 3 planes of step 0
+after:  sum1[0][v] = sum1[0][v] + 0.3 * x0[0][v]; x1[0][v] = sum1[0][v];             1 plane of step 0, 2 sums
+        sum1[1][v] = sum1[1][v] + 0.2 * x0[0][v]; sum1[2][v] = 0.1 * x0[0][v];
+        sum1[0][v] = sum1[1][v]; sum1[1][v] = sum1[2][v];
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from polytile.codegen.lowering.streaming.plane_rings import late
+from polytile.codegen.lowering.streaming.written_cells import Writer
+from polytile.diagnostics import InternalError
+from polytile.ir.arith import lift
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt
+from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.plane_terms import PlaneTerms, plane_terms
+from polytile.ir.stream_plan import StreamPlan, StreamStep
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneSums:
+    """The sums of a step: `element` is their type, `points` the cells of a thread."""
+
+    step: StreamStep
+    writer: Writer
+    terms: PlaneTerms
+    name: str
+    element: CType
+    points: tuple[int, ...]
+
+    @property
+    def planes(self) -> int:
+        """How many are under way in a plane, the one that becomes complete among them."""
+        return self.terms.planes + 1
+
+    def declared(self) -> Stmt:
+        return PrivateArray(self.name, self.element, (self.planes, *self.points), Literal("0"))
+
+    def at(self, behind: int, cell: Sequence[Expr]) -> Access:
+        """The sum that is complete so many planes later."""
+        return Access(self.name, (lift(behind), *cell), self.element)
+
+    def complete(self, cell: Sequence[Expr]) -> Expr:
+        """What the statement assigns."""
+        total: Expr = self.at(0, cell)
+        return reduce(lambda value, one: Binary(one[0], value, one[1], self.element), self.terms.behind, total)
+
+    def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
+        """Each sum is one plane nearer to its end, before the next plane comes."""
+        for k in range(1, self.planes):
+            yield Assign(self.at(k - 1, cell), "", self.at(k, cell))
+
+
+def plane_sums(plan: StreamPlan, step: StreamStep, writer: Writer, name: str) -> PlaneSums:
+    """The sums of a step that is retimed."""
+    when = {read.access: late(plan, read) for read in plan.reads_of(step.index)}
+    terms = plane_terms(writer.statement, when)
+    if terms is None:
+        raise InternalError(f"step {step.index} is retimed, and {writer.statement.name} is no sum of terms of planes")
+    element = terms.terms[0][0].type
+    return PlaneSums(step, writer, terms, name, element, plan.points)

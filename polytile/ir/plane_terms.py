@@ -1,0 +1,97 @@
+"""Statements that are sums of terms, each of which reads values of a single plane of a stream.
+
+before: B[i][j] = 0.2 * (A[i - 1][j - 1] + A[i - 1][j + 1] + A[i][j] + A[i + 1][j - 1] + A[i + 1][j + 1])
+after:  when row p of A arrives, B[p + 1] starts with   0.2 * A[p][j - 1] + 0.2 * A[p][j + 1],
+                                 B[p] takes another     0.2 * A[p][j],
+                                 B[p - 1] is done with  0.2 * A[p][j - 1] + 0.2 * A[p][j + 1]
+
+So one plane of A is enough, where else three are kept, with what is beside a thread's cells in each: retiming, as of
+Stock et al. (PLDI 2014) and section III of Rawat et al. (Proc. IEEE 2018). It changes the order of additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from polytile.ir.access_numbers import access_numbers
+from polytile.ir.expr import Access, Assign, Binary, Expr, Unary, walk
+from polytile.ir.scop import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneTerms:
+    """What a statement assigns: the sum of all terms, divided or multiplied by each of `behind` (the operator, and the
+    value). `terms` are by how many planes later than the values that they read the sum is complete."""
+
+    terms: Mapping[int, tuple[Expr, ...]]
+    behind: tuple[tuple[str, Expr], ...]
+
+    @property
+    def planes(self) -> int:
+        """How many planes the first terms come before the last ones."""
+        return max(self.terms)
+
+    def total(self, late: int, before: Expr | None) -> Expr:
+        """What there is before, and the terms that come so many planes before the last ones."""
+        first, *more = self.terms[late] if before is None else (before, *self.terms[late])
+        for term in more:
+            op, value = ("-", term.operand) if isinstance(term, Unary) and term.op == "-" else ("+", term)
+            first = Binary(op, first, value, first.type)
+        return first
+
+
+def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | None:
+    """The terms of a statement whose access number k reads values `late[k]` planes before it is complete; None where it
+    is no such sum, or reads other elements of arrays."""
+    sums = [s for s in statement.body if isinstance(s, Assign)]
+    if len(statement.body) != 1 or len(sums) != 1 or sums[0].op or sums[0].value.type.kind != "float":
+        return None
+    if not all(k in late for access in _accesses(sums[0].value) for k in access_numbers(statement, access)):
+        return None  # it reads other memory, at places that depend on the plane
+    value, behind = sums[0].value, list[tuple[str, Expr]]()
+    while isinstance(value, Binary) and value.op == "/" and not _reads(statement, value.right, late):
+        behind.insert(0, (value.op, value.right))
+        value = value.left
+    found: dict[int, list[Expr]] = {}
+    for term in _terms(statement, value, late):
+        planes = _reads(statement, term, late)
+        if len(planes) > 1:
+            return None
+        found.setdefault(min(planes, default=0), []).append(term)
+    same_type = all(term.type == value.type for terms in found.values() for term in terms)
+    if not same_type or 0 not in found or len(found) < 2:
+        return None
+    return PlaneTerms({k: tuple(terms) for k, terms in found.items()}, tuple(behind))
+
+
+def _terms(statement: Statement, value: Expr, late: Mapping[int, int]) -> Iterator[Expr]:
+    """The terms of a sum; factors that read nothing by planes are multiplied into each."""
+    match value:
+        case Binary(op="+" | "-" as op, left=left, right=right):
+            yield from _terms(statement, left, late)
+            for term in _terms(statement, right, late):
+                yield term if op == "+" else _negative(term)
+        case Unary(op="-", operand=operand):
+            yield from map(_negative, _terms(statement, operand, late))
+        case Binary(op="*", left=left, right=right) if not _reads(statement, left, late):
+            for term in _terms(statement, right, late):
+                yield replace(value, right=term)
+        case Binary(op="*", left=left, right=right) if not _reads(statement, right, late):
+            for term in _terms(statement, left, late):
+                yield replace(value, left=term)
+        case _:
+            yield value
+
+
+def _negative(term: Expr) -> Expr:
+    return Unary("-", term, term.type)
+
+
+def _reads(statement: Statement, value: Expr, late: Mapping[int, int]) -> set[int]:
+    """How many planes late each of the values comes that an expression reads."""
+    return {late[k] for access in _accesses(value) for k in access_numbers(statement, access)}
+
+
+def _accesses(value: Expr) -> Iterator[Access]:
+    return (node for node in walk(value) if isinstance(node, Access) and node.subscripts)
