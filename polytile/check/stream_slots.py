@@ -2,7 +2,8 @@
 
 For a box of any size, the cells that a step makes, and those that it reads of a source, take place in the order of
 planes, and of steps in a plane. Of the cells of other threads of a block only the order of planes is certain: there a
-step must find the same whether it runs first or last in its plane.
+step must find the same whether it runs first or last in its plane. A step that is retimed reads a cell before its own
+plane is made: as soon as the cell is there, which in cells of other threads is a plane later.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def _difference(step: Check, source: Check) -> tuple[object, ...]:
     """All that what is found depends on: the box is any."""
     apart = [a - b for side in ("lower", "upper") for a, b in zip(step[side], source[side], strict=True)]
     order = (step["index"] > source["index"]) - (step["index"] < source["index"])
-    return step["lag"] - source["lag"], source["slots"], order, *apart
+    return step["lag"] - source["lag"], source["slots"], order, step.get("retimed", False), *apart
 
 
 def _tiles(plan: Check) -> Iterator[str]:
@@ -72,11 +73,22 @@ def _finds(plan: Check, step: Check, source: Check, offsets: list[tuple[int, ...
     found = [(own, step["index"]), (others, -1), (others, len(plan["steps"]))]
     if plan["exchange"] == "shuffles":
         found = [(offsets, step["index"])]
-    return all(_finds_at(dims, step, source, part, place) for part, place in found if part)
+    if not step.get("retimed", False):
+        return all(_finds_at(dims, step, source, part, place) for part, place in found if part)
+    soon = 0 if plan["exchange"] == "shuffles" else 1
+    behind = {offset: step["lag"] - source["lag"] - offset[0] for offset in offsets}
+    return all(
+        _finds_at(dims, step, source, [offset], place, min(behind[offset], soon))
+        for part, place in found
+        for offset in part
+    )
 
 
-def _finds_at(dims: int, step: Check, source: Check, offsets: list[tuple[int, ...]], place: int) -> bool:
-    """The same for a step that runs at a place among the steps of a plane."""
+def _finds_at(
+    dims: int, step: Check, source: Check, offsets: list[tuple[int, ...]], place: int, soon: int | None = None
+) -> bool:
+    """The same for a step that runs at a place among the steps of a plane, or, `soon` planes after its source made what
+    it reads."""
     streamed = dims > 1
     c, w = ([f"{v}{k}" for k in range(dims)] for v in "cw")
     of = f"[{', '.join(f'o{k}, e{k}' for k in range(dims))}]"
@@ -91,6 +103,7 @@ def _finds_at(dims: int, step: Check, source: Check, offsets: list[tuple[int, ..
     sinks = isl.UnionMap(f"{{ {pairs} -> {slot} }}").intersect_domain(reads)
     sources = isl.UnionMap(f"{{ {MADE}[{', '.join(w)}] -> {slot} }}").intersect_domain(made)
     now, then = (f"{v}0 + {s['lag']}" if streamed else "0" for v, s in (("c", step), ("w", source)))
+    now = now if soon is None else f"{then} + {soon}"
     times = isl.UnionMap(
         f"{{ {pairs} -> [{now}, {place}]; {MADE}[{', '.join(w)}] -> [{then}, {source['index']}] }}"
     )

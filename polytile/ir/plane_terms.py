@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.expr import Access, Assign, Binary, Expr, Unary, walk
-from polytile.ir.scop import Statement
+from polytile.ir.scop import AccessKind, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | N
     sums = [s for s in statement.body if isinstance(s, Assign)]
     if len(statement.body) != 1 or len(sums) != 1 or sums[0].op or sums[0].value.type.kind != "float":
         return None
-    if not all(k in late for access in _accesses(sums[0].value) for k in access_numbers(statement, access)):
+    if not all(_numbers(statement, access) <= late.keys() for access in _accesses(sums[0].value)):
         return None  # it reads other memory, at places that depend on the plane
     value, behind = sums[0].value, list[tuple[str, Expr]]()
     while isinstance(value, Binary) and value.op == "/" and not _reads(statement, value.right, late):
@@ -90,7 +90,13 @@ def _negative(term: Expr) -> Expr:
 
 def _reads(statement: Statement, value: Expr, late: Mapping[int, int]) -> set[int]:
     """How many planes late each of the values comes that an expression reads."""
-    return {late[k] for access in _accesses(value) for k in access_numbers(statement, access)}
+    return {late[k] for access in _accesses(value) for k in _numbers(statement, access)}
+
+
+def _numbers(statement: Statement, access: Access) -> set[int]:
+    """Of the reads that it is: an element may be written, too."""
+    found = access_numbers(statement, access)
+    return {k for k in found if statement.accesses[k].kind is AccessKind.READ}
 
 
 def _accesses(value: Expr) -> Iterator[Access]:

@@ -184,6 +184,8 @@ class StreamFigures:
         """The inputs of the next plane, and what one step works on."""
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
+        if any(s.sums for s in self.made):  # what is beside the plane whose terms are summed up
+            words += max(s.words * sum(s.neighbours()) for s in self.steps)
         if plan.exchange is Exchange.BLOCK:
             words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
         return words

@@ -57,6 +57,12 @@ def _without_copies_back(problem: Problem) -> Problem:
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
     text, given, stream = _plans(problem)
+    if problem.options.strict and stream is not None and any(step.retimed for step in stream.steps):
+        raise UserError(
+            f"the schedule of {problem.scop.name} adds up the terms of sums in another order",
+            location=problem.scop.location,
+            hint="leave out --fp strict, or save a schedule that was made with it",
+        )
     scop, dependences, text = split_as_in(problem.scop, problem.dependences, text)
     problem = replace(problem, scop=scop, dependences=dependences)
     tree = read_schedule(scop, text)

@@ -1,6 +1,7 @@
 """What is proven of a stream plan: its blocks of iterations leave in memory what those of the source leave.
 
 - values: each cell that a step claims is computed from the values that the source computes it from (values.py);
+- sums: terms are added up in another order only where a step is a sum, each term of a single plane (values.py);
 - order: these are in the slots that the step reads, which lie in its tile (order.py);
 - memory: every block finds its inputs, and the last one leaves what is read or seen afterwards (memory.py).
 
@@ -17,7 +18,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.streaming.device_memory import check_memory
 from polytile.scheduling.proof.streaming.slot_order import check_order
 from polytile.scheduling.proof.streaming.time_loop import WrongStreamError, single_iteration, time_loop
-from polytile.scheduling.proof.streaming.values import check_reads
+from polytile.scheduling.proof.streaming.values import check_reads, check_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ def prove_stream(source: Scop, scop: Scop, dependences: Dependences, plan: Strea
         loop = single_iteration(scop, plan.dims) if plan.once else time_loop(scop, plan.dims)
         groups = check_reads(plan, loop, dependences)
         check_order(plan)
+        sums = tuple(check_sums(plan, scop))
         left = tuple(check_memory(plan, source, loop, groups))
     except WrongStreamError as error:
         kernels = "a kernel of a DAG of stencils" if plan.once else f"kernels of {plan.iterations} iterations"
@@ -43,4 +45,4 @@ def prove_stream(source: Scop, scop: Scop, dependences: Dependences, plan: Strea
     count = sum(len(group.accesses) for group in groups)
     read = f"{count} accesses of {len(plan.made)} steps: each reads what it read in the source"
     kept = f"{len(plan.reads)} reads of slots: made before, in the tile, and not yet replaced"
-    return StreamProof((read, kept, *left))
+    return StreamProof((read, kept, *sums, *left))

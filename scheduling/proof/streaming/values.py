@@ -17,12 +17,31 @@ import islpy as isl
 
 from polytile.ir.access_boxes import united
 from polytile.ir.isl_util import maps
+from polytile.ir.plane_terms import plane_terms
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import StreamPlan, StreamRead
+from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.streaming.time_loop import OUT, TimeLoop, example, require
 
 Offset = tuple[int, ...]
+
+
+def check_sums(plan: StreamPlan, scop: Scop) -> Iterator[str]:
+    """Raises WrongStreamError unless steps that are retimed are sums of terms that read a single plane each; says
+    which there are."""
+    names: dict[str, None] = {}
+    for step in (s for s in plan.made if s.retimed):
+        (name,) = step.statements
+        late = {
+            read.access: planes_behind(plan.steps, read, plan.streamed)
+            - read_when(plan.steps, read, plan.streamed, plan.exchange)
+            for read in plan.reads_of(step.index)
+        }
+        sums = plane_terms(scop.statement(name), late) is not None
+        require(sums, f"step {step.index} is retimed, and {name} is no sum of terms that read a single plane each")
+        names[name] = None
+    if names:
+        yield f"sums whose terms are added up in another order, as planes come: {', '.join(names)}"
 
 
 @dataclass(frozen=True, slots=True)

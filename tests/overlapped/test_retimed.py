@@ -1,0 +1,153 @@
+"""Sums that are taken plane by plane: boxes keep one plane of what they read, and compute what C computes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.diagnostics import UserError
+from polytile.ir.stream_plan import StreamPlan
+from polytile.scheduling.proof.streaming.prove import prove_stream
+from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
+
+from .checks import compiled, plan_of
+
+pytestmark = pytest.mark.usefixtures("emulator")
+
+BOX = """
+void f(int T, int n, int m, {type} A[2][n][m])
+{{
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = {r}; i < n - {r}; i++)
+            for (int j = {r}; j < m - {r}; j++)
+                A[(t + 1) % 2][i][j] = {value};
+#pragma endscop
+}}
+"""
+CUBE = """
+void f(int T, int n, int m, int l, double A[2][n][m][l])
+{
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                for (int k = 1; k < l - 1; k++)
+                    A[(t + 1) % 2][i][j][k] = 0.03 * (VALUE);
+#pragma endscop
+}
+"""
+TWO_ARRAYS = """
+void f(int T, int n, int m, double A[n][m], double B[n][m])
+{
+#pragma scop
+    for (int t = 0; t < T; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                B[i][j] = (A[i - 1][j - 1] - A[i][j] + 2 * A[i + 1][j + 1] + 3 * A[i - 1][j + 1]) / 7.5;
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < m - 1; j++)
+                A[i][j] = A[i][j] - 0.25 * (B[i + 1][j - 1] - (B[i - 1][j + 1] + B[i][j]));
+    }
+#pragma endscop
+}
+"""
+
+
+def terms(r: int) -> str:
+    places = list(product(range(-r, r + 1), repeat=2))
+    return " + ".join(f"{1 / (3 + k):.4f} * A[t % 2][i + {a}][j + {b}]" for k, (a, b) in enumerate(places))
+
+
+def box(r: int, value: str = "", ctype: str = "double") -> str:
+    scale = "" if r == 1 else f"{1 / (2 * r + 1):.3f} * "
+    return BOX.format(r=r, value=value or f"{scale}({terms(r)})", type=ctype)
+
+
+def retimed(text: str, **settings: object) -> CompiledScop:
+    scop = compiled(text, strict=False, **settings)
+    assert all(step.retimed for step in plan_of(scop).made), [s.retimed for s in plan_of(scop).steps]
+    return scop
+
+
+def agrees(scop: CompiledScop, **sizes: int) -> None:
+    scop.validate(on="emulator", parameters=sizes, seed=5, sanitize="all")
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+@pytest.mark.parametrize("ctype", ["double", "float"])
+def test_boxes_compute_what_c_computes(r: int, ctype: str) -> None:
+    scop = retimed(box(r, ctype=ctype), time_tile=2, tile=(7, 64))
+    for steps, n, m in ((0, 9, 9), (1, 20, 40), (3, 7, 7), (4, 8, 150), (5, 41, 67), (9, 2 * r, 80), (8, 2 * r + 1, 1)):
+        agrees(scop, T=steps, n=n, m=m)
+
+
+def test_one_plane_is_kept() -> None:
+    plan = plan_of(retimed(box(2), time_tile=2))
+    assert [step.slots for step in plan.steps] == [1, 1, 1]
+    raw = plan_of(compiled(box(2), time_tile=2))
+    assert [step.slots for step in raw.steps] == [5, 5, 1] and not any(step.retimed for step in raw.steps)
+
+
+def test_blocks_that_share_planes() -> None:
+    around = product(("- 1", "", "+ 1"), repeat=3)
+    value = " + ".join(f"A[t % 2][i {a}][j {b}][k {c}]" for a, b, c in around)
+    scop = retimed(CUBE.replace("VALUE", value), time_tile=2)
+    assert [step.slots for step in plan_of(scop).steps] == [2, 2, 1]
+    for steps, n, m, width in ((4, 9, 11, 40), (5, 4, 3, 3), (4, 2, 9, 9), (9, 6, 20, 35)):
+        agrees(scop, T=steps, n=n, m=m, l=width)
+
+
+def test_factors_divisors_and_signs_of_several_arrays() -> None:
+    scop = retimed(TWO_ARRAYS, time_tile=2, tile=(5, 64))
+    for steps, n, m in ((0, 5, 5), (4, 3, 3), (5, 30, 61), (11, 17, 90)):
+        agrees(scop, T=steps, n=n, m=m)
+
+
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        ("stars, which would keep as much", "0.2 * (A[t % 2][i - 1][j] + A[t % 2][i][j - 1] + A[t % 2][i + 1][j])"),
+        ("a product of two planes", f"{terms(1)} + A[t % 2][i - 1][j - 1] * A[t % 2][i + 1][j + 1]"),
+        ("what is no sum", "A[t % 2][i - 1][j - 1] > A[t % 2][i + 1][j + 1] ? 0.5 : A[t % 2][i][j]"),
+    ],
+)
+def test_others_keep_their_planes(what: str, value: str) -> None:
+    scop = compiled(box(1, value), strict=False, time_tile=2)
+    assert not any(step.retimed for step in plan_of(scop).steps), what
+    agrees(scop, T=5, n=20, m=70)
+
+
+def test_the_order_of_additions_is_kept_where_it_must_be(tmp_path: object) -> None:
+    saved = retimed(box(1), time_tile=2).saved_schedule
+    (again,) = polytile.compile(box(1), name="f.c", load_schedule=saved, raise_bugs=True).scops
+    agrees(again, T=5, n=20, m=70)
+    with pytest.raises(UserError, match="adds up the terms of sums in another order"):
+        polytile.compile(box(1), name="f.c", load_schedule=saved, strict=True, raise_bugs=True)
+
+
+def proven(scop: CompiledScop, plan: StreamPlan) -> tuple[str, ...]:
+    chosen = scop.compilation
+    return prove_stream(scop.scop, scop.scop, chosen.dependences, plan).facts
+
+
+def test_the_proof_names_sums_and_refuses_others() -> None:
+    assert "sums whose terms are added up in another order, as planes come: S0" in retimed(box(1)).explain()
+    scop = compiled(box(1, f"{terms(1)} + A[t % 2][i - 1][j] * A[t % 2][i + 1][j]"), strict=False, time_tile=2)
+    plan = plan_of(scop)
+    wrong = replace(plan, steps=tuple(replace(s, retimed=not s.is_input) for s in plan.steps))
+    with pytest.raises(WrongStreamError, match="S0 is no sum of terms that read a single plane each"):
+        proven(scop, wrong)
+
+
+def test_planes_that_are_too_few_are_refused() -> None:
+    value = "A[t % 2][i - 1][j - 1][k] + A[t % 2][i][j][k + 1] + A[t % 2][i + 1][j][k - 1]"
+    scop = retimed(CUBE.replace("VALUE", value))
+    plan = plan_of(scop)
+    fewer = replace(plan, steps=tuple(replace(s, slots=1) for s in plan.steps))
+    with pytest.raises(WrongStreamError, match=r"no barrier before its slot is written again|has its slot"):
+        proven(scop, fewer)
