@@ -13,6 +13,7 @@ from math import ceil, prod
 from typing import Protocol
 
 from polytile.ir.edge_rows import EdgeRows
+from polytile.ir.expr import DOUBLE, Literal, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
@@ -22,6 +23,8 @@ from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
+CONSTANT_WORDS = 2.4  # for each factor in double precision, which no instruction holds, beyond the first few
+FREE_CONSTANTS = 5
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
@@ -145,6 +148,7 @@ class StreamFigures:
     """The steps of a plan."""
 
     steps: tuple[StepFigures, ...]
+    constants: int = 0  # in double precision
 
     @property
     def made(self) -> Iterator[StepFigures]:
@@ -158,7 +162,8 @@ class StreamFigures:
         """Of a thread; more than it can have where values would be spilled."""
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
-        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
+        constants = CONSTANT_WORDS * max(0, self.constants - FREE_CONSTANTS)
+        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps + constants
         return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: PlannedThreads) -> int:
@@ -218,7 +223,8 @@ def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:
         sources[read.step].append(read)
     written = {a.array for s in scop.statements for a in s.accesses if a.writes}
     sizes = {a.name: a.element.size for a in scop.arrays if a.rank > 1 and a.name not in written}
-    return StreamFigures(tuple(_figures(plan, scop, s, readers[s.index], sources[s.index], sizes) for s in plan.steps))
+    figures = tuple(_figures(plan, scop, s, readers[s.index], sources[s.index], sizes) for s in plan.steps)
+    return StreamFigures(figures, _constants(plan, scop))
 
 
 def _figures(
@@ -242,6 +248,13 @@ def _figures(
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
         max((planes_behind(plan.steps, r, plan.streamed) - _age(plan, r) for r in sources), default=0),
     )
+
+
+def _constants(plan: PlannedSteps, scop: Scop) -> int:
+    """How many factors and terms in double precision the statements have."""
+    statements = {name: scop.statement(name) for step in plan.steps for name in step.statements}
+    literals = (n for s in statements.values() for n in walk(*s.body) if isinstance(n, Literal))
+    return len({n.text for n in literals if n.type == DOUBLE})
 
 
 def _age(plan: PlannedSteps, read: StreamRead) -> int:

@@ -61,7 +61,7 @@ class KernelBody(Transfers):
             s.index: plane_sums(self.plan, s, stream.writers(s)[0], names.fresh(f"sum{s.index}")) for s in retimed
         }
         self.loaded = [s for s in self.plan.made if self._keeps(s) and self._same_before(s) is None]
-        early = [s.index for s in self.loaded if self.plan.streamed and not s.retimed]  # these have no registers left
+        early = [s.index for s in self.loaded if self.plan.streamed and self.is_roomy and not s.retimed]
         self.early = {k: names.fresh(f"early{k}") for k in early}
 
     # What forms differ in ----------------------------------------------------------------------------
@@ -75,6 +75,11 @@ class KernelBody(Transfers):
     def after(self, step: StreamStep) -> Iterator[Stmt]:
         """What shows neighbours the values of a step."""
         yield from ()
+
+    @property
+    def is_roomy(self) -> bool:
+        """Whether there are registers for addresses of later planes and for what cells at sides need, beside planes."""
+        return True
 
     def start_of_plane(self) -> Iterator[Stmt]:
         yield from ()
@@ -192,7 +197,8 @@ class KernelBody(Transfers):
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
             yield Advance(self.sources[step.index], self.pitch(step, 0))
         yield from self.load(add(self.row, 1), edge)
-        yield from self.prefetch(self.high, edge)
+        if self.is_roomy:
+            yield from self.prefetch(self.high, edge)
         for step in self.plan.inputs:
             yield from self.after(step)
         yield from self.steps(edge)
@@ -279,7 +285,8 @@ class KernelBody(Transfers):
         for writer in self.stream.writers(step):
             written = self._written(writer, step, declared)
             made = self._value(step, writer)
-            anywhere = writer is main and is_pure(self.stream.scop, writer.statement) and not some_made
+            pure = is_pure(self.stream.scop, writer.statement)
+            anywhere = self.is_roomy and writer is main and pure and not some_made
             anywhere = anywhere or step.retimed  # its terms are of planes, and are summed up in all cells
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
@@ -302,7 +309,7 @@ class KernelBody(Transfers):
 
     def _same_before(self, step: StreamStep) -> Access | None:
         """The same element in the planes of an earlier step, where it is still there."""
-        for before in reversed(self.plan.steps[: step.index]):
+        for before in reversed(self.plan.steps[: step.index]) if self.is_roomy else ():
             ring, late = self.rings[before.index], step.lag - before.lag
             arrived = before.lower[0] <= step.lower[0] or not self.plan.streamed  # the plane, since the stream began
             if arrived and self.stream.same_elements(before, step) and 0 <= late < ring.slots:

@@ -7,6 +7,7 @@ them. Halos are of whole lanes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
@@ -16,7 +17,9 @@ from polytile.ir.arith import add, compare, div, lift, mod, most, mul, select, s
 from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep
-from polytile.machine import WARP_SIZE
+from polytile.machine import REGISTER_BYTES, WARP_SIZE
+
+ROOMY_PLANES = 124  # registers of a thread's planes, from one to the next, beside which ptxas has room for others
 
 
 class WarpStrips(KernelBody):
@@ -27,6 +30,11 @@ class WarpStrips(KernelBody):
         self.thread = thread
         self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
         self.parts = self.name("chunks")  # of the stream
+
+    @property
+    def is_roomy(self) -> bool:
+        kept = sum((r.slots - 1) * prod(r.points) * r.element.size for r in self.rings)
+        return kept <= REGISTER_BYTES * ROOMY_PLANES
 
     def owned(self) -> Expr:
         return self.own

@@ -16,7 +16,15 @@ template <int PENDING> __device__ __forceinline__ void polytile_wait_copies() {}
 // Whether a vector of so many bytes may be at each address.
 template <int BYTES, typename... Elements> __device__ __forceinline__ bool polytile_aligned(const Elements *...addresses)
 {
-    return ((reinterpret_cast<uintptr_t>(addresses) | ...) & (BYTES - 1)) == 0;
+    return ((reinterpret_cast<size_t>(addresses) | ...) & (BYTES - 1)) == 0;
+}
+
+// The line of an address in global memory is fetched into L2.
+__device__ __forceinline__ void polytile_prefetch(const void *address)
+{
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" :: "l"(address));
+#endif
 }
 
 // The same in all lanes of the warp.
@@ -181,6 +189,7 @@ extern "C" __global__ void __launch_bounds__(256) portable(int n, int m, const d
             const double2 v2 = *(const double2 *)&p[i];
             x[0][0] = v2.x; x[0][1] = v2.y;
         }
+        polytile_prefetch(&p[i]);
         const float4 v3 = *(const float4 *)&F[0];
         f[0] = v3.x; f[1] = v3.y; f[2] = v3.z; f[3] = v3.w;
         p -= 5;

@@ -78,8 +78,10 @@ REGISTERS = {  # the least with which ptxas does not spill, by program, iteratio
     ("an5d/star2d1r.c", 6, (128,), (128,)): 212,
     ("an5d/star2d1r.c", 8, (128,), (128,)): 240,
     ("an5d/star2d1r.c", 8, (128,), (64,)): 142,
-    ("an5d/box2d1r.c", 3, (128,), (128,)): 164,
-    ("an5d/box2d1r.c", 4, (128,), (128,)): 202,
+    ("an5d/box2d1r.c", 3, (128,), (128,)): 144,
+    ("an5d/box2d1r.c", 4, (128,), (128,)): 168,
+    ("an5d/box2d2r.c", 3, (128,), (64,)): 184,
+    ("an5d/box2d3r.c", 2, (128,), (64,)): 232,
     ("polybench/fdtd-2d.c", 4, (128,), (64,)): 155,
     ("polybench/fdtd-2d.c", 6, (128,), (64,)): 210,
     ("an5d/star3d1r.c", 2, (16, 32), (32, 64)): 107,
@@ -90,8 +92,8 @@ REGISTERS = {  # the least with which ptxas does not spill, by program, iteratio
     ("an5d/star3d1r.c", 3, (8, 32), (32, 64)): 231,
     ("an5d/star3d2r.c", 2, (8, 32), (16, 64)): 143,
     ("an5d/star3d2r.c", 2, (8, 32), (32, 64)): 254,
-    ("an5d/box3d1r.c", 2, (16, 32), (32, 32)): 133,
-    ("an5d/box3d1r.c", 2, (16, 32), (32, 64)): 186,
+    ("an5d/box3d1r.c", 2, (16, 32), (32, 32)): 160,
+    ("an5d/box3d1r.c", 2, (16, 32), (32, 64)): 168,
 }
 
 
