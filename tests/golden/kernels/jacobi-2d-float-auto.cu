@@ -2,7 +2,7 @@
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 2 iterations from t0 on, to the second buffers
+// 3 iterations from t0 on, to the second buffers
 extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int strips, int chunk,
         const float *__restrict__ B, const float *__restrict__ A, float *__restrict__ A_shadow)
 {
@@ -11,28 +11,33 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
 
     int warp = block * 4 + thread / 32;
     int lane = thread % 32;
-    int strip = warp % strips;
-    int first = 1 + warp / strips * chunk;
-    if (first <= n - 2) {
-        int tile_left = strip * 120;
+    int chunks = (n - 2 - 1 + 1 + chunk - 1) / chunk;
+    if (warp < strips * chunks) {
+        int strip = warp < chunks * 2 ? (warp < chunks ? 0 : strips - 1) :
+                (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
+        int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
+                chunk;
+        int tile_left = strip * 112;
         int left = tile_left + lane * 4;
         bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
                 (tile_left + 127 <= n - 1);
         int until = polytile_min(first + chunk, n - 2 + 1);
-        int begin = polytile_max(first - 4, 0);
-        int end = until + 4;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 4), 5), -1), end) : end;
+        int begin = polytile_max(first - 6, 0);
+        int end = until + 6;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), end) : end;
         int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1) -
                 low, 0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 1)) & ((strip == strips - 1) | (lane < 31));
+        bool own = ((strip == 0) | (lane >= 2)) & ((strip == strips - 1) | (lane < 30));
         float x0[3][6] = {};
         float x1[3][6] = {};
         float x2[3][6] = {};
         float x3[3][6] = {};
-        float x4[1][4] = {};
+        float x4[3][6] = {};
+        float x5[3][6] = {};
+        float x6[1][4] = {};
         float next0[4];
         const float *__restrict__ from0 = &A[(long long)begin * n + left];
-        float *to4 = &A_shadow[(long long)first * n + left];
+        float *to6 = &A_shadow[(long long)first * n + left];
         bool wide = polytile_aligned<16>(&A[0], &A_shadow[0]) & (n % 4 == 0);
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
@@ -51,6 +56,13 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
             for (int v = 0; v < 4; ++v) {
                 columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
             }
+            float early1[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
+                        (!((left + v >= 1) & (left + v <= n - 2) & (start - 1 >= 1) & (start - 1 <= n - 2))) ?
+                        B[(long long)(start - 1) * n + left + v] : 0.0f;
+            }
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
@@ -62,6 +74,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 for (int v = 0; v < 4; ++v) {
                     next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
                 }
+                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                    polytile_prefetch(&from0[n * 2]);
+                }
+                if ((row + 2 >= 0) & (row + 2 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                    polytile_prefetch(&B[(long long)(row + 2) * n + left]);
+                }
                 // step 1: B after iteration t0, row - 1
                 x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
                 x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
@@ -71,10 +89,15 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
-                            x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
-                                    B[(long long)(row - 1) * n + left + v] : 0.0f;
+                            x1[0][v + 1] = early1[v];
                         }
                     }
+                }
+                #pragma unroll
+                for (int v = 0; v < 4; ++v) {
+                    early1[v] = (row >= 0) & (row <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
+                            (!((left + v >= 1) & (left + v <= n - 2) & (row >= 1) & (row <= n - 2))) ?
+                            B[(long long)row * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t0, row - 2
                 x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
@@ -109,18 +132,44 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
-                            x4[0][v] = x2[2][v + 1];
+                            x4[0][v + 1] = x2[2][v + 1];
                         }
                     }
                 }
-                if (row - 4 >= first) {
+                // step 5: B after iteration t0 + 2, row - 5
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
+                x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                {
+                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 4 >= 1) & (row - 4 <= n - 2))) to4[v] = x4[0][v];
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x5[0][v + 1] = x3[2][v + 1];
+                        }
                     }
-                    to4 += n;
+                }
+                // step 6: A after iteration t0 + 2, row - 6
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
+                x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                {
+                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x6[0][v] = x4[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 6 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 6 >= 1) & (row - 6 <= n - 2))) to6[v] = x6[0][v];
+                    }
+                    to6 += n;
                 }
                 #pragma unroll
                 for (int v = 0; v < 4; ++v) {
@@ -132,6 +181,10 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x2[1][v + 1] = x2[0][v + 1];
                     x3[2][v + 1] = x3[1][v + 1];
                     x3[1][v + 1] = x3[0][v + 1];
+                    x4[2][v + 1] = x4[1][v + 1];
+                    x4[1][v + 1] = x4[0][v + 1];
+                    x5[2][v + 1] = x5[1][v + 1];
+                    x5[1][v + 1] = x5[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -155,6 +208,9 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                         for (int v = 0; v < 4; ++v) {
                             next0[v] = from0[v];
                         }
+                    }
+                    if (row + 2 < high) {
+                        polytile_prefetch(&from0[n * 2]);
                     }
                     // step 1: B after iteration t0, row - 1
                     x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
@@ -182,21 +238,35 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    if (row - 4 >= first) {
+                    // step 5: B after iteration t0 + 2, row - 5
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
+                    x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    // step 6: A after iteration t0 + 2, row - 6
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
+                    x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 6 >= first) {
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to4[v] = make_float4(x4[0][v], x4[0][v + 1], x4[0][v + 2], x4[0][v + 3]);
+                                if (own) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
                             }
                         } else {
                             #pragma unroll
                             for (int v = 0; v < 4; ++v) {
-                                if (own) to4[v] = x4[0][v];
+                                if (own) to6[v] = x6[0][v];
                             }
                         }
-                        to4 += n;
+                        to6 += n;
                     }
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
@@ -208,6 +278,10 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                         x2[1][v + 1] = x2[0][v + 1];
                         x3[2][v + 1] = x3[1][v + 1];
                         x3[1][v + 1] = x3[0][v + 1];
+                        x4[2][v + 1] = x4[1][v + 1];
+                        x4[1][v + 1] = x4[0][v + 1];
+                        x5[2][v + 1] = x5[1][v + 1];
+                        x5[1][v + 1] = x5[0][v + 1];
                     }
                 }
             }
@@ -222,7 +296,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
 //     + A[(i - 1) * n + j]);
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
-// 2 iterations from t1 on, from the second buffers
+// 3 iterations from t1 on, from the second buffers
 extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int strips, int chunk,
         int is_last, float *__restrict__ B, float *__restrict__ A, const float *__restrict__ A_shadow)
 {
@@ -231,29 +305,34 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
 
     int warp = block * 4 + thread / 32;
     int lane = thread % 32;
-    int strip = warp % strips;
-    int first = 1 + warp / strips * chunk;
-    if (first <= n - 2) {
-        int tile_left = strip * 120;
+    int chunks = (n - 2 - 1 + 1 + chunk - 1) / chunk;
+    if (warp < strips * chunks) {
+        int strip = warp < chunks * 2 ? (warp < chunks ? 0 : strips - 1) :
+                (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
+        int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
+                chunk;
+        int tile_left = strip * 112;
         int left = tile_left + lane * 4;
         bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
                 (tile_left + 127 <= n - 1);
         int until = polytile_min(first + chunk, n - 2 + 1);
-        int begin = polytile_max(first - 4, 0);
-        int end = until + 4;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 4), 5), -1), end) : end;
+        int begin = polytile_max(first - 6, 0);
+        int end = until + 6;
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), end) : end;
         int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2), n - 1) - low,
                 0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 1)) & ((strip == strips - 1) | (lane < 31));
+        bool own = ((strip == 0) | (lane >= 2)) & ((strip == strips - 1) | (lane < 30));
         float x0[3][6] = {};
         float x1[3][6] = {};
         float x2[3][6] = {};
         float x3[3][6] = {};
-        float x4[1][4] = {};
+        float x4[3][6] = {};
+        float x5[3][6] = {};
+        float x6[1][4] = {};
         float next0[4];
         const float *__restrict__ from0 = &A_shadow[(long long)begin * n + left];
-        float *to3 = &B[(long long)first * n + left];
-        float *to4 = &A[(long long)first * n + left];
+        float *to5 = &B[(long long)first * n + left];
+        float *to6 = &A[(long long)first * n + left];
         bool wide = polytile_aligned<16>(&A_shadow[0], &B[0], &A[0]) & (n % 4 == 0);
         #pragma unroll
         for (int v = 0; v < 4; ++v) {
@@ -277,6 +356,13 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
             for (int v = 0; v < 4; ++v) {
                 columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
             }
+            float early1[4];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
+                        (!((left + v >= 1) & (left + v <= n - 2) & (start - 1 >= 1) & (start - 1 <= n - 2))) ?
+                        B[(long long)(start - 1) * n + left + v] : 0.0f;
+            }
             #pragma unroll 1
             for (int row = start; row < low; ++row) {
                 #pragma unroll
@@ -293,6 +379,15 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                                 A[(long long)(row + 1) * n + left + v] : 0.0f;
                     }
                 }
+                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                    polytile_prefetch(&from0[n * 2]);
+                }
+                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                    polytile_prefetch(&A[(long long)(row + 3) * n + left]);
+                }
+                if ((row + 2 >= 0) & (row + 2 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                    polytile_prefetch(&B[(long long)(row + 2) * n + left]);
+                }
                 // step 1: B after iteration t1, row - 1
                 x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
                 x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
@@ -302,10 +397,15 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!(made & columns_S0[v])) {
-                            x1[0][v + 1] = (row - 1 >= 0) & (row - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
-                                    B[(long long)(row - 1) * n + left + v] : 0.0f;
+                            x1[0][v + 1] = early1[v];
                         }
                     }
+                }
+                #pragma unroll
+                for (int v = 0; v < 4; ++v) {
+                    early1[v] = (row >= 0) & (row <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
+                            (!((left + v >= 1) & (left + v <= n - 2) & (row >= 1) & (row <= n - 2))) ?
+                            B[(long long)row * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t1, row - 2
                 x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
@@ -333,14 +433,6 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         }
                     }
                 }
-                if ((row - 3 >= first) & (row - 3 < until) & is_last) {
-                    #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 3 >= 1) & (row - 3 <= n - 2))) to3[v] =
-                                x3[0][v + 1];
-                    }
-                    to3 += n;
-                }
                 // step 4: A after iteration t1 + 1, row - 4
                 x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                 x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
@@ -348,18 +440,52 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!(made & columns_S1[v])) {
-                            x4[0][v] = x2[2][v + 1];
+                            x4[0][v + 1] = x2[2][v + 1];
                         }
                     }
                 }
-                if (row - 4 >= first) {
+                // step 5: B after iteration t1 + 2, row - 5
+                x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
+                x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                {
+                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 4 >= 1) & (row - 4 <= n - 2))) to4[v] = x4[0][v];
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        if (!(made & columns_S0[v])) {
+                            x5[0][v + 1] = x3[2][v + 1];
+                        }
                     }
-                    to4 += n;
+                }
+                if ((row - 5 >= first) & (row - 5 < until) & is_last) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 5 >= 1) & (row - 5 <= n - 2))) to5[v] =
+                                x5[0][v + 1];
+                    }
+                    to5 += n;
+                }
+                // step 6: A after iteration t1 + 2, row - 6
+                x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
+                x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                {
+                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        if (!(made & columns_S1[v])) {
+                            x6[0][v] = x4[2][v + 1];
+                        }
+                    }
+                }
+                if (row - 6 >= first) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 6 >= 1) & (row - 6 <= n - 2))) to6[v] = x6[0][v];
+                    }
+                    to6 += n;
                 }
                 #pragma unroll
                 for (int v = 0; v < 4; ++v) {
@@ -371,6 +497,10 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x2[1][v + 1] = x2[0][v + 1];
                     x3[2][v + 1] = x3[1][v + 1];
                     x3[1][v + 1] = x3[0][v + 1];
+                    x4[2][v + 1] = x4[1][v + 1];
+                    x4[1][v + 1] = x4[0][v + 1];
+                    x5[2][v + 1] = x5[1][v + 1];
+                    x5[1][v + 1] = x5[0][v + 1];
                 }
             }
             #pragma unroll 1
@@ -395,6 +525,9 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                             next0[v] = from0[v];
                         }
                     }
+                    if (row + 2 < high) {
+                        polytile_prefetch(&from0[n * 2]);
+                    }
                     // step 1: B after iteration t1, row - 1
                     x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
                     x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
@@ -416,40 +549,54 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
-                    if ((row - 3 >= first) & (row - 3 < until) & is_last) {
-                        if (wide) {
-                            #pragma unroll
-                            for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to3[v] = make_float4(x3[0][v + 1], x3[0][v + 1 + 1], x3[0][v + 2 + 1], x3[0][v + 3 + 1]);
-                            }
-                        } else {
-                            #pragma unroll
-                            for (int v = 0; v < 4; ++v) {
-                                if (own) to3[v] = x3[0][v + 1];
-                            }
-                        }
-                        to3 += n;
-                    }
                     // step 4: A after iteration t1 + 1, row - 4
                     x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                     x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
-                    if (row - 4 >= first) {
+                    // step 5: B after iteration t1 + 2, row - 5
+                    x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
+                    x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                    }
+                    if ((row - 5 >= first) & (row - 5 < until) & is_last) {
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to4[v] = make_float4(x4[0][v], x4[0][v + 1], x4[0][v + 2], x4[0][v + 3]);
+                                if (own) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 1 + 1], x5[0][v + 2 + 1], x5[0][v + 3 + 1]);
                             }
                         } else {
                             #pragma unroll
                             for (int v = 0; v < 4; ++v) {
-                                if (own) to4[v] = x4[0][v];
+                                if (own) to5[v] = x5[0][v + 1];
                             }
                         }
-                        to4 += n;
+                        to5 += n;
+                    }
+                    // step 6: A after iteration t1 + 2, row - 6
+                    x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
+                    x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                    }
+                    if (row - 6 >= first) {
+                        if (wide) {
+                            #pragma unroll
+                            for (int v = 0; v < 4; v += 4) {
+                                if (own) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
+                            }
+                        } else {
+                            #pragma unroll
+                            for (int v = 0; v < 4; ++v) {
+                                if (own) to6[v] = x6[0][v];
+                            }
+                        }
+                        to6 += n;
                     }
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
@@ -461,6 +608,10 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         x2[1][v + 1] = x2[0][v + 1];
                         x3[2][v + 1] = x3[1][v + 1];
                         x3[1][v + 1] = x3[0][v + 1];
+                        x4[2][v + 1] = x4[1][v + 1];
+                        x4[1][v + 1] = x4[0][v + 1];
+                        x5[2][v + 1] = x5[1][v + 1];
+                        x5[1][v + 1] = x5[0][v + 1];
                     }
                 }
             }
