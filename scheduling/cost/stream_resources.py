@@ -23,7 +23,7 @@ from polytile.scheduling.cost.statement_cost import fused_operations, is_double
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
-CONSTANT_WORDS = 2.4  # for each factor in double precision, which no instruction holds, beyond the first few
+CONSTANT_WORDS = 2.2  # for each factor of sums in double precision, which no instruction holds, beyond the first few
 FREE_CONSTANTS = 5
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
@@ -162,7 +162,8 @@ class StreamFigures:
         """Of a thread; more than it can have where values would be spilled."""
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
-        constants = CONSTANT_WORDS * max(0, self.constants - FREE_CONSTANTS)
+        retimed = any(s.sums for s in self.made)
+        constants = CONSTANT_WORDS * max(0, self.constants - FREE_CONSTANTS) if retimed else 0.0
         words = around * self._kept_words(plan) + self._words_under_way(plan) + steps + constants
         return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
@@ -189,7 +190,7 @@ class StreamFigures:
         """The inputs of the next plane, and what one step works on."""
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
-        if any(s.sums for s in self.made):  # what is beside the plane whose terms are summed up
+        if plan.exchange is Exchange.WARP and any(s.sums for s in self.made):  # beside the plane whose terms come
             words += max(s.words * sum(s.neighbours()) for s in self.steps)
         if plan.exchange is Exchange.BLOCK:
             words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
