@@ -37,6 +37,8 @@ class LineMap:
         if not self.origins:
             return Location("<empty>", 1)
         origin = self.origins[min(max(line, 1), len(self.origins)) - 1]
+        if column and self._pieces.get(origin) == [line - 1] and self.lines[line - 1] == self.raw_line(origin):
+            return Location(*origin, column)  # nothing was expanded
         if origin not in self._columns:
             self._columns[origin] = self._align(origin)
         found = self._columns[origin].get((line - 1, (column or 1) - 1))

@@ -65,6 +65,15 @@ def in_order(graph: Graph, key: Callable[[Any], Any]) -> list[Any]:
         raise InternalError("what should have an order has a cycle") from None
 
 
+def edge_of_a_cycle(graph: Graph) -> tuple[Any, Any] | None:
+    """The least edge of a cycle, if there is one."""
+    nx = _networkx()
+    if nx.is_directed_acyclic_graph(graph):
+        return None
+    source, sink = min(nx.find_cycle(graph))[:2]
+    return source, sink
+
+
 def generations(graph: Graph) -> list[list[Any]]:
     """The nodes without predecessors, then those that only these precede, and so on; the graph has no cycles."""
     return list(_networkx().topological_generations(graph))

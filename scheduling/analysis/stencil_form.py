@@ -15,9 +15,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
-import networkx as nx
 
 from polytile.diagnostics import Location
+from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
 from polytile.ir.isl_util import band_members, maps
 from polytile.ir.schedule import node_at
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -174,14 +174,11 @@ def _levels(
     scop: Scop, dependences: Dependences, names: Sequence[str], distances: Sequence[Distance]
 ) -> dict[str, int]:
     """The order of statements within a step: each behind those that it depends on."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from((d.source, d.sink) for d in distances if d.steps == 0)
-    if not nx.is_directed_acyclic_graph(graph):
-        source, sink = min(nx.find_cycle(graph))[:2]
-        raise carried_in_space(scop, dependences, source, sink)
+    graph = graph_of(names, ((d.source, d.sink) for d in distances if d.steps == 0))
+    if (edge := edge_of_a_cycle(graph)) is not None:
+        raise carried_in_space(scop, dependences, *edge)
     levels: dict[str, int] = {}
-    for name in nx.lexicographical_topological_sort(graph, key=list(names).index):
+    for name in in_order(graph, key=list(names).index):
         levels[name] = max((levels[other] + 1 for other in graph.predecessors(name)), default=0)
     return levels
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
-import networkx as nx
 
 from polytile.ir.access_boxes import united
+from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 from polytile.scheduling.analysis.dependences import Dependences
@@ -197,16 +197,14 @@ def _order(
     arrays: Sequence[str], found: Sequence[tuple[str, str, ValueRead]], of_array: Mapping[str, Sequence[_Writer]]
 ) -> list[str]:
     """The fields, each behind those that it reads in the same iteration."""
-    graph = nx.DiGraph()
-    graph.add_nodes_from(arrays)
-    graph.add_edges_from((source, reader) for reader, source, read in found if read.back == 0)
-    if not nx.is_directed_acyclic_graph(graph):
-        source, reader = min(nx.find_cycle(graph))[:2]
+    graph = graph_of(arrays, ((source, reader) for reader, source, read in found if read.back == 0))
+    if (edge := edge_of_a_cycle(graph)) is not None:
+        source, reader = edge
         writer = of_array[reader][-1].statement
         other = "" if source == reader else f", through {source}"
         reason = f"{writer.name} writes {reader}, and reads values of {reader} of the same iteration{other}"
         raise NotAStencilError(reason, writer.location)
-    return list(nx.lexicographical_topological_sort(graph, key=list(arrays).index))
+    return in_order(graph, key=list(arrays).index)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ def _pieces(points: isl.Set) -> list[isl.BasicSet]:
     return pieces if len(pieces) <= _MOST_PIECES else [points.simple_hull()]
 
 
+Values = tuple[float, ...]
 Bound = tuple[int, tuple[int, ...], int]  # coefficient of the level itself, of the levels around, constant
 
 
@@ -124,19 +125,29 @@ class _Nest:
             levels.append(tuple(b for c in outer.get_constraints() for b in _bounds(c, level, values)))
         return cls(tuple(levels))
 
-    def counts(self) -> list[float]:
-        total = [0.0] * (len(self.bounds) + 1)
-        self._visit((), 1.0, total)
-        return total
+    def counts(self) -> tuple[float, ...]:
+        """For each number of outer levels, from none to all, how often these run together."""
+        return self._below((), [self._seen_from(level) for level in range(len(self.bounds))], {})
 
-    def _visit(self, around: tuple[float, ...], weight: float, total: list[float]) -> None:
+    def _seen_from(self, level: int) -> list[int]:
+        """The levels around whose values the bounds from this level on depend on."""
+        inner = [around for bounds in self.bounds[level:] for _, around, _ in bounds]
+        return [outer for outer in range(level) if any(around[outer] for around in inner)]
+
+    def _below(self, around: Values, seen: Sequence[Sequence[int]], known: dict[Values, Values]) -> Values:
+        """The counts from a level on, once for all values around that these do not depend on: 20 loops of two
+        iterations are 20 levels to look at, not a million points."""
         level = len(around)
-        total[level] += weight
         if level == len(self.bounds):
-            return
-        low, high = self._range(level, around)
-        for value, share in samples(low, high):
-            self._visit((*around, value), weight * share, total)
+            return (1.0,)
+        key = (level, *(around[outer] for outer in seen[level]))
+        if key not in known:
+            total = [1.0] + [0.0] * (len(self.bounds) - level)
+            for value, share in samples(*self._range(level, around)):
+                for depth, found in enumerate(self._below((*around, value), seen, known), 1):
+                    total[depth] += share * found
+            known[key] = tuple(total)
+        return known[key]
 
     def _range(self, level: int, around: Sequence[float]) -> tuple[float, float]:
         low, high = float("-inf"), float("inf")

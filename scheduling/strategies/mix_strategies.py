@@ -16,8 +16,8 @@ from functools import reduce
 from itertools import pairwise
 
 import islpy as isl
-import networkx as nx
 
+from polytile.ir.digraph import connected
 from polytile.ir.isl_util import mark_name, sets
 from polytile.ir.schedule import KERNEL, MappedSchedule, nodes
 from polytile.ir.scop import Scop
@@ -116,24 +116,25 @@ def components(one: Sequence[AbstractSet[str]], other: Sequence[AbstractSet[str]
 
     Example: [{S0}, {S1}, {S2, S3}] and [{S0, S1}, {S2}, {S3}] have [{S0, S1}, {S2, S3}].
     """
-    graph = nx.Graph()
-    for piece in (*one, *other):
-        nx.add_path(graph, sorted(piece))
-    found = _apart(graph, one, other)
+    names = sorted(set().union(*one, *other))
+    edges = [edge for piece in (*one, *other) for edge in pairwise(sorted(piece))]
+    found = _apart(names, edges, one, other)
     orders = [sorted(found, key=lambda c: _span(c, order)) for order in (one, other)]
-    return orders[0] if orders[0] == orders[1] else [frozenset(graph)]
+    return orders[0] if orders[0] == orders[1] else [frozenset(names)]
 
 
-def _apart(graph: nx.Graph, *orders: Sequence[AbstractSet[str]]) -> list[Statements]:
-    """The graph's components, joined where one begins before another ends."""
+def _apart(
+    names: Sequence[str], edges: list[tuple[str, str]], *orders: Sequence[AbstractSet[str]]
+) -> list[Statements]:
+    """What the edges connect, joined where one component begins before another ends."""
     while True:
-        found = [frozenset(c) for c in nx.connected_components(graph)]
+        found = [frozenset(c) for c in connected(names, edges)]
         joined = False
         for order in orders:
             spans = sorted((*_span(c, order), min(c)) for c in found)
             for (_, last, name), (first, _, then) in pairwise(spans):
                 if first <= last:
-                    graph.add_edge(name, then)
+                    edges.append((name, then))
                     joined = True
         if not joined:
             return found

@@ -53,7 +53,12 @@ n = { macro = "N", mini = 10, small = 20, medium = 30, large = 40, extralarge = 
 @pytest.fixture
 def family(tmp_path: Path) -> Path:
     """A folder of families with one program that works and one that polytile refuses."""
-    root = tmp_path / "families"
+    return write_family(tmp_path)
+
+
+def write_family(parent: Path) -> Path:
+    """The same, written below `parent`."""
+    root = parent / "families"
     folder = root / "tiny"
     folder.mkdir(parents=True)
     (folder / "scale.c").write_text(SCALE)

@@ -62,3 +62,12 @@ def test_divisions_that_cut_something_out() -> None:
     assert filled(shrinking, {"N": 2000, "T": 800}) == pytest.approx(per_tile / (8 * 20), rel=0.02)
     assert filled(isl.Set("[N] -> { [x] : 0 <= x < N and x mod 2 = 0 }"), {"N": 1000}) == pytest.approx(0.5)
     assert filled(isl.Set("{ [x] : 0 <= x < 10 }"), {}) == 1.0
+
+
+def test_many_independent_loops_are_counted_level_by_level() -> None:
+    """Also where one level depends on another: 40 levels of two values each are 2**40 points."""
+    names = [f"i{k}" for k in range(40)]
+    box = " and ".join(f"0 <= {name} < 2" for name in names)
+    assert counts(isl.Set(f"{{ [{', '.join(names)}] : {box} }}"), {}) == tuple(2.0**level for level in range(41))
+    skewed = isl.Set("{ [a, b, c, d] : 0 <= a < 3 and 0 <= b < 4 and a <= c < 5 and 0 <= d < 2 }")
+    assert counts(skewed, {}) == (1.0, 3.0, 12.0, 48.0, 96.0)
