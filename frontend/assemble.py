@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pycparser import c_ast
 
@@ -12,6 +12,7 @@ from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
+from polytile.frontend.induction import without_induction
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.jump_elimination import goto_targets, without_continue, without_labels
 from polytile.frontend.liveness import Liveness
@@ -50,8 +51,13 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     named = goto_targets(place.function)
     body = tuple(without_continue(without_labels(node, named)) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)
+    liveness = Liveness.around(place)
+    counted = without_induction(
+        result.body, place.scope, lambda name: _live_after(place, liveness, name), liveness.has_address
+    )
+    result = replace(result, body=counted.body)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
-    symbols = symbols_of(place, used, Liveness.around(place))
+    symbols = symbols_of(place, used, liveness)
     shapes = _shapes(result, symbols, place.scope)
     structs = structs_of(shapes, place.location)
     return Region(
@@ -66,8 +72,14 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
+        counted=counted.names,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
+
+
+def _live_after(place: ScopPlace, liveness: Liveness, name: str) -> bool:
+    binding = place.scope.lookup(name)
+    return binding is not None and (binding.static or liveness.of(binding)[1])
 
 
 def _parameters(place: ScopPlace) -> list[str]:

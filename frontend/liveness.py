@@ -54,6 +54,10 @@ class Liveness:
             return True, True
         return self.reads_first(binding) and self._may_be_set(binding), self._opaque or name in self._after
 
+    def has_address(self, name: str) -> bool:
+        """Whether the function takes the address of a variable."""
+        return name in self._address_taken
+
     def reads_first(self, binding: Binding) -> bool:
         """Whether the SCoP may read a variable before it assigns it, as far as its control flow tells: also where the
         loop that assigns it might run no iteration, or only later ones read it."""

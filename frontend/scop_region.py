@@ -53,4 +53,5 @@ class Region:
     functions: Mapping[str, c_ast.FuncDef] = field(default_factory=dict)  # for calls that were not inlined
     types: Mapping[str, CType] = field(default_factory=dict)  # typedef names and struct types (`struct point`) by name
     fields: Mapping[str, tuple[tuple[str, CType], ...]] = field(default_factory=dict)  # of struct types
+    counted: frozenset[str] = frozenset()  # variables of the C that are replaced by what they count
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

@@ -130,6 +130,14 @@ class _Writer:
             self.before.append(f"{_printed(self._tagless(node))};")
         elif node.name in self.region.symbols:
             self._outer(self.region.symbols[node.name], node)
+        elif node.name in self.region.counted:
+            self._uncounted(node)
+
+    def _uncounted(self, node: c_ast.Node) -> None:
+        """Declare a variable that only the user's text has: its value does not cross the border."""
+        made = self._tagless(node)
+        made.storage, made.funcspec, made.init = [], [], None
+        self.before += [f"{_printed(made)};", f"__builtin_memset(&{node.name}, -1, sizeof {node.name});"]
 
     def _define_tag(self, node: c_ast.Node) -> None:
         """Define the struct or enumeration that a declaration defines along with what it declares."""
@@ -206,6 +214,8 @@ class _Writer:
             self.before.append(f"if ((long long)sizeof({place}) != {self._size(name)}) return {number};")
 
     def _check_unchanged(self, name: str) -> None:
+        if name in self.region.counted:
+            return
         number = [p.name for p in self.scop.parameters].index(name) + 1
         self.after.append(f"if ({name} != {self.passed[name]}) return {-number};")
 

@@ -44,6 +44,10 @@ PROGRAMS = {
         " if (b[i] < 0 || i % 5 == 0) continue; float t = b[i] * 2;"
         " if (t > 0.5f) { a[i] = 1; continue; } else if (t > 0.3f) a[i] = 5; a[i] += t; }",
     ),
+    "a scalar that is counted": (
+        "int n, int m, double a[n], double b[n]",
+        "k = 0; for (i = 0; i < n; i++) { b[i] = a[k]; k++; }",
+    ),
     "a label that nothing jumps to": (
         "int n, int m, int a[n], int b[n]",
         "for (i = 0; i < n; i++) { again: k = n - 1 - i; a[i] = b[k]; }",
@@ -70,7 +74,10 @@ def test_values(name: str) -> None:
 
 REFUSED = {
     "a scalar that lives on": ("for (i = 0; i < n; i++) { k = i; b[i] = a[k]; } l = k;", "`k` is assigned inside"),
-    "a scalar that is counted": ("k = 0; for (i = 0; i < n; i++) { b[i] = a[k]; k++; }", "`k` is assigned inside"),
+    "a scalar that is counted under a condition on data": (
+        "k = 0; for (i = 0; i < n; i++) { b[i] = a[k]; if (b[i] > 0) k++; }",
+        "`k` is assigned inside",
+    ),
     "a value of the iteration before": ("for (i = 0; i < n; i++) { b[i] = a[k]; k = i; }", "`k` is assigned inside"),
     "a scalar set for some iterations": (
         "for (i = 0; i < n; i++) { if (i > 3) k = i; b[i] = a[k]; }",

@@ -4,7 +4,7 @@ void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 #pragma scop
     int k = 0;
     for (int i = 0; i < n; i++) {
-      k = k + 1;
+      k = 2 * k + 1;
       for (int j = 0; j < k; j++)
         B[i][j] = 1;
     }

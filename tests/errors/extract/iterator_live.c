@@ -3,7 +3,7 @@ void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 {
     int k;
 #pragma scop
-    for (k = 0; k < n; k++)
+    for (k = 0; k < n && k < m; k++)
       A[k] = 2;
 #pragma endscop
     A[0] = k;

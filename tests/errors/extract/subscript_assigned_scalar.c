@@ -5,7 +5,7 @@ void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
     int t = 0;
     for (int i = 0; i < n; i++) {
       A[t] = 1;
-      t = t + 2;
+      t = 2 * t + 2;
     }
 #pragma endscop
 }

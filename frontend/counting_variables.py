@@ -1,0 +1,60 @@
+"""Which variables of a SCoP count along with its loops, or are iterators that are used elsewhere, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pycparser import c_ast
+
+from polytile.frontend.loop_counts import count_of, increment
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope
+from polytile.frontend.trees import variables_in, written_name
+
+
+def counting_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> list[str]:
+    """Scalars that are set, and are used in subscripts, bounds or conditions, or as iterators and elsewhere, too."""
+    nodes = [n for node in body for n in nodes_below(node)]
+    loops = [n for n in nodes if isinstance(n, c_ast.For)]
+    counters = {c.name for loop in loops if (c := count_of(loop)) is not None and not c.declared}
+    changed = {name for n in nodes if (name := written_name(n)) is not None}
+    changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
+    deciding = [p for n in nodes for p in _deciding(n)]
+    used = {str(use.name) for part in deciding for use in variables_in(part)}
+    found = [name for name in sorted(changed - counters) if name in used and _counts_in(loops, name)]
+    for name in sorted(counters):
+        binding = scope.lookup(name)
+        after = binding is not None and binding.level != "global" and live_after(name)
+        if after or any(outside_own_loops(node, name) for node in body):
+            found.append(name)
+    return found
+
+
+def _deciding(node: Any) -> list[c_ast.Node]:
+    """What decides which elements a statement accesses, or whether it runs."""
+    match node:
+        case c_ast.ArrayRef():
+            return [node.subscript]
+        case c_ast.For():
+            return [part for part in (node.init, node.cond) if part is not None]
+        case c_ast.If():
+            return [node.cond]
+    return []
+
+
+def _counts_in(loops: Iterable[Any], name: str) -> bool:
+    return any(increment(n, name) for loop in loops for n in nodes_below(loop))
+
+
+def outside_own_loops(node: c_ast.Node, name: str) -> bool:
+    """Whether a variable is mentioned elsewhere than in loops that count with it."""
+    if isinstance(node, c_ast.For):
+        count = count_of(node)
+        if count is not None and count.name == name:
+            return any(use.name == name for use in variables_in(count.first))
+    if isinstance(node, c_ast.ID):
+        return bool(node.name == name)
+    if isinstance(node, c_ast.StructRef):
+        return outside_own_loops(node.name, name)
+    return any(outside_own_loops(child, name) for _, child in node.children())

@@ -1,0 +1,397 @@
+"""Variables that count along with loops, and iterators behind their loops, replaced by what they are.
+
+before: j = 1; for (i = lo; i < n; i++) { a[j] = 0; j += 2; }           b[i] = j;
+after:  for (i = lo; i < n; i++) a[1 + 2 * (i - lo)] = 0;               b[lo + t] = 1 + 2 * t;  t = n > lo ? n - lo : 0
+
+A value is a sum of constants, sizes and iterators of the loops around. Where one is not known, the variable stays as it
+is, and is refused where it decides what is accessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+
+from polytile.frontend.arguments import declared
+from polytile.frontend.constants import constant_type
+from polytile.frontend.counting_variables import counting_variables, outside_own_loops
+from polytile.frontend.loop_counts import (
+    Count,
+    bound,
+    count_of,
+    increment,
+    iterations,
+    iterations_before,
+    plus,
+    scaled,
+    total,
+)
+from polytile.frontend.normalise import base_node
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.trees import (
+    address_taken,
+    block_items,
+    copied,
+    map_children,
+    substituted,
+    variables_in,
+    written_name,
+)
+from polytile.ir.expr import CType
+from polytile.ir.name_supply import fresh
+
+_Asked = Callable[[str], bool]
+_CONTROL = (c_ast.While, c_ast.DoWhile, c_ast.Switch, c_ast.Label, c_ast.Goto, c_ast.Case, c_ast.Default, c_ast.Break)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Statements without the variables in `names`."""
+
+    body: tuple[c_ast.Node, ...]
+    names: frozenset[str] = frozenset()
+
+
+class _UnknownError(Exception):
+    """A value that is needed is not known."""
+
+
+def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Asked, has_address: _Asked) -> Counted:
+    """Replace the variables that count, one after the other. `live_after` says whether a variable's value may be read
+    after the statements, `has_address` whether pointers may lead to it."""
+    done: tuple[c_ast.Node, ...] = tuple(body)
+    names: set[str] = set()
+    for name in counting_variables(done, scope, live_after):
+        if has_address(name):
+            continue
+        try:
+            done = _Replacement.of(name, done, scope).run(done, live_after)
+        except _UnknownError:
+            continue
+        names.add(name)
+    return Counted(done, frozenset(names))
+
+
+@dataclass(slots=True)
+class _Replacement:
+    """Follows the value of one variable; None is an unknown one."""
+
+    name: str
+    type: CType
+    shape: Shape
+    scope: Scope
+    changing: frozenset[str]  # names that do not have one value in all of the statements
+    taken: set[str]
+    outer: bool  # declared outside the statements
+    loops: list[tuple[str, CType]] = field(default_factory=list)  # the iterators of the loops around
+
+    @classmethod
+    def of(cls, name: str, body: Sequence[c_ast.Node], scope: Scope) -> _Replacement:
+        nodes = [n for node in body for n in nodes_below(node)]
+        own = [n for n in nodes if isinstance(n, c_ast.Decl) and n.name == name]
+        binding = scope.lookup(name)
+        if len(own) > 1 or (own and binding is not None) or any(address_taken(n) == name for n in nodes):
+            raise _UnknownError
+        if binding is not None and (binding.level == "global" or binding.static or binding.kind == "function"):
+            raise _UnknownError
+        shape = scope.shape(own[0].type) if own else binding.shape if binding is not None else None
+        if shape is None or not _is_counter(shape) or (own and own[0].storage):
+            raise _UnknownError
+        assert shape.base is not None
+        changed = {n for node in nodes if (n := written_name(node) or address_taken(node)) is not None}
+        changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
+        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
+        taken |= {b.name for b in scope.bindings()}
+        return cls(name, shape.base, shape, scope, frozenset(changed), taken, not own)
+
+    def run(self, body: tuple[c_ast.Node, ...], live_after: _Asked) -> tuple[c_ast.Node, ...]:
+        start = c_ast.ID(self.name) if self.outer else None
+        items, value = self._block([copied(n) for n in body], start)
+        if self.outer and live_after(self.name):
+            if value is None or self._mentions(value):
+                raise _UnknownError
+            items = [*items, c_ast.Assignment("=", c_ast.ID(self.name), copied(value), body[-1].coord)]
+        if not self.outer or any(outside_own_loops(node, self.name) for node in items):
+            items = [self._renamed(node) for node in items]
+        return tuple(items)
+
+    # Statements -----------------------------------------------------------------------------------------------------
+    def _block(
+        self, nodes: Sequence[c_ast.Node], value: c_ast.Node | None
+    ) -> tuple[list[c_ast.Node], c_ast.Node | None]:
+        result: list[c_ast.Node] = []
+        for node in (part for item in nodes for part in self._apart(item)):
+            made, value = self._statement(node, value)
+            if made is not None:
+                result.append(made)
+        return result, value
+
+    def _apart(self, node: Any) -> list[c_ast.Node]:
+        """What one statement does at once: `a[j++] = x;` as `a[j] = x; j++;`, `for (i = 0, j = 0; ..; i++, j++)` with
+        j before it and at the end of its body."""
+        if isinstance(node, c_ast.ExprList):
+            return [part for inner in node.exprs for part in self._apart(inner)]
+        if isinstance(node, c_ast.For):
+            return [*self._listed_first(node), node]
+        if not isinstance(node, c_ast.Assignment) or written_name(node) == self.name:
+            return [node]
+        steps = [n for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and written_name(n) == self.name]
+        sometimes = any(
+            isinstance(n, c_ast.TernaryOp) or (isinstance(n, c_ast.BinaryOp) and n.op in ("&&", "||"))
+            for n in nodes_below(node)
+        )
+        uses = [n for n in nodes_below(node) if isinstance(n, c_ast.ID) and n.name == self.name]
+        if len(steps) != 1 or len(uses) != 1 or sometimes or steps[0].op not in ("p++", "p--"):
+            return [node]
+        step = steps[0]
+        return [_exchanged(node, step, step.expr), c_ast.UnaryOp(step.op, c_ast.ID(self.name), step.coord)]
+
+    def _listed_first(self, loop: Any) -> list[c_ast.Node]:
+        before: list[c_ast.Node] = []
+        for slot in ("init", "next"):
+            listed = getattr(loop, slot)
+            if not isinstance(listed, c_ast.ExprList):
+                continue
+            own = [n for n in listed.exprs if written_name(n) == self.name]
+            rest = [n for n in listed.exprs if written_name(n) != self.name]
+            if len(own) != 1 or len(rest) != 1 or self._mentions(rest[0]) or self._reads_of(own[0], rest[0]):
+                continue
+            setattr(loop, slot, rest[0])
+            if slot == "init":
+                before += own
+            else:
+                loop.stmt = c_ast.Compound([*block_items(loop.stmt), own[0]], loop.stmt.coord)
+        return before
+
+    def _reads_of(self, node: c_ast.Node, other: c_ast.Node) -> bool:
+        return any(use.name == written_name(other) for use in variables_in(node))
+
+    def _statement(self, node: Any, value: c_ast.Node | None) -> tuple[c_ast.Node | None, c_ast.Node | None]:
+        if isinstance(node, c_ast.Decl) and value is not None and _names(value) & {node.name}:
+            raise _UnknownError
+        if not self._mentions(node):
+            return node, value
+        match node:
+            case c_ast.Compound():
+                node.block_items, value = self._block(node.block_items or [], value)
+                return node, value
+            case c_ast.Decl() if node.name == self.name:
+                return None, None if node.init is None else self._known(self._with(node.init, value))
+            case c_ast.For():
+                return self._loop(node, value)
+            case c_ast.If():
+                return self._branches(node, value), value
+            case c_ast.Assignment(op="=") if written_name(node) == self.name:
+                return None, self._known(self._with(node.rvalue, value))
+        step = increment(node, self.name)
+        if step is not None:
+            return None, plus(self._needed(value), step)
+        if isinstance(node, _CONTROL):
+            raise _UnknownError
+        return self._with(node, value), value
+
+    def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> c_ast.If:
+        if self._writes(node.iftrue) or self._writes(node.iffalse):
+            raise _UnknownError
+        node.cond = self._with(node.cond, value)
+        for slot in ("iftrue", "iffalse"):
+            branch = getattr(node, slot)
+            if branch is not None:
+                setattr(node, slot, self._statement(branch, value)[0])
+        return node
+
+    def _loop(self, loop: Any, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+        count = count_of(loop)
+        if count is None or (value is not None and count.name in _names(value) and count.name != self.name):
+            raise _UnknownError
+        if count.name == self.name:
+            return self._own_loop(loop, count, value)
+        first = self._with(count.first, value)
+        if count.declared:
+            loop.init.decls[0].init = first
+        else:
+            loop.init.rvalue = first
+        here = self._iterator_type(loop, count)
+        if self._writes(loop.cond) or self._writes(loop.next) or _changes(loop.stmt, count.name):
+            raise _UnknownError
+        if not self._writes(loop.stmt):
+            loop.cond = self._with(loop.cond, value)
+            self.loops.append((count.name, here))
+            loop.stmt, _ = self._statement(loop.stmt, value)
+            self.loops.pop()
+            return loop, value
+        if self._mentions(loop.cond):
+            raise _UnknownError
+        return self._counting_loop(loop, count, here, value)
+
+    def _own_loop(self, loop: Any, count: Count, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """A loop that counts with the variable itself, which has its last value afterwards."""
+        if self._writes(loop.stmt) or count.declared:
+            raise _UnknownError
+        loop.init.rvalue = self._with(count.first, value)
+        trips = self._trips(count, loop.init.rvalue)
+        if trips is None:
+            return loop, None
+        return loop, total(self._known(copied(loop.init.rvalue)), scaled(trips, count.step))
+
+    def _counting_loop(
+        self, loop: Any, count: Count, here: CType, value: c_ast.Node | None
+    ) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """A loop whose iterations add a constant to the variable, or set it anew."""
+        items = [part for item in block_items(loop.stmt) for part in self._apart(item)]
+        step = self._step_of(items)
+        self.loops.append((count.name, here))
+        entry = None
+        if step is not None:
+            first = self._known(copied(count.first))
+            iterator = self._known(c_ast.ID(count.name))
+            entry = total(copied(self._needed(value)), scaled(iterations_before(count, iterator, first), step))
+        made, _ = self._block(items, entry)
+        self.loops.pop()
+        loop.stmt = c_ast.Compound(made, loop.stmt.coord)
+        trips = None if step is None else self._trips(count, count.first)
+        return loop, None if trips is None else total(copied(self._needed(value)), scaled(trips, step or 0))
+
+    def _step_of(self, items: Sequence[c_ast.Node]) -> int | None:
+        """What the statements of an iteration add to the variable, if they do nothing else to it."""
+        found = 0
+        for node in items:
+            if isinstance(node, c_ast.Compound):
+                step = self._step_of([part for item in node.block_items or [] for part in self._apart(item)])
+            else:
+                step = increment(node, self.name) if self._writes(node) else 0
+            if step is None:
+                return None
+            found += step
+        return found
+
+    def _trips(self, count: Count, first: c_ast.Node) -> c_ast.Node | None:
+        condition = bound(count)
+        if condition is None:
+            return None
+        try:
+            known = self._known(copied(first)), self._known(copied(condition[1]))
+        except _UnknownError:
+            return None
+        return iterations(count, *known, condition[0])
+
+    # Values ---------------------------------------------------------------------------------------------------------
+    def _needed(self, value: c_ast.Node | None) -> c_ast.Node:
+        if value is None:
+            raise _UnknownError
+        return value
+
+    def _with(self, node: Any, value: c_ast.Node | None) -> Any:
+        """An expression or a simple statement with the variable's value in its place."""
+        if not self._mentions(node):
+            return node
+        if self._writes(node):
+            raise _UnknownError
+        return substituted(node, {self.name: self._needed(value)})
+
+    def _known(self, node: Any) -> c_ast.Node:
+        """A value in the type of the variable; made of constants, sizes, and iterators of the loops around."""
+        match node:
+            case c_ast.Constant():
+                return self._converted(node, constant_type(node))
+            case c_ast.ID():
+                return self._converted(node, self._type_of(str(node.name)))
+            case c_ast.UnaryOp(op="-" | "+"):
+                node.expr = self._known(node.expr)
+                return node
+            case c_ast.BinaryOp(op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">="):
+                node.left, node.right = self._known(node.left), self._known(node.right)
+                return node
+            case c_ast.TernaryOp():
+                node.cond, node.iftrue = self._known(node.cond), self._known(node.iftrue)
+                node.iffalse = self._known(node.iffalse)
+                return node
+            case c_ast.Cast(expr=c_ast.ID() | c_ast.Constant()) if self._is_own_type(node.to_type):
+                return self._known(node.expr)
+        raise _UnknownError
+
+    def _is_own_type(self, node: c_ast.Node) -> bool:
+        shape = self.scope.shape(node)
+        return not shape.layers and shape.base == self.type
+
+    def _converted(self, node: c_ast.Node, kind: CType | None) -> c_ast.Node:
+        """A leaf of a value in the type of the variable, so that no sum or product overflows in a narrower one."""
+        if kind == self.type:
+            return node
+        if kind is None or kind.size > self.type.size or (kind.size == self.type.size and not kind.signed):
+            raise _UnknownError
+        declarator = c_ast.TypeDecl(None, [], None, base_node(self.shape, node.coord), node.coord)
+        return c_ast.Cast(c_ast.Typename(None, [], None, declarator, node.coord), node, node.coord)
+
+    def _type_of(self, name: str) -> CType | None:
+        """The type of what has one value here, else None."""
+        for loop, kind in reversed(self.loops):
+            if loop == name:
+                return kind
+        binding = self.scope.lookup(name)
+        if name == self.name:
+            return self.type
+        if binding is None or name in self.changing or binding.level == "global" or binding.static:
+            return None
+        plain = not binding.shape.layers and binding.shape.base is not None and binding.shape.base.kind == "int"
+        return binding.shape.base if plain else None
+
+    def _iterator_type(self, loop: Any, count: Count) -> CType:
+        if count.declared:
+            shape = self.scope.shape(loop.init.decls[0].type)
+        else:
+            binding = self.scope.lookup(count.name)
+            if binding is None:  # declared in the statements
+                raise _UnknownError
+            shape = binding.shape
+        if shape.layers or shape.base is None or shape.base.kind != "int":
+            raise _UnknownError
+        return shape.base
+
+    # Questions ------------------------------------------------------------------------------------------------------
+    def _mentions(self, node: c_ast.Node | None) -> bool:
+        return any(
+            isinstance(n, c_ast.ID | c_ast.Decl) and n.name == self.name for n in nodes_below(node)
+        )
+
+    def _writes(self, node: c_ast.Node | None) -> bool:
+        return _changes(node, self.name)
+
+    def _renamed(self, node: Any) -> Any:
+        """The statement with another iterator in each loop that counts with the variable, which it declares."""
+        for loop in [n for n in nodes_below(node) if isinstance(n, c_ast.For)]:
+            count = count_of(loop)
+            if count is not None and count.name == self.name and not count.declared:
+                name = fresh(self.name, self.taken)
+                start, other = loop.init.rvalue, {self.name: c_ast.ID(name, loop.coord)}
+                loop.cond, loop.next = substituted(loop.cond, other), substituted(loop.next, other)
+                loop.stmt = substituted(loop.stmt, other)
+                loop.init = c_ast.DeclList([declared(name, start, self.shape, loop.coord)], loop.coord)
+        return node
+
+
+def _is_counter(shape: Shape) -> bool:
+    base = shape.base
+    return not shape.layers and not shape.const and base is not None and base.kind == "int" and base.signed and (
+        base.size >= 4
+    )
+
+
+def _names(node: c_ast.Node) -> set[str]:
+    return {str(use.name) for use in variables_in(node)}
+
+
+def _changes(node: c_ast.Node | None, name: str) -> bool:
+    """Whether a statement sets a variable, other than by declaring another one of its name."""
+    return any(
+        written_name(n) == name or (isinstance(n, c_ast.Decl) and n.name == name) for n in nodes_below(node)
+    )
+
+
+def _exchanged(node: Any, old: c_ast.Node, new: c_ast.Node) -> Any:
+    """A tree with one node in the place of another, in place."""
+    return new if node is old else map_children(node, lambda child: _exchanged(child, old, new))

@@ -1,0 +1,120 @@
+"""Variables that count along with loops, and iterators that are used after their loops."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from tests.bitwise import same_as_c
+
+SIZES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 3), (7, 9), (70, 40)))
+VECTORS = "double a[2 * n + 9], double b[n + 1]"
+MATRICES = "double a[n + 1][2 * m + 9], double b[n + 1][m + 1]"
+PROGRAMS = {
+    "one by one": (VECTORS, "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j++; }"),
+    "by two, from one": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i] + j; j += 2; }"),
+    "before it is used": (VECTORS, "j = n; for (i = n - 1; i >= 0; i--) { j = j - 1; a[j] = b[i]; }"),
+    "inside a subscript": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i];"),
+    "inside a subscript that is read": (VECTORS, "j = n; for (i = 0; i < n; i++) a[i] += 2 * b[j--];"),
+    "in the header": (VECTORS, "for (i = 0, j = n; i < n; i++, j--) a[j] = b[i];"),
+    "in steps of the loop": (VECTORS, "j = 0; for (i = 1; i < n; i += 3) { a[j] = b[i]; j += 2; } a[j] += 1;"),
+    "in steps downwards": (VECTORS, "j = 0; for (i = n; i > 1; i -= 2) { a[j] = b[i]; j++; } a[j] += j;"),
+    "twice an iteration": (
+        VECTORS,
+        "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j++; { a[j] = 1; j++; } } for (i = 0; i < n; i++) a[i] += j;",
+    ),
+    "over two loops": (
+        VECTORS,
+        "j = 2; for (i = 0; i < n; i++) { a[j] = b[i]; j++; } for (i = 0; i < n; i++) { a[j] += b[i]; j++; }",
+    ),
+    "anew in each row": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { int q = i % 2; for (j = 0; j < m; j++) { a[i][q] = b[i][j]; q += 2; }"
+        " a[i][q] = q; }",
+    ),
+    "along with the outer loop": (
+        MATRICES,
+        "int q = n; for (i = 0; i < n; i++) { q--; for (j = 0; j < m; j++) if (q > 1) a[q][j] = b[i][j]; }",
+    ),
+    "two of them": (
+        MATRICES,
+        "int q = 0, r = 1; for (i = 0; i < n; i++) { r = 1; for (j = 0; j < m; j++) { a[q][r] = b[i][j]; r++; } q++; }",
+    ),
+    "wider than the iterator": (VECTORS, "long q = 0; for (i = 0; i < n; i++) { a[q] = b[i]; q += 2; }"),
+    "a wide product": (
+        "long a[2 * n + 9], double b[n + 1]",
+        "long q = 3; for (i = 0; i < n; i++) { a[i] = q * 2000000000; if (q > 2) a[i]++; q++; }",
+    ),
+    "from a size": (VECTORS, "for (i = 0; i < n; i++) { a[k] = b[i]; k++; }"),
+    "an iterator afterwards": (VECTORS, "for (i = 0; i < n; i++) a[i] = b[i]; a[i] = 1; a[i + 1] = i;"),
+    "an iterator of the SCoP's own afterwards": (VECTORS, "int q; for (q = 0; q < n; q++) a[q] = b[q]; a[0] = q;"),
+    "iterators of several loops afterwards": (
+        VECTORS,
+        "for (i = 1; i <= n; i += 2) a[i] = 3; a[i] = 1; for (i = n; i >= 0; i--) a[i] += 1; a[i + 1] = i;",
+    ),
+    "a loop from where another ended": (
+        VECTORS,
+        "for (i = 0; i < n / 2; i++) a[i] = 1; for (j = i; j < n; j++) a[j] = 2;",
+    ),
+    "an iterator after a loop inside": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { for (j = i; j < m; j++) a[i][j] = b[i][j]; a[i][j] = 7; }",
+    ),
+    "while": (VECTORS, "i = 0; j = 0; while (i < n) { a[j] = b[i]; j += 2; i++; } a[i] = 7;"),
+    "seen after the SCoP": (VECTORS, "l = 5; for (i = 0; i < n; i++) { a[l] = b[i]; l++; }"),
+    "an iterator seen after the SCoP": (VECTORS, "for (l = 0; l < n; l++) a[l] = b[l];"),
+}
+
+
+def source(arguments: str, body: str) -> str:
+    use = "return l;" if "l = " in body.replace("lo = ", "") else "return 0;"
+    return (
+        f"int f(int n, int m, int k, {arguments})\n{{\nint i, j, l = 0;\n#pragma scop\n"
+        f"#pragma polytile assume(k >= 0 && k <= 3)\n{body}\n#pragma endscop\n{use}\n}}\n"
+    )
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values(name: str) -> None:
+    scop = polytile.compile(source(*PROGRAMS[name]), name="f.c", strict=True, raise_bugs=True).scops[0]
+    assert scop.program is not None, [remark.message for remark in scop.remarks]
+    same_as_c(scop, [{**sizes, "k": 2} for sizes in SIZES])
+
+
+def test_loops_stay_parallel() -> None:
+    scop = polytile.compile(source(*PROGRAMS["by two, from one"]), name="f.c").scops[0]
+    assert scop.program is not None
+    assert [len(k.block) > 0 and k.block != (1,) for k in scop.program.kernels] == [True]
+    (statement,) = scop.scop.statements
+    assert {a.array: str(a.relation.range()).partition(":")[0] for a in statement.accesses}.keys() == {"a", "b"}
+
+
+REFUSED = {
+    "under a condition on data": "j = 0; for (i = 0; i < n; i++) if (b[i] > 0) { a[j] = b[i]; j++; }",
+    "by data": "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j += (int) b[i]; }",
+    "doubled": "j = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j *= 2; }",
+    "in a branch": "j = 0; for (i = 0; i < n; i++) { if (i > 3) j++; a[j] = b[i]; }",
+    "in an inner loop": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < k; r++) { a[j] = 1; j++; }",
+    "prefix": "j = 0; for (i = 0; i < n; i++) a[++j] = b[i];",
+    "under ?:": "j = 0; for (i = 0; i < n; i++) a[i] = b[i] > 0 ? b[j++] : 0;",
+    "used twice": "j = 0; for (i = 0; i < n; i++) a[j++] = b[j];",
+    "its address is taken": "p = 0; for (i = 0; i < n; i++) { a[p] = b[i]; p++; }",
+    "a global one": "g = 0; for (i = 0; i < n; i++) { a[g] = b[i]; g++; }",
+    "unsigned": "u = 0; for (i = 0; i < n; i++) { a[u] = b[i]; u++; }",
+    "counted by a wider iterator": "j = 0; for (long w = 0; w < n; w++) { a[j] = b[w]; j++; }",
+    "cut off": "j = (char) n; for (i = 0; i < n; i++) { a[j] = b[i]; j++; }",
+    "an unknown end": "for (i = 0; i < n && i < k; i++) a[i] = 1; a[i] = 2;",
+    "a name that is hidden": "j = n; for (i = 0; i < k; i++) { int n = 3; a[j] = b[n]; j++; }",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    text = (
+        f"int g;\nvoid use(int *);\nint f(int n, int k, {VECTORS})\n{{\nint i, j, p = 0; unsigned u; use(&p);\n"
+        f"#pragma scop\n{REFUSED[name]}\n#pragma endscop\nreturn p;\n}}\n"
+    )
+    with pytest.raises(UserError):
+        polytile.compile(text, name="f.c")
