@@ -54,6 +54,9 @@ class BlockTiles(KernelBody):
             if any(read.offset[1] for read in reads):
                 self.edges[step.index] = self._edges(self.rings[step.index], reads)
 
+        inputs = {step.index for step in self.plan.inputs}
+        self.loads_behind = max((r.step for r in self.plan.reads if r.source in inputs), default=None)
+
     def _edges(self, ring: Ring, reads: Sequence[StreamRead]) -> Edges:
         above = [read for read in reads if read.offset[1]]
         rows = EdgeRows.of(self.plan.warps, self.points[0], (r.offset[1] for r in above))

@@ -81,6 +81,8 @@ class KernelBody(Transfers):
         """Whether there are registers for addresses of later planes and for what cells at sides need, beside planes."""
         return True
 
+    loads_behind: int | None = None  # the step behind which the next plane is loaded (None: before the first)
+
     def start_of_plane(self) -> Iterator[Stmt]:
         yield from ()
 
@@ -196,7 +198,8 @@ class KernelBody(Transfers):
             ring = self.rings[step.index]
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
             yield Advance(self.sources[step.index], self.pitch(step, 0))
-        yield from self.load(add(self.row, 1), edge)
+        if self.loads_behind is None:
+            yield from self.load(add(self.row, 1), edge)
         if self.is_roomy:
             yield from self.prefetch(self.high, edge)
         for step in self.plan.inputs:
@@ -255,6 +258,8 @@ class KernelBody(Transfers):
         if step.index in self.early and self._is_tested(step, edge):
             yield self._load_kept(step, self.row, 1)
         yield from self.after(step)
+        if step.index == self.loads_behind:
+            yield from self.load(add(self.row, 1), edge)
         for store in self.stream.stores:
             if store.step == step.index:
                 yield self.store(store, edge)
@@ -379,19 +384,24 @@ class KernelBody(Transfers):
         """The terms that the planes here have for one which is complete so much later."""
         sums = self.sums[step.index]
         at = self.stream.place(step, self.cell(sub(self.row, step.lag - late)))
-        reads = {read.access: self.value(read) for read in self.plan.reads_of(step.index)}
+        reads = self._reads(step, sums.writer)
         values = tuple(with_values(value, at) for value in sums.writer.iterators)
         target = sums.at(late, self.v)
         value = sums.terms.total(late, None if late == sums.terms.planes else target)
-        return sum_of_terms(self.stream.scop, sums.writer.statement, target, value, reads, values, self.integer)
+        return sum_of_terms(sums.writer.statement, target, value, reads, values, self.integer)
 
     def _instance(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
         at = self.stream.place(step, self.cell(self.made_row(step)))
-        own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
-        reads = {read.access: self.value(read) for read in own}
+        reads = self._reads(step, writer)
         values = tuple(with_values(value, at) for value in writer.iterators)
         target = self.rings[step.index].at(0, self.v)
         return instance(self.stream.scop, writer.statement, target, reads, values, self.integer)
+
+    def _reads(self, step: StreamStep, writer: Writer) -> dict[Access, Access]:
+        """Where accesses of a statement read."""
+        own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
+        values = {read.access: self.value(read) for read in own}
+        return {node: values[k] for node, numbers in writer.numbers.items() for k in numbers[::-1] if k in values}
 
 
 def _extreme(of: Callable[[Expr, Expr], Expr], first: Expr, more: list[Expr]) -> Expr:

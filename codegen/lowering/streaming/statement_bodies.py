@@ -12,7 +12,6 @@ from typing import Any
 
 from polytile.codegen.lowering.instantiate import bind
 from polytile.diagnostics import InternalError
-from polytile.ir.access_numbers import access_numbers
 from polytile.ir.arith import known
 from polytile.ir.def_use import integer_divisors
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Stmt, rewrite, walk
@@ -23,11 +22,11 @@ def instance(
     scop: Scop,
     statement: Statement,
     target: Access,
-    reads: Mapping[int, Access],
+    reads: Mapping[Access, Access],
     iterators: tuple[Expr, ...],
     integer: CType,
 ) -> tuple[Stmt, ...]:
-    """An instance that writes to `target`, and whose accesses of these numbers read elsewhere."""
+    """An instance that writes to `target`, and whose accesses read elsewhere."""
     written = [n for n in walk(*statement.body) if isinstance(n, Assign) and isinstance(n.target, Access)]
     if len(written) != 1:
         raise InternalError(f"{statement.name} assigns to {len(written)} elements")
@@ -41,35 +40,27 @@ def instance(
             if node.op:
                 value = Binary(node.op, node.target, value, _common(node.target.type, value.type))
             return Assign(target, "", value, node.location)
-        return _replaced(scop, statement, node, reads) if isinstance(node, Access) else node
+        return reads.get(node, node) if isinstance(node, Access) else node
 
     body = tuple(rewrite(stmt, change) for stmt in statement.body)
     return bind(replace(statement, body=body), iterators, integer)
 
 
 def sum_of_terms(
-    scop: Scop,
     statement: Statement,
     target: Access,
     value: Expr,
-    reads: Mapping[int, Access],
+    reads: Mapping[Access, Access],
     iterators: tuple[Expr, ...],
     integer: CType,
 ) -> tuple[Stmt, ...]:
     """`target = value;` for an instance, of a value that holds parts of the statement's body."""
 
     def change(node: Any) -> Any:
-        return _replaced(scop, statement, node, reads) if isinstance(node, Access) else node
+        return reads.get(node, node) if isinstance(node, Access) else node
 
     body = (Assign(target, "", rewrite(value, change), statement.location),)
     return bind(replace(statement, body=body), iterators, integer)
-
-
-def _replaced(scop: Scop, statement: Statement, node: Access, reads: Mapping[int, Access]) -> Access:
-    if not scop.written(node.array):
-        return node
-    found = [reads[k] for k in access_numbers(statement, node) if k in reads]
-    return found[0] if found else node  # the target of an assignment, which is replaced with it
 
 
 def _common(a: CType, b: CType) -> CType:

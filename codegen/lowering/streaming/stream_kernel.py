@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm, Range, conjunction
-from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name, extents_of
+from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name
 from polytile.ir.arith import add, both, compare, either, lift
 from polytile.ir.expr import BOOL, Access, CType, Expr, Literal, Name, Unary
 from polytile.ir.scop import Scop
@@ -105,8 +105,7 @@ class Stream:
     # Conditions --------------------------------------------------------------------------------------
     def bounds(self, step: StreamStep) -> tuple[Bounds, ...]:
         """The cells whose elements of the user's array are in memory."""
-        array = self.scop.array(step.array)
-        return extents_of(self.scop, array, self.integer)[-self.plan.dims :]
+        return self.cells.memory[step.array][-self.plan.dims :]
 
     def exists(self, step: StreamStep, cell: tuple[Expr, ...]) -> Expr:
         tests = (

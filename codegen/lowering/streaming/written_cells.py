@@ -15,8 +15,9 @@ import islpy as isl
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm
 from polytile.diagnostics import InternalError
+from polytile.ir.access_numbers import access_numbers
 from polytile.ir.arith import add, lift
-from polytile.ir.expr import CType, Expr
+from polytile.ir.expr import Access, CType, Expr, walk
 from polytile.ir.isl_expr import ast_options, expression, parameter_expression
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 
@@ -35,12 +36,14 @@ def cell_name(k: int) -> str:
 class Writer:
     """A statement by the cells that it writes, in terms of TIME and of the cell.
 
-    It writes a cell where all of `bounds` are at least 0 and `others` holds (None: always). `iterators` are the values
-    of its iterators there. `element` has the subscripts of the element, for cells that it does not write, too.
+    `numbers` are those of the accesses in its body to arrays that change. It writes a cell where all of `bounds` are at
+    least 0 and `others` holds (None: always). `iterators` are the values of its iterators there. `element` has the
+    subscripts of the element, for cells that it does not write, too.
     """
 
     statement: Statement
     written: AccessRelation
+    numbers: dict[Access, tuple[int, ...]]
     bounds: tuple[AffineForm, ...]
     equalities: int
     others: Expr | None
@@ -52,13 +55,15 @@ class Writer:
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The writers of a plan by name, the first and last cell that any writes along each dimension, the first and
-    last iteration of the time loop, and whether there are cells, and memory of each array written (None: always)."""
+    last iteration of the time loop, where memory of the arrays written is known to begin and end along each dimension,
+    and whether there are cells, and memory of each of these arrays (None: always)."""
 
     scop: Scop
     integer: CType
     writers: dict[str, Writer]
     range: tuple[Bounds, ...]
     times: Bounds
+    memory: dict[str, tuple[Bounds, ...]]
     some: Expr | None = None
 
     def of_array(self, array: str) -> tuple[Writer, ...]:
@@ -75,7 +80,10 @@ def cells_of(scop: Scop, statements: Sequence[str], dims: int, back: int | None,
     sides = tuple(_extent(scop, space, k, integer) for k in range(dims))
     times = _times(scop, total, dims, 0)
     writers = {one.statement.name: one.writer(times, _times(scop, total, dims, back or 0)) for one in found}
-    return Cells(scop, integer, writers, sides, _extent(scop, total, 0, integer), _some(scop, total, found, integer))
+    memory = {a: extents_of(scop, scop.array(a), integer) for a in {one.written.array for one in found}}
+    return Cells(
+        scop, integer, writers, sides, _extent(scop, total, 0, integer), memory, _some(scop, total, found, integer)
+    )
 
 
 def _times(scop: Scop, cells: isl.Set, dims: int, back: int) -> isl.Set:
@@ -128,6 +136,7 @@ class _Placed:
         return Writer(
             self.statement,
             self.written,
+            self._numbers(),
             tuple(one for c in plain for one in _linear(c)),
             sum(bool(c.is_equality()) for c in plain),
             None if rest.complement().is_empty() else self._condition(rest, asked),
@@ -135,6 +144,10 @@ class _Placed:
             self._values(self.place.reverse().apply_range(self.written.relation), asked),
             frozenset(k for k in range(1, LATER + 1) if self._returns(k)),
         )
+
+    def _numbers(self) -> dict[Access, tuple[int, ...]]:
+        nodes = (n for n in walk(*self.statement.body) if isinstance(n, Access) and self.scop.written(n.array))
+        return {node: access_numbers(self.statement, node) for node in dict.fromkeys(nodes)}
 
     def _returns(self, later: int) -> bool:
         """Whether a cell is the same element so many iterations later."""
