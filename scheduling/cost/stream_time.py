@@ -36,6 +36,8 @@ STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store plane
 SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
 SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
 SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
+SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, with what other tiles load
+SIDE_SHARE = 1.5  # the same as SIDE_TILES, where blocks wait for memory
 ONE_STEP_BLOCK = 256  # threads of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
@@ -168,8 +170,11 @@ class StreamCost:
     def _rate(self) -> float:
         """Bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
         speed = self.machine.speed
-        arrays = self._cells * (2 * sum(f.size for f in self.figures.inputs) + self._other_bytes)
-        return speed.l2 if arrays <= speed.l2_bytes else speed.memory
+        return speed.l2 if self._array_bytes <= speed.l2_bytes else speed.memory
+
+    @property
+    def _array_bytes(self) -> float:
+        return self._cells * (2 * sum(f.size for f in self.figures.inputs) + self._other_bytes)
 
     @cached_property
     def _other_bytes(self) -> int:
@@ -179,11 +184,8 @@ class StreamCost:
         """One of the two kernels of a pair."""
         plan, speed = self.plan, self.machine.speed
         loaded, other = sum(f.size for f in self.figures.inputs), sum(sum(f.loads) for f in self.figures.made)
-        stored = sum(self.figures.steps[s.step].size for s in plan.stores if s.becomes is not None or plan.once)
-        along = self._planes / self._chunk  # ends of chunks are loaded twice, and by then have left the caches
-        again = along * prod(plan.tile) / prod(self.plan.owned)
-        moved = self._cells * (loaded * along + stored + self._other_bytes)
-        fetched = self._cells * (again * (loaded + other) + stored)
+        again = self._along * prod(plan.tile) / prod(self.plan.owned)
+        fetched = self._cells * (again * (loaded + other) + self._stored)
         return KernelTime(
             number=0,
             launches=self.sizes.launches(plan.iterations),
@@ -191,7 +193,7 @@ class StreamCost:
             threads=plan.warps * WARP_SIZE,
             requests=0.0,
             l2=1e6 * fetched / speed.l2,
-            memory=1e6 * moved / (STREAM_SHARE * self._rate),
+            memory=1e6 * self._memory_cycles * self._late / speed.clock,
             arithmetic=1e6 * self._cycles / speed.clock,
             latency=1e6 * self._planes * self.rounds * self._plane_cycles / speed.clock,
             launch=speed.launch_us,
@@ -200,6 +202,28 @@ class StreamCost:
                 self.registers, self.figures.shared_bytes(plan), self.resident // plan.warps, self.rounds
             ),
         )
+
+    @cached_property
+    def _stored(self) -> int:
+        stores = (s for s in self.plan.stores if s.becomes is not None or self.plan.once)
+        return sum(self.figures.steps[s.step].size for s in stores)
+
+    @property
+    def _along(self) -> float:
+        """How often a plane is loaded: ends of chunks are twice, and by then have left the caches."""
+        return self._planes / self._chunk
+
+    @cached_property
+    def _memory_cycles(self) -> float:
+        """For which device memory is busy."""
+        loaded = sum(f.size for f in self.figures.inputs)
+        moved = self._cells * (loaded * self._along + self._stored + self._other_bytes)
+        return moved / (STREAM_SHARE * self._rate) * self.machine.speed.clock
+
+    @property
+    def _late(self) -> float:
+        """How many times as long all blocks take when the last ones, at sides, have the memory for themselves."""
+        return (self.rounds - 1 + SIDE_SHARE) / self.rounds if self.plan.exchange is Exchange.BLOCK else 1.0
 
     @cached_property
     def rounds(self) -> int:
@@ -217,7 +241,9 @@ class StreamCost:
         rounds = (self.rounds - 1) * self._cycles_of(full) + self._cycles_of(min(full, last))
         inputs = sum(1 for _ in self.figures.inputs)
         side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
-        return self._planes * max(rounds, side)
+        busy = min(1.0, self._memory_cycles / (self._planes * rounds))
+        from_memory = max(0.0, 1 - self.machine.speed.l2_bytes / max(1.0, self._array_bytes))
+        return self._planes * max(rounds, side * (1 + SIDE_QUEUE * (busy * from_memory) ** 2))
 
     def _cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
