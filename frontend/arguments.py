@@ -49,13 +49,26 @@ def bind_arguments(callee: Callee, call: c_ast.FuncCall, scope: Scope, *, only_v
             return None
         else:
             copies.append(declared(name, argument, shape, argument.coord))
-    for name, argument in pairs:
+    for name, given_argument in pairs:
         if callee.scope.names[name].shape.layers:
+            argument = _pointer(given_argument)
             fits = _same_array(callee.scope.names[name], argument, scope, values) and not callee.writes(name)
             if not fits or not _subscripts_stay(argument, callee, scope):
                 return None
             values[name] = argument
     return Arguments(values, tuple(copies))
+
+
+def _pointer(argument: c_ast.Node) -> c_ast.Node:
+    """before: &a[i], &A[i][j], a + i - 1    after: a + i, A[i] + j, a + (i - 1)"""
+    match argument:
+        case c_ast.UnaryOp(op="&", expr=c_ast.ArrayRef(name=array, subscript=subscript)):
+            return _pointer(c_ast.BinaryOp("+", array, subscript, argument.coord))
+        case c_ast.BinaryOp(op="+" | "-" as op, left=c_ast.BinaryOp(op="+" | "-" as first, left=base, right=offset)):
+            offset = offset if first == "+" else c_ast.UnaryOp("-", offset, offset.coord)
+            moved = c_ast.BinaryOp(op, offset, argument.right, argument.coord)
+            return _pointer(c_ast.BinaryOp("+", base, moved, argument.coord))
+    return argument
 
 
 def _scalar_value(argument: c_ast.Node, shape: Shape, scope: Scope) -> c_ast.Node | None:
@@ -93,8 +106,9 @@ def declared(name: str, value: c_ast.Node | None, shape: Shape, coord: object) -
 
 
 def _same_array(parameter: Binding, argument: c_ast.Node, scope: Scope, values: Mapping[str, c_ast.Node]) -> bool:
-    """Whether an argument, `A` or a row `A[i]`, has the element type, rank and row lengths of the parameter."""
-    base, depth = _base_and_depth(argument)
+    """Whether an argument, `A`, a row `A[i]` or a pointer into one, `A[i] + j`, has the element type, rank and row
+    lengths of the parameter."""
+    base, depth = _base_and_depth(argument.left if _is_sum(argument) else argument)
     given = scope.lookup(base.name) if isinstance(base, c_ast.ID) else None
     if given is None or given.shape.base != parameter.shape.base or parameter.shape.base is None:
         return False
@@ -109,6 +123,10 @@ def _same_array(parameter: Binding, argument: c_ast.Node, scope: Scope, values: 
     )
 
 
+def _is_sum(argument: c_ast.Node) -> bool:
+    return isinstance(argument, c_ast.BinaryOp) and argument.op in ("+", "-")
+
+
 def _base_and_depth(node: c_ast.Node) -> tuple[c_ast.Node, int]:
     depth = 0
     while isinstance(node, c_ast.ArrayRef):
@@ -117,6 +135,10 @@ def _base_and_depth(node: c_ast.Node) -> tuple[c_ast.Node, int]:
 
 
 def _subscripts_stay(argument: c_ast.Node, callee: Callee, scope: Scope) -> bool:
+    if _is_sum(argument):
+        if not _keeps_its_value("", argument.right, callee, scope):
+            return False
+        argument = argument.left
     while isinstance(argument, c_ast.ArrayRef):
         if not _keeps_its_value("", argument.subscript, callee, scope):
             return False

@@ -4,6 +4,6 @@ void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-        set(&A[i]);
+        set(&x);
 #pragma endscop
 }

@@ -68,6 +68,9 @@ STATEMENTS = [
     ("axpy(n, s, x, y);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) y[i_1] += s * x[i_1]; } ;"),
     ("axpy(m, 1, A[0], y);", "{ int i_1; for (i_1 = 0; i_1 < m; i_1++) y[i_1] += ((double) 1) * A[0][i_1]; } ;"),
     ("axpy(n, x[0], x, y);", "{ double a = x[0]; int i_1; for (i_1 = 0; i_1 < n; i_1++) y[i_1] += a * x[i_1]; } ;"),
+    ("axpy(n, s, &x[2], y);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) y[i_1] += s * (x + 2)[i_1]; } ;"),
+    ("axpy(n, s, x + 1, A[1]);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) A[1][i_1] += s * (x + 1)[i_1]; } ;"),
+    ("axpy(n, s, x, y + m - 1);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) (y + (m - 1))[i_1] += s * x[i_1]; } ;"),
     ("shrink(m, x);", "{ int n_1 = m; n_1 = n_1 - 1; x[n_1] = 0; } ;"),
     ("s = dot(n, x, y);", "{ double s_1 = 0; for (int i_1 = 0; i_1 < n; i_1++) s_1 += x[i_1] * y[i_1]; s = s_1; } ;"),
     (
@@ -102,8 +105,9 @@ STAYING = [
     ("y[0] = sq(i++);", "sq"),
     ("y[0] = sq(bump());", "sq"),
     ("rows(m, n, A);", "rows"),
-    ("axpy(n, 1, &x[2], y);", "axpy"),
-    ("axpy(n, 1, x + 1, y);", "axpy"),
+    ("axpy(n, 1, &s, y);", "axpy"),
+    ("axpy(n, 1, A + 1, y);", "axpy"),
+    ("axpy(n, 1, &x[i++], y);", "axpy"),
     ("countdown(n, x);", "countdown"),
 ]
 
