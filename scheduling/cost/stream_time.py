@@ -36,8 +36,10 @@ STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store plane
 SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
 SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
 SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
-SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, with what other tiles load
+SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, and rows are far apart in large arrays
+LARGE_ARRAYS = 256 << 20  # bytes, beyond which that was seen
 SIDE_SHARE = 1.5  # the same as SIDE_TILES, where blocks wait for memory
+OVERLAP = 4  # two that take as long take 1.19 times that
 ONE_STEP_BLOCK = 256  # threads of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
 
@@ -231,7 +233,8 @@ class StreamCost:
 
     @cached_property
     def _cycles(self) -> float:
-        """Of a scheduler, until all its warps have ended. Strips at sides of space begin first, and may end last."""
+        """Of a scheduler, until all its warps have ended, which wait for memory, too. Strips at sides of space begin
+        first, and may end last."""
         if self.plan.exchange is Exchange.BLOCK:
             at_once = self._cycles_of(self._warps_at_once)
             return BLOCK_WAITS * (self.rounds - 1 + SIDE_TILES) * self._planes * at_once
@@ -242,8 +245,9 @@ class StreamCost:
         inputs = sum(1 for _ in self.figures.inputs)
         side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
         busy = min(1.0, self._memory_cycles / (self._planes * rounds))
-        from_memory = max(0.0, 1 - self.machine.speed.l2_bytes / max(1.0, self._array_bytes))
-        return self._planes * max(rounds, side * (1 + SIDE_QUEUE * (busy * from_memory) ** 2))
+        far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, self._array_bytes))
+        side *= 1 + SIDE_QUEUE * far * busy**4
+        return _together(self._planes * rounds, self._planes * side, self._memory_cycles)
 
     def _cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
@@ -288,3 +292,8 @@ class StreamCost:
         meets = self.plan.exchange is Exchange.BLOCK and not self.plan.split_barrier
         barrier = BARRIER_CYCLES if meets else 0
         return max(waits.values()) + barrier
+
+
+def _together(*cycles: float) -> float:
+    """Of what runs at the same time, and hinders each other where it takes about as long."""
+    return float(sum(one**OVERLAP for one in cycles) ** (1 / OVERLAP))
