@@ -26,6 +26,8 @@ AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to
 CONSTANT_WORDS = 2.2  # for each factor of sums in double precision, which no instruction holds, beyond the first few
 FREE_CONSTANTS = 5
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
+PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
+LARGE_PATCH = 0.5
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
@@ -194,6 +196,7 @@ class StreamFigures:
             words += max(s.words * sum(s.neighbours()) for s in self.steps)
         if plan.exchange is Exchange.BLOCK:
             words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
+            words += round(LARGE_PATCH * max(0, prod(plan.points) - PATCH) * sum(s.words for s in self.made))
         return words
 
     def shared_bytes(self, plan: PlannedThreads) -> int:

@@ -32,6 +32,8 @@ OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
 BLOCK_WAITS = 1.3  # 3-D 7-point stencil, three iterations on an H200: 244 GCells/s where the rest says 310
+BLOCK_PLANE = 1200  # cycles of a multiprocessor for each plane of a block: 3-D 7-point stencil on an H100
+BLOCK_STEP = 250  # for each step of it
 STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store planes
 SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
 SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
@@ -236,7 +238,9 @@ class StreamCost:
         """Of a scheduler, until all its warps have ended, which wait for memory, too. Strips at sides of space begin
         first, and may end last."""
         if self.plan.exchange is Exchange.BLOCK:
-            at_once = self._cycles_of(self._warps_at_once)
+            steps = sum(1 for _ in self.figures.made)
+            blocks = max(1.0, self._warps_at_once * REGISTER_FILE_PARTITIONS / self.plan.warps)
+            at_once = max(self._cycles_of(self._warps_at_once), blocks * (BLOCK_PLANE + BLOCK_STEP * steps))
             return BLOCK_WAITS * (self.rounds - 1 + SIDE_TILES) * self._planes * at_once
         schedulers = self.machine.sms * REGISTER_FILE_PARTITIONS
         full = self.resident / REGISTER_FILE_PARTITIONS
