@@ -45,6 +45,12 @@ def test_cuda(golden: Golden) -> None:
     golden("codegen/everything.cu", print_kernels(program(everything())))
 
 
+def test_kernels_name_no_type_that_a_header_declares() -> None:
+    """NVRTC compiles kernels without the headers of C."""
+    text = print_kernels(program(everything()))
+    assert set(re.findall(r"\b[a-z]\w*_t\b", text)) <= {"size_t"}
+
+
 def test_hip(golden: Golden) -> None:
     golden("codegen/portable.hip.cpp", print_kernels(program(portable()), HIP))
 
