@@ -11,11 +11,11 @@ Stock et al. (PLDI 2014) and section III of Rawat et al. (Proc. IEEE 2018). It c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from polytile.ir.access_numbers import access_numbers
-from polytile.ir.expr import Access, Assign, Binary, Expr, Unary, walk
+from polytile.ir.expr import Access, Assign, Binary, Cast, CType, Expr, Unary, walk
 from polytile.ir.scop import AccessKind, Statement
 
 
@@ -49,39 +49,56 @@ def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | N
         return None
     if not all(_numbers(statement, access) <= late.keys() for access in _accesses(sums[0].value)):
         return None  # it reads other memory, at places that depend on the plane
-    value, behind = sums[0].value, list[tuple[str, Expr]]()
+    value, target, behind = sums[0].value, sums[0].target.type, list[tuple[str, Expr]]()
     while isinstance(value, Binary) and value.op == "/" and not _reads(statement, value.right, late):
         behind.insert(0, (value.op, value.right))
         value = value.left
+    if not _is_as_exact(value.type, target):
+        return None
     found: dict[int, list[Expr]] = {}
-    for term in _terms(statement, value, late):
+    for term in _terms(statement, value, target, late):
         planes = _reads(statement, term, late)
         if len(planes) > 1:
             return None
         found.setdefault(min(planes, default=0), []).append(term)
-    same_type = all(term.type == value.type for terms in found.values() for term in terms)
-    if not same_type or 0 not in found or len(found) < 2:
+    if 0 not in found or len(found) < 2:
         return None
     return PlaneTerms({k: tuple(terms) for k, terms in found.items()}, tuple(behind))
 
 
-def _terms(statement: Statement, value: Expr, late: Mapping[int, int]) -> Iterator[Expr]:
-    """The terms of a sum; factors that read nothing by planes are multiplied into each."""
+def _terms(statement: Statement, value: Expr, target: CType, late: Mapping[int, int]) -> Iterator[Expr]:
+    """The terms of a sum, in its type; factors that read nothing by planes are multiplied into each. A sum that is
+    less exact than the target stays whole, as do integers, which wrap around.
+
+    before: 0.5f * (x + f * 3 - (u - 1u))                      a double x, a float f, an unsigned u
+    after:  0.5f * x, 0.5f * (double)(f * 3), -(0.5f * (double)(u - 1u))
+    """
     match value:
+        case _ if not _is_as_exact(value.type, target):
+            yield value
         case Binary(op="+" | "-" as op, left=left, right=right):
-            yield from _terms(statement, left, late)
-            for term in _terms(statement, right, late):
+            yield from _converted(_terms(statement, left, target, late), value.type)
+            for term in _converted(_terms(statement, right, target, late), value.type):
                 yield term if op == "+" else _negative(term)
         case Unary(op="-", operand=operand):
-            yield from map(_negative, _terms(statement, operand, late))
+            yield from map(_negative, _terms(statement, operand, target, late))
         case Binary(op="*", left=left, right=right) if not _reads(statement, left, late):
-            for term in _terms(statement, right, late):
+            for term in _terms(statement, right, target, late):
                 yield replace(value, right=term)
         case Binary(op="*", left=left, right=right) if not _reads(statement, right, late):
-            for term in _terms(statement, left, late):
+            for term in _terms(statement, left, target, late):
                 yield replace(value, left=term)
         case _:
             yield value
+
+
+def _is_as_exact(ctype: CType, target: CType) -> bool:
+    """Whether another order of additions in a type changes no more than the last digits of what is assigned."""
+    return ctype.kind == "float" and target.kind == "float" and ctype.size >= target.size
+
+
+def _converted(terms: Iterable[Expr], ctype: CType) -> Iterator[Expr]:
+    return (term if term.type == ctype else Cast(ctype, term) for term in terms)
 
 
 def _negative(term: Expr) -> Expr:

@@ -122,6 +122,39 @@ def test_others_keep_their_planes(what: str, value: str) -> None:
     agrees(scop, T=5, n=20, m=70)
 
 
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "1e-9 * (u - 3u)",  # wraps around: 1e-9 * u - 1e-9 * 3u is something else
+        "1e-9 * ((i + 100000) * (i + 100000 - (i + 99999)))",  # the square does not fit
+        "0.05f * (A[t % 2][i][j] + 3 - A[t % 2][i + 1][j - 1])",  # the product with 3 is one of doubles
+        "g * (A[t % 2][i][j] + g * g)",
+        "0.1 * -(A[t % 2][i][j] - (g + 1.1f * (g + u)))",
+    ],
+)
+def test_terms_have_the_type_of_their_sum(rest: str) -> None:
+    text = box(1, f"{terms(1)} + {rest}").replace("int m,", "int m, unsigned u, float g,")
+    scop = retimed(text, time_tile=2, tile=(7, 64))
+    for steps, n, m in ((4, 3, 3), (5, 41, 67)):
+        agrees(scop, T=steps, n=n, m=m)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "value"),
+    [
+        ("float A[n][m], double B[n][m]", "0.1f * ({})"),  # rounded to float, and stored with more digits
+        ("double A[n][m], int B[n][m]", "100 * ({})"),  # cut off
+        ("unsigned A[n][m], double B[n][m]", "1e-9 * ({})"),  # wraps around
+    ],
+)
+def test_sums_that_are_less_exact_than_what_is_stored_stay_whole(arrays: str, value: str) -> None:
+    around = "A[i - 1][j - 1] - A[i - 1][j + 1] - A[i][j] + A[i + 1][j - 1] + A[i + 1][j + 1]"
+    text = TWO_ARRAYS.replace("double A[n][m], double B[n][m]", arrays)
+    first = text[text.index("B[i][j] =") : text.index(" / 7.5;") + len(" / 7.5;")]
+    scop = compiled(text.replace(first, f"B[i][j] = {value.format(around)};"), strict=False, time_tile=2)
+    assert not any(step.retimed for step in plan_of(scop).steps if step.statements == ("S0",))
+
+
 def test_the_order_of_additions_is_kept_where_it_must_be(tmp_path: object) -> None:
     saved = retimed(box(1), time_tile=2).saved_schedule
     (again,) = polytile.compile(box(1), name="f.c", load_schedule=saved, raise_bugs=True).scops
