@@ -19,6 +19,8 @@ from typing import Any
 
 from polytile.diagnostics import DeviceError, ExtractionError
 from polytile.ir.c_text import c_string
+from polytile.ir.expr import Access, Assign, walk
+from polytile.ir.gathered import gathered
 from polytile.ir.scop import Scop
 from polytile.ir.verbatim import Sized, VerbatimRegion
 from polytile.runtime.compare import compare
@@ -87,10 +89,20 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
             raise ExtractionError(
                 f"{scop.name}: what was extracted of the C computes something else than the C itself: {found.element} "
                 f"is {found.actual}, the C gives {found.expected}; {found.count} elements of {name} differ "
-                f"({describe(expectation)})",
+                f"({describe(expectation)}){_out_of_bounds(scop)}",
                 location=scop.location,
             )
     return ""
+
+
+def _out_of_bounds(scop: Scop) -> str:
+    """What may be the reason where elements are read by an index that the SCoP computes: no input keeps it in range."""
+    nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
+    subscripts = (gathered(s) for n in nodes if isinstance(n, Access) for s in n.subscripts)
+    indices = {g.index.array for g in subscripts if g is not None and isinstance(g.index, Access)}
+    targets = (n.target for n in nodes if isinstance(n, Assign))
+    computed = sorted(indices & {target.array for target in targets if isinstance(target, Access)})
+    return f"; a value of {', '.join(computed)} may be no index of the array that it is used for" if computed else ""
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,20 @@ def test_faults_of_the_frontend_are_found(fault: str, monkeypatch: pytest.Monkey
 def test_the_same_program_without_faults() -> None:
     (scop,) = polytile.compile(PROGRAM, name="f.c").scops
     assert [v.note for v in scop.validate(on="emulator", seed=1)] == [""]
+
+
+def test_computed_indices_are_named_where_they_may_leave_their_array() -> None:
+    text = (
+        "void f(int n, double y[n], double x[n], int p[n])\n{\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) { p[i] = n - 1 - i; y[i] = x[p[i]]; }\n#pragma endscop\n}\n"
+    )
+    (scop,) = read_program("f.c", text).scops
+    assert scop.source is not None
+    given = expect(scop, scop.source, choose_parameters(scop, {"n": 5}), 1)
+    assert not check_extraction(scop, given)
+    other = replace(given, after={**given.after, "y": given.after["y"] + 1})
+    with pytest.raises(ExtractionError, match="; a value of p may be no index of the array that it is used for"):
+        check_extraction(scop, other)
 
 
 def test_the_fuzzer_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
