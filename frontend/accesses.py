@@ -14,7 +14,7 @@ from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Stmt, Ternary, children
-from polytile.ir.gathered import gathered
+from polytile.ir.indirect_subscripts import gathered
 from polytile.ir.scop import AccessKind
 
 Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an access: (which `if`, 0 then / 1 else)

@@ -12,7 +12,7 @@ from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
-from polytile.frontend.induction import without_induction
+from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.jump_elimination import goto_targets, without_continue, without_labels
 from polytile.frontend.liveness import Liveness

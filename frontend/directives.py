@@ -6,7 +6,7 @@ import re
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.tokens import blank_comments, tokenize
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*([a-z]+)\b[ \t]*(\w*)")
 

@@ -13,7 +13,7 @@ from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.tokens import blank_comments
 from polytile.frontend.trees import block_items
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 _KNOWN = "#pragma scop, #pragma endscop and #pragma polytile assume(CONDITION)"
 

@@ -23,7 +23,7 @@ from polytile.frontend.statements import Branches
 from polytile.ir.expr import INT, CType, Name, Stmt, walk
 from polytile.ir.isl_util import maps, sets
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 from polytile.ir.substitute import with_names
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.tokens import Token, tokenize
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
 

@@ -13,9 +13,9 @@ from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
-from polytile.frontend.verbatim import verbatim_region
+from polytile.frontend.source_region import verbatim_region
 from polytile.ir.scop import Scop
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 from polytile.work_pieces import piece
 
 

@@ -9,7 +9,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import NOWHERE, Location
 from polytile.ir.expr import CType
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 
 @dataclass(frozen=True, slots=True)

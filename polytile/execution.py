@@ -17,10 +17,10 @@ from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.inputs import new_seed
 from polytile.runtime.parameters import check_parameters, choose_parameters
 from polytile.runtime.reference import reference
+from polytile.runtime.source_reference import check_extraction
 from polytile.runtime.timing import Timing, time_engine
 from polytile.runtime.unset_reads import check_set
 from polytile.runtime.validate import Validation, validate
-from polytile.runtime.verbatim import check_extraction
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ import islpy as isl
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import united
 from polytile.ir.expr import Access, CType, Expr, Stmt
-from polytile.ir.span import Span
-from polytile.ir.verbatim import VerbatimRegion
+from polytile.ir.source_region import SourceRegion
+from polytile.ir.source_span import Span
 
 
 class AccessKind(Enum):
@@ -258,7 +258,7 @@ class Scop:
     wide: bool = False
     privatised: tuple[Privatised, ...] = ()
     arguments: tuple[str, ...] | None = None
-    verbatim: VerbatimRegion | None = None
+    verbatim: SourceRegion | None = None
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

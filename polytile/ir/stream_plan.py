@@ -47,7 +47,7 @@ class StreamStep:
     the inputs arrives, and stays in one of `slots` places, z mod slots.
 
     `retimed`: the one statement is a sum, whose terms are added up as soon as the plane that they read is there
-    (ir/plane_terms.py), in place of all of them when the last one is.
+    (ir/retiming.py), in place of all of them when the last one is.
     """
 
     index: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polytile.ir.expr import Access, Assign, Declare, Name, Node, walk
-from polytile.ir.gathered import gathered
+from polytile.ir.indirect_subscripts import gathered
 from polytile.ir.scop import Scop
 from polytile.runtime.layout import Layout
 

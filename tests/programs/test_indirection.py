@@ -7,8 +7,7 @@ import pytest
 
 import polytile
 from polytile.diagnostics import UserError
-from polytile.options import SCHEDULES
-from tests.bitwise import same_as_c
+from tests.every_schedule import same_in_every_schedule, source
 
 SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 2}, {"n": 7, "m": 9}, {"n": 70, "m": 40})
 PROGRAMS = {
@@ -65,22 +64,11 @@ PROGRAMS = {
 }
 
 
-def source(arguments: str, body: str) -> str:
-    return f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
-
-
 @pytest.mark.usefixtures("emulator")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_values(name: str) -> None:
-    seen: set[str] = set()
-    for schedule in SCHEDULES:
-        scop = polytile.compile(
-            source(*PROGRAMS[name]), name="f.c", schedule=schedule, strict=True, verify_passes=True, raise_bugs=True
-        ).scops[0]
-        assert scop.program is not None, [remark.message for remark in scop.remarks]
-        if scop.cuda not in seen:
-            seen.add(scop.cuda)
-            same_as_c(scop, SIZES)
+    serial = same_in_every_schedule(source(*PROGRAMS[name]), SIZES)
+    assert not serial
 
 
 @pytest.mark.usefixtures("emulator")

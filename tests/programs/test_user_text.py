@@ -12,7 +12,7 @@ import pytest
 from polytile.frontend.program import read_program
 from polytile.runtime.expectation import expect
 from polytile.runtime.parameters import choose_parameters
-from polytile.runtime.verbatim import check_extraction
+from polytile.runtime.source_reference import check_extraction
 
 POLYBENCH = Path(__file__).parents[2] / "polybench"
 PROGRAMS = sorted(f"{p.parent.name}/{p.stem}" for p in POLYBENCH.glob("*/*.c") if p.parent.name != "polybench")

@@ -16,19 +16,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import lcm
 
-from polytile.codegen.lowering.streaming.loads_and_stores import Transfers
+from polytile.codegen.lowering.streaming.constant_cells import ConstantCells
 from polytile.codegen.lowering.streaming.plane_rings import age, each, over, runs
-from polytile.codegen.lowering.streaming.plane_sums import plane_sums
-from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure, sum_of_terms
+from polytile.codegen.lowering.streaming.retimed_sums import plane_sums
+from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
 from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
-from polytile.ir.gpu_ops import Advance, Load, PrivateArray
+from polytile.ir.gpu_ops import Advance, PrivateArray
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
@@ -40,7 +41,7 @@ UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings 
 SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 
 
-class KernelBody(Transfers):
+class KernelBody(ConstantCells):
     """The body of one kernel of a plan."""
 
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name) -> None:
@@ -60,9 +61,6 @@ class KernelBody(Transfers):
         self.sums = {
             s.index: plane_sums(self.plan, s, stream.writers(s)[0], names.fresh(f"sum{s.index}")) for s in retimed
         }
-        self.loaded = [s for s in self.plan.made if self._keeps(s) and self._same_before(s) is None]
-        early = [s.index for s in self.loaded if self.plan.streamed and self.is_roomy and not s.retimed]
-        self.early = {k: names.fresh(f"early{k}") for k in early}
 
     # What forms differ in ----------------------------------------------------------------------------
     @abstractmethod
@@ -75,11 +73,6 @@ class KernelBody(Transfers):
     def after(self, step: StreamStep) -> Iterator[Stmt]:
         """What shows neighbours the values of a step."""
         yield from ()
-
-    @property
-    def is_roomy(self) -> bool:
-        """Whether there are registers for addresses of later planes and for what cells at sides need, beside planes."""
-        return True
 
     loads_behind: int | None = None  # the step behind which the next plane is loaded (None: before the first)
 
@@ -189,7 +182,7 @@ class KernelBody(Transfers):
             *(Assign(name, "", self.end) for name in (self.low, self.high)),
         )
         half = self.name("half")
-        body = (*self._tests_of_sides(), *self._first_kept(), tested, free, *after)
+        body = (*self._tests_of_sides(), *self.first_kept(self.start), tested, free, *after)
         yield For(half.name, lift(0), compare("<", half, 2), 1, body, integer, unroll=1)
 
     def _plane(self, edge: bool) -> Iterator[Stmt]:
@@ -256,7 +249,7 @@ class KernelBody(Transfers):
     def behind(self, step: StreamStep, edge: bool) -> Iterator[Stmt]:
         """What follows a plane that a step has made."""
         if step.index in self.early and self._is_tested(step, edge):
-            yield self._load_kept(step, self.row, 1)
+            yield self.load_kept(step, self.row, 1)
         yield from self.after(step)
         if step.index == self.loads_behind:
             yield from self.load(add(self.row, 1), edge)
@@ -295,8 +288,8 @@ class KernelBody(Transfers):
             anywhere = anywhere or step.retimed  # its terms are of planes, and are summed up in all cells
             body += made if anywhere else (If(written, made),)
             some_made.append(written)
-        if self._keeps(step):
-            body.append(If(negated(some(some_made)), (self._kept(step),)))
+        if self.is_kept(step):
+            body.append(If(negated(some(some_made)), (self.kept(step),)))
         yield Scope((*declared, *self._in_rows(rows, *body)))
         yield from self._later_terms(step, rows)
 
@@ -306,52 +299,6 @@ class KernelBody(Transfers):
         else:
             inner = each(self.points[1:], self.v[1:], *body)
             yield from (over(run, self.v[0], inner) for run in runs(rows))
-
-    # Cells that no statement makes --------------------------------------------------------------------
-    def _keeps(self, step: StreamStep) -> bool:
-        """Whether somebody may read such cells of a step."""
-        return self.stream.scop.array(step.array).live_in
-
-    def _same_before(self, step: StreamStep) -> Access | None:
-        """The same element in the planes of an earlier step, where it is still there."""
-        for before in reversed(self.plan.steps[: step.index]) if self.is_roomy else ():
-            ring, late = self.rings[before.index], step.lag - before.lag
-            arrived = before.lower[0] <= step.lower[0] or not self.plan.streamed  # the plane, since the stream began
-            if arrived and self.stream.same_elements(before, step) and 0 <= late < ring.slots:
-                return ring.at(late, self.v)
-        return None
-
-    def _kept(self, step: StreamStep) -> Stmt:
-        """The value of such a cell: what its element had before, in registers, if need be loaded a plane ahead."""
-        target = self.rings[step.index].at(0, self.v)
-        if step.index in self.early:
-            return Assign(target, "", Access(self.early[step.index], self.v, target.type))
-        before = self._same_before(step)
-        if before is not None:
-            return Assign(target, "", before)
-        cell = self.cell(self.made_row(step))
-        return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
-
-    def _first_kept(self) -> Iterator[Stmt]:
-        """Those of the first plane of a turn of the loops, that earlier steps do not have."""
-        for index, name in self.early.items():
-            step = self.plan.steps[index]
-            yield PrivateArray(name, self.stream.element(step), self.points)
-            yield self._load_kept(step, self.start, 0)
-
-    def _load_kept(self, step: StreamStep, plane: Expr, ahead: int) -> Stmt:
-        """The elements of such cells in the plane that is made when one of the inputs arrives, so far ahead of one."""
-        cell = self.cell(sub(plane, step.lag - ahead))
-        guard = both(self.stream.exists(step, cell), negated(self.is_made(step, cell)))
-        target = Access(self.early[step.index], self.v, self.stream.element(step))
-        return self.each(Load((target,), self.stream.home(step, cell), guard=guard))
-
-    def at_home(self) -> Iterator[StreamStep]:
-        """What planes with tests load from the user's arrays."""
-        yield from super().at_home()
-        for k, step in enumerate(self.loaded):
-            if not any(self.stream.same_elements(before, step) for before in self.loaded[:k]):
-                yield step
 
     def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
         """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""
@@ -388,7 +335,9 @@ class KernelBody(Transfers):
         values = tuple(with_values(value, at) for value in sums.writer.iterators)
         target = sums.at(late, self.v)
         value = sums.terms.total(late, None if late == sums.terms.planes else target)
-        return sum_of_terms(sums.writer.statement, target, value, reads, values, self.integer)
+        statement = sums.writer.statement
+        part = replace(statement, body=(Assign(target, "", value, statement.location),))
+        return instance(self.stream.scop, part, target, reads, values, self.integer)
 
     def _instance(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
         at = self.stream.place(step, self.cell(self.made_row(step)))

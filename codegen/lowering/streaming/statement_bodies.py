@@ -46,23 +46,6 @@ def instance(
     return bind(replace(statement, body=body), iterators, integer)
 
 
-def sum_of_terms(
-    statement: Statement,
-    target: Access,
-    value: Expr,
-    reads: Mapping[Access, Access],
-    iterators: tuple[Expr, ...],
-    integer: CType,
-) -> tuple[Stmt, ...]:
-    """`target = value;` for an instance, of a value that holds parts of the statement's body."""
-
-    def change(node: Any) -> Any:
-        return reads.get(node, node) if isinstance(node, Access) else node
-
-    body = (Assign(target, "", rewrite(value, change), statement.location),)
-    return bind(replace(statement, body=body), iterators, integer)
-
-
 def _common(a: CType, b: CType) -> CType:
     """C's usual arithmetic conversions."""
     return max((a, b), key=lambda t: (t.kind == "float", t.size, not t.signed))

@@ -19,7 +19,7 @@ from polytile.diagnostics import EXIT_DEVICE, InternalError
 from polytile.ir.c_text import c_string, in_comment
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 _PRAGMAS = ("scop", "endscop")
 

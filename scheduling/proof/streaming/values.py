@@ -17,7 +17,7 @@ import islpy as isl
 
 from polytile.ir.access_boxes import united
 from polytile.ir.isl_util import maps
-from polytile.ir.plane_terms import plane_terms
+from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.scheduling.analysis.dependences import Dependences

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polytile.ir.name_supply import Names
-from polytile.ir.plane_terms import plane_terms
+from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamRead, StreamStep, StreamStore
 from polytile.scheduling.analysis.stencil_form import NotAStencilError

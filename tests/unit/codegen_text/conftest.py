@@ -33,7 +33,7 @@ from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Barrier, Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.scop import Array, Origin, Parameter, Scop
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 ONE = Literal("1")
 N, M, T = Name("n"), Name("m"), Name("t")

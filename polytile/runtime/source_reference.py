@@ -20,9 +20,9 @@ from typing import Any
 from polytile.diagnostics import DeviceError, ExtractionError
 from polytile.ir.c_text import c_string
 from polytile.ir.expr import Access, Assign, walk
-from polytile.ir.gathered import gathered
+from polytile.ir.indirect_subscripts import gathered
 from polytile.ir.scop import Scop
-from polytile.ir.verbatim import Sized, VerbatimRegion
+from polytile.ir.source_region import Sized, SourceRegion
 from polytile.runtime.compare import compare
 from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.expectation import Expectation, describe
@@ -41,7 +41,7 @@ _ERROR = re.compile(r"^(.*?): (?:fatal )?error: (.*)$", re.MULTILINE)
 class Verbatim:
     """The compiled text of a region."""
 
-    region: VerbatimRegion
+    region: SourceRegion
     entry: Any
 
     def __call__(
@@ -106,7 +106,7 @@ def _out_of_bounds(scop: Scop) -> str:
 
 
 @cache
-def verbatim(region: VerbatimRegion) -> Verbatim | str:
+def verbatim(region: SourceRegion) -> Verbatim | str:
     """Compile a region's own text; a str says why that cannot be done."""
     if region.obstacle:
         return region.obstacle
@@ -117,7 +117,7 @@ def verbatim(region: VerbatimRegion) -> Verbatim | str:
         return _reason(error.message)
 
 
-def _compile(region: VerbatimRegion) -> Path:
+def _compile(region: SourceRegion) -> Path:
     marked, folder = _marked(region), str(Path(region.path).resolve().parent)
     described = "\0".join((marked, folder, region.head, *region.include_dirs, *region.defines))
     key = hashlib.sha256(described.encode("utf-8", "surrogateescape")).hexdigest()[:16]
@@ -135,7 +135,7 @@ def _compile(region: VerbatimRegion) -> Path:
     return library
 
 
-def _marked(region: VerbatimRegion) -> str:
+def _marked(region: SourceRegion) -> str:
     """The file with a line before and behind the region, which stay where they are when macros are expanded."""
     text, span, name = region.text, region.span, c_string(region.path)
     inside = text[span.start : span.end]
@@ -147,7 +147,7 @@ def _marked(region: VerbatimRegion) -> str:
     ))  # fmt: skip
 
 
-def _with_function(region: VerbatimRegion, text: str) -> str:
+def _with_function(region: SourceRegion, text: str) -> str:
     """The preprocessed file with the region's text once more behind its end, in a function."""
     start, end = text.find(f"\n{_BEGIN}"), text.find(f"\n{_END}")
     if min(start, end) < 0 or text.count(_BEGIN) != 1 or text.count(_END) != 1:

@@ -17,18 +17,7 @@ from pycparser import c_ast
 
 from polytile.frontend.arguments import declared
 from polytile.frontend.constants import constant_type
-from polytile.frontend.counting_variables import counting_variables, outside_own_loops
-from polytile.frontend.loop_counts import (
-    Count,
-    bound,
-    count_of,
-    increment,
-    iterations,
-    iterations_before,
-    plus,
-    scaled,
-    total,
-)
+from polytile.frontend.induction_variables import induction_variables, outside_own_loops
 from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
@@ -40,6 +29,17 @@ from polytile.frontend.trees import (
     substituted,
     variables_in,
     written_name,
+)
+from polytile.frontend.trip_counts import (
+    Count,
+    bound,
+    count_of,
+    increment,
+    iterations,
+    iterations_before,
+    plus,
+    scaled,
+    total,
 )
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
@@ -65,7 +65,7 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
     after the statements, `has_address` whether pointers may lead to it."""
     done: tuple[c_ast.Node, ...] = tuple(body)
     names: set[str] = set()
-    for name in counting_variables(done, scope, live_after):
+    for name in induction_variables(done, scope, live_after):
         if has_address(name):
             continue
         try:

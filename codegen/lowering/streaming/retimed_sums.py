@@ -19,7 +19,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
 from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt
 from polytile.ir.gpu_ops import PrivateArray
-from polytile.ir.plane_terms import PlaneTerms, plane_terms
+from polytile.ir.retiming import PlaneTerms, plane_terms
 from polytile.ir.stream_plan import StreamPlan, StreamStep
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.loop_counts import count_of, increment
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import variables_in, written_name
+from polytile.frontend.trip_counts import count_of, increment
 
 
-def counting_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> list[str]:
+def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> list[str]:
     """Scalars that are set, and are used in subscripts, bounds or conditions, or as iterators and elsewhere, too."""
     nodes = [n for node in body for n in nodes_below(node)]
     loops = [n for n in nodes if isinstance(n, c_ast.For)]

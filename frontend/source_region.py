@@ -23,15 +23,15 @@ from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.trees import copied
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
-from polytile.ir.verbatim import Sized, VerbatimArgument, VerbatimRegion
+from polytile.ir.source_region import Sized, SourceRegion, VerbatimArgument
 
 _TAGGED = (c_ast.Struct, c_ast.Union, c_ast.Enum)
 
 
-def verbatim_region(context: FileContext, place: ScopPlace, region: Region, scop: Scop) -> VerbatimRegion:
+def verbatim_region(context: FileContext, place: ScopPlace, region: Region, scop: Scop) -> SourceRegion:
     """The region in its user's own words; with an `obstacle` where it cannot stand alone."""
     source = context.file.source
-    made = VerbatimRegion(region.name, source.path, source.raw, region.span, source.include_dirs, source.defines)
+    made = SourceRegion(region.name, source.path, source.raw, region.span, source.include_dirs, source.defines)
     writer = _Writer(context, place, region, scop)
     try:
         head, tail = writer.text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from polytile.ir.span import Span
+from polytile.ir.source_span import Span
 
 
 class Sized(Enum):
@@ -25,7 +25,7 @@ class VerbatimArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class VerbatimRegion:
+class SourceRegion:
     """The user's file, and what makes a function, behind its end, of the text of one SCoP.
 
     before: void f(int n, double A[n][n]) { real s = 1; #pragma scop TEXT #pragma endscop use(s); }

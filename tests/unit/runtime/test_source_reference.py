@@ -22,7 +22,7 @@ from polytile.ir.expr import FLOAT
 from polytile.ir.scop import Scop
 from polytile.runtime.expectation import expect
 from polytile.runtime.parameters import choose_parameters
-from polytile.runtime.verbatim import check_extraction
+from polytile.runtime.source_reference import check_extraction
 
 pytestmark = pytest.mark.usefixtures("emulator")
 

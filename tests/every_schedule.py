@@ -1,0 +1,29 @@
+"""Small programs in every schedule, bitwise as C computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polytile
+from polytile.options import SCHEDULES
+from tests.bitwise import same_as_c
+
+
+def source(arguments: str, body: str) -> str:
+    """A function of the sizes n and m, and these arguments, whose body is a SCoP."""
+    return f"void f(int n, int m, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+def same_in_every_schedule(text: str, sizes: Sequence[Mapping[str, int]]) -> list[str]:
+    """Compare each different text of kernels with C; the schedules whose only SCoP stays on the host."""
+    seen: set[str] = set()
+    serial = []
+    for schedule in SCHEDULES:
+        settings = {"strict": True, "verify_passes": True, "raise_bugs": True}
+        (scop,) = polytile.compile(text, name="f.c", schedule=schedule, **settings).scops
+        if scop.program is None:
+            serial.append(schedule)
+        elif scop.cuda not in seen:
+            seen.add(scop.cuda)
+            same_as_c(scop, sizes)
+    return serial
