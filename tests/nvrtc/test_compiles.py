@@ -1,0 +1,57 @@
+"""Kernels as CuPy compiles them: NVRTC has no headers, so a name that only a header declares fails there alone."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import pytest
+
+import polytile
+from polybench.runner.tables import load
+from polytile.codegen.targets.cuda.cuda import print_kernels
+from tests.nvrtc.library import compile_to_ptx, nvrtc
+
+CASES = (  # program, type, strategy: each kind of kernel, both types where vectors differ
+    ("polybench/gemm", "double", "tiled"),  # asynchronous copies, 16 bytes wide
+    ("polybench/gemm", "float", "auto"),
+    ("polybench/mvt", "float", "auto"),  # reductions over warps
+    ("polybench/gramschmidt", "double", "auto"),  # sums of all blocks together
+    ("polybench/correlation", "double", "classic"),
+    ("polybench/nussinov", "double", "classic"),  # integers, conditions
+    ("polybench/deriche", "float", "auto"),  # functions of libm
+    ("polybench/jacobi-1d", "float", "overlapped"),
+    ("polybench/fdtd-2d", "double", "overlapped"),
+    ("polybench/fdtd-2d", "float", "split"),
+    ("polybench/heat-3d", "float", "split"),  # slabs
+    ("an5d/star3d1r", "double", "overlapped"),  # split barriers, rows of warps
+    ("an5d/box2d2r", "float", "overlapped"),  # sums taken plane by plane
+    ("stencilgen/curl", "double", "overlapped"),  # a fused graph of stencils
+)
+
+
+@pytest.fixture(scope="module")
+def compiler() -> ctypes.CDLL:
+    library = nvrtc()
+    if library is None:
+        pytest.skip("the package nvidia-cuda-nvrtc is not installed")
+    return library
+
+
+@pytest.mark.parametrize(("program", "dtype", "schedule"), CASES)
+def test_kernels_compile_without_headers(
+    program: str, dtype: str, schedule: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = load()[program]
+    monkeypatch.chdir(entry.path.parents[1])
+    compiled = polytile.compile(Path(entry.file), defines=entry.defines("large", dtype), schedule=schedule)
+    for scop in compiled.scops:
+        assert scop.program is not None
+        good, log = compile_to_ptx(compiler, print_kernels(scop.program))
+        assert good, log
+
+
+def test_a_name_that_needs_a_header_is_found(compiler: ctypes.CDLL) -> None:
+    text = 'extern "C" __global__ void f(double *a) { a[0] = (uintptr_t) a % 16; }'
+    good, log = compile_to_ptx(compiler, text)
+    assert not good and "uintptr_t" in log
