@@ -10,6 +10,7 @@ from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from polytile.diagnostics import UserError
+from polytile.frontend.builtin_names import PROMISES, WITHOUT_EFFECT, calls
 from polytile.frontend.find_scops import ScopPlace, polytile_pragma
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
@@ -21,9 +22,7 @@ _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 
 def is_assumption(node: c_ast.Node) -> bool:
     """Whether a statement only promises something (pragmas of polytile included)."""
-    if isinstance(node, c_ast.Pragma):
-        return True
-    return isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "__builtin_assume"
+    return isinstance(node, c_ast.Pragma) or calls(node, WITHOUT_EFFECT)
 
 
 def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]:
@@ -34,23 +33,44 @@ def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]
     """
     found: list[c_ast.Node] = []
     for item in file.tree.ext:
-        condition = _condition(item)
+        condition = _condition(item, place.scope)
         if condition is not None and _known(condition, place.scope):
             found += normalised((condition,), place.scope)
     body = list(nodes_below(place.function.body))
     order = {id(n): k for k, n in enumerate(body)}
     for item in _dominating(place, order):
-        condition = _condition(item)
+        condition = _condition(item, place.scope)
         if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
             found += normalised((condition,), place.scope)
     return tuple(found)
 
 
-def _condition(node: c_ast.Node) -> c_ast.Node | None:
+def _is_linear(node: c_ast.Node, scope: Scope) -> bool:
+    """Whether a condition compares sums of integers: a promise by a builtin may say anything, and is of use then."""
+    match node:
+        case c_ast.Constant():
+            return True
+        case c_ast.ID():
+            binding = scope.lookup(node.name)
+            base = binding.shape.base if binding is not None and not binding.shape.layers else None
+            return binding is not None and (binding.constant is not None or (base is not None and base.kind == "int"))
+        case c_ast.UnaryOp(op="-" | "+" | "!"):
+            return _is_linear(node.expr, scope)
+        case c_ast.BinaryOp(op="*" | "/" | "%"):
+            plain = [side for side in (node.left, node.right) if scope.constant(side) is None]
+            product = node.op == "*" or node.left in plain
+            return len(plain) < 2 and product and all(_is_linear(side, scope) for side in plain)
+        case c_ast.BinaryOp(op=op) if op not in ("<<", ">>", "&", "|", "^"):
+            return _is_linear(node.left, scope) and _is_linear(node.right, scope)
+    return False
+
+
+def _condition(node: c_ast.Node, scope: Scope) -> c_ast.Node | None:
     if isinstance(node, c_ast.Pragma):
         return _parsed_condition(node)
-    if is_assumption(node) and isinstance(node, c_ast.FuncCall) and node.args is not None:
-        return node.args.exprs[0]
+    if isinstance(node, c_ast.FuncCall) and calls(node, PROMISES) and node.args is not None:
+        condition = node.args.exprs[0]
+        return condition if _is_linear(condition, scope) else None
     return None
 
 

@@ -338,6 +338,8 @@ def _index_helper(name: str, arguments: tuple[Expr, ...], node: c_ast.Node) -> E
         return Call(name, arguments, ctype)
     if ctype.kind != "int":
         raise _needs_integers(name, node)
+    if name in ("imin", "imax"):
+        return Call(name[1:], tuple(_convert(a, INT) for a in arguments), INT)
     if name == "ceild":
         a = Binary("-", Binary("+", a, b, ctype), Literal("1"), ctype)
     return Call("floord", (a, b), ctype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 from pycparser import c_ast, c_generator
 
-from polytile.diagnostics import UserError
+from polytile.diagnostics import NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.build_scop import Draft, finish
@@ -71,7 +71,7 @@ class _Extractor:
         self.shapes.add_outer()
         orders = self._block(self.names.body, _Here(isl.Set("{ : }")))
         if not self.drafts:
-            raise UserError(
+            raise NothingRunsError(
                 "the SCoP contains no statement",
                 location=self.region.location,
                 hint="put `#pragma scop` and `#pragma endscop` around loops that compute something",

@@ -45,4 +45,6 @@ INDEX_HELPERS = {
     "MAX": "max",
     "floord": "floord",
     "ceild": "ceild",
+    "imin": "imin",
+    "imax": "imax",
 }

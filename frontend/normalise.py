@@ -9,6 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
+from polytile.frontend.builtin_names import is_builtin
 from polytile.frontend.constants import constant_node
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope, Shape
@@ -131,7 +132,7 @@ class _Normaliser:
 
     def _call(self, node: c_ast.FuncCall) -> c_ast.FuncCall:
         name = node.name.name
-        if self.scope.lookup(name) is None and not name.startswith("__builtin_"):
+        if self.scope.lookup(name) is None and not is_builtin(name):
             hint = "define it before this function, or include the header that declares it"
             if name in ("asm", "__asm", "__asm__"):
                 hint = "inline assembly is not C; write the operation in C"

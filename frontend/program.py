@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polytile.diagnostics import Location, UserError
+from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect
 from polytile.frontend.extract import extract
@@ -86,7 +86,8 @@ def read_program(
         scops += found.scops
         detected = frozenset(s.name for s in found.scops)
         remarks = [Refusal(error, None, place.span) for error, place in found.refused]
-    if not scops and not refusals:
+    idle = bool(remarks) and all(isinstance(r.error, NothingRunsError) for r in remarks)
+    if not scops and not refusals and not idle:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
     return SourceProgram(

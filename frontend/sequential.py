@@ -19,6 +19,15 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 
 _INTEGER_FUNCTIONS = frozenset({"abs", "labs", "llabs"})
+_LESS, _GREATER = "((a) < (b) ? (a) : (b))", "((a) > (b) ? (a) : (b))"
+_HELPERS = {  # functions that need no declaration, by what they do
+    **{name: f"#define {name}(a, b) {_LESS}" for name in ("min", "MIN")},
+    **{name: f"#define {name}(a, b) {_GREATER}" for name in ("max", "MAX")},
+    "imin": f"static int imin(int a, int b) {{ return {_LESS}; }}",
+    "imax": f"static int imax(int a, int b) {{ return {_GREATER}; }}",
+    "floord": "#define floord(a, b) ((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0)))",
+    "ceild": "#define ceild(a, b) ((a) / (b) + ((a) % (b) != 0 && ((a) % (b) < 0) == ((b) < 0)))",
+}
 
 
 def sequential_source(region: Region, scop: Scop) -> str:
@@ -74,6 +83,7 @@ def _headers(region: Region, *, allocates: bool) -> str:
     outside = {called_name(n) for n in nodes} - set(region.functions) - {""}
     lines = ["#include <math.h>"] if outside - _INTEGER_FUNCTIONS else []
     lines += ["#include <stdlib.h>"] if outside & _INTEGER_FUNCTIONS or allocates else []
+    lines += [_HELPERS[name] for name in _HELPERS if name in outside]
     return "\n".join(lines)
 
 

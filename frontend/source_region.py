@@ -15,8 +15,10 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.assemble import FileContext
+from polytile.frontend.builtin_names import NO_OPERATIONS
 from polytile.frontend.callees import called_name
 from polytile.frontend.find_scops import ScopPlace
+from polytile.frontend.math_functions import INDEX_HELPERS
 from polytile.frontend.normalise import spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
@@ -58,6 +60,7 @@ class _Writer:
     after: list[str] = field(default_factory=list)
     tags: set[int] = field(default_factory=set)  # the nodes of types that are defined already
     bytes: str = ""
+    empty: list[str] = field(default_factory=list)  # functions without a body that do nothing
 
     def text(self) -> tuple[str, str]:
         """The function up to the region and behind it."""
@@ -68,6 +71,7 @@ class _Writer:
         for array in self.scop.external_arrays:
             self.arguments[array.name] = VerbatimArgument(array.name, self._sized(array))
         self._check_sizeof()
+        self._check_functions()
         for symbol in self.region.symbols.values():
             if symbol.scope == "global":
                 self._global(symbol)
@@ -77,6 +81,7 @@ class _Writer:
         signature += [f"void *{self.passed[a.name]}" for a in self.scop.external_arrays]
         signature += [f"const long long *{self.bytes}"]
         start = f'__attribute__((visibility("default")))\nint {self.region.name}_verbatim({", ".join(signature)})\n{{\n'
+        start = "".join(f'__asm__(".weak {n}\\n{n}:\\nret");\n' for n in self.empty) + start
         return start + "".join(f"{line}\n" for line in self.before), "".join(f"{line}\n" for line in self.after)
 
     # Variables ------------------------------------------------------------------------------------------------------
@@ -228,6 +233,14 @@ class _Writer:
                 array = symbol.extents if symbol else binding.shape.layers if binding else ()
                 if array and not (symbol and (symbol.pointer or self._in_place(symbol))):
                     raise _CannotStandAloneError(f"it takes the size of `{node.expr.name}`")
+
+    def _check_functions(self) -> None:
+        """Refuse calls of functions that polytile knows by their names, but the file does not define."""
+        names = {called_name(n) for item in self.place.items for n in nodes_below(item)} - {""}
+        missing = sorted(n for n in names if n in INDEX_HELPERS and n not in self.context.functions)
+        if missing:
+            raise _CannotStandAloneError(f"it calls `{missing[0]}`, which is defined elsewhere")
+        self.empty = sorted(n for n in names if n in NO_OPERATIONS and n not in self.context.functions)
 
     def _check_callees(self, symbol: Symbol) -> None:
         """Refuse a global variable that another takes the place of where called functions use it too."""

@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import UserError
 from polytile.frontend.affine import Evaluator
+from polytile.frontend.builtin_names import WITHOUT_EFFECT, calls
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import header
@@ -62,20 +63,12 @@ def has_effect(node: c_ast.Node) -> bool:
         case c_ast.Cast(expr=inner):
             return has_effect(inner)
         case c_ast.Assignment() | c_ast.FuncCall():
-            return not _is_assumption(node)
+            return not calls(node, WITHOUT_EFFECT)
         case c_ast.UnaryOp(op=op):
             return op in ("++", "--", "p++", "p--") or has_effect(node.expr)
         case c_ast.BinaryOp() | c_ast.TernaryOp():
             return any(has_effect(child) for _, child in node.children())
     return False
-
-
-def _is_assumption(node: c_ast.Node) -> bool:
-    return (
-        isinstance(node, c_ast.FuncCall)
-        and isinstance(node.name, c_ast.ID)
-        and node.name.name in ("__builtin_assume", "__builtin_expect")
-    )
 
 
 def assignment(node: c_ast.Node, translator: Translator) -> Assign:

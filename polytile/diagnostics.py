@@ -116,6 +116,10 @@ class UserError(PolytileError):
     exit_status = EXIT_USER
 
 
+class NothingRunsError(UserError):
+    """A SCoP runs no statement: it stays as it is, and nothing is wrong with it."""
+
+
 class IllegalSchedule(UserError):
     """A schedule breaks a dependence; the message names one pair of instances."""
 

@@ -20,6 +20,7 @@ from polytile.diagnostics import (
     Diagnostic,
     FindingsError,
     InternalError,
+    NothingRunsError,
     UsageError,
     UserError,
     ValidationError,
@@ -154,7 +155,9 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
     for scop in program.scops:
         for remark in scop.remarks:
             _remark(report, scop, remark)
-    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals])
+    idle = [r for r in program.refusals if isinstance(r, NothingRunsError)]
+    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals if r not in idle])
+    report.add(idle=[as_object(r.diagnostic) for r in idle])
     status = EXIT_DONE
     for refusal in program.refusals:
         if isinstance(refusal, InternalError) and request.verbose:

@@ -51,8 +51,10 @@ def copy_back(scop: Scop, dependences: Dependences, name: str) -> CopyBack | Non
         return None
     users = [s.name for s in scop.statements if any(a.array in (array, temporary) for a in s.accesses)]
     order = _order_in_step(scop, name, users)
+    if order is None:  # the copy stands in no loop, for one
+        return None
     elements = _elements_of_each_step(copy, write.relation)
-    if order is None or elements is None:
+    if elements is None:
         return None
     behind = frozenset(user for user, place in order.items() if place > order[name])
     found = CopyBack(name, array, temporary, *elements, behind)
