@@ -15,6 +15,7 @@ from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.jump_elimination import goto_targets, without_continue, without_labels
+from polytile.frontend.known_values import known_values
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
@@ -22,7 +23,7 @@ from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.symbols import scalar_fields, symbols_of
-from polytile.frontend.trees import variables_in
+from polytile.frontend.trees import substituted, variables_in
 from polytile.ir.expr import INT, CType
 
 
@@ -46,7 +47,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     _check_declarations_after(place)
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
-    body = _without_assumptions(normalised(place.items, place.scope))
+    known = known_values(place)
+    body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
+    body = _without_assumptions(body)
     body = tuple(with_counted_loops(body))
     named = goto_targets(place.function)
     body = tuple(without_continue(without_labels(node, named)) for node in body)
@@ -58,6 +61,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     result = replace(result, body=counted.body)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
     symbols = symbols_of(place, used, liveness)
+    relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
     shapes = _shapes(result, symbols, place.scope)
     structs = structs_of(shapes, place.location)
     return Region(
@@ -67,12 +71,13 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.span,
         symbols,
         place.location,
-        assumptions,
+        (*assumptions, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names,
+        known=known.constants,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

@@ -38,14 +38,14 @@ def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]
             found += normalised((condition,), place.scope)
     body = list(nodes_below(place.function.body))
     order = {id(n): k for k, n in enumerate(body)}
-    for item in _dominating(place, order):
+    for item in (*statements_before(place, order), *place.items):
         condition = _condition(item, place.scope)
         if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
             found += normalised((condition,), place.scope)
     return tuple(found)
 
 
-def _is_linear(node: c_ast.Node, scope: Scope) -> bool:
+def is_linear(node: c_ast.Node, scope: Scope) -> bool:
     """Whether a condition compares sums of integers: a promise by a builtin may say anything, and is of use then."""
     match node:
         case c_ast.Constant():
@@ -55,13 +55,13 @@ def _is_linear(node: c_ast.Node, scope: Scope) -> bool:
             base = binding.shape.base if binding is not None and not binding.shape.layers else None
             return binding is not None and (binding.constant is not None or (base is not None and base.kind == "int"))
         case c_ast.UnaryOp(op="-" | "+" | "!"):
-            return _is_linear(node.expr, scope)
+            return is_linear(node.expr, scope)
         case c_ast.BinaryOp(op="*" | "/" | "%"):
             plain = [side for side in (node.left, node.right) if scope.constant(side) is None]
             product = node.op == "*" or node.left in plain
-            return len(plain) < 2 and product and all(_is_linear(side, scope) for side in plain)
+            return len(plain) < 2 and product and all(is_linear(side, scope) for side in plain)
         case c_ast.BinaryOp(op=op) if op not in ("<<", ">>", "&", "|", "^"):
-            return _is_linear(node.left, scope) and _is_linear(node.right, scope)
+            return is_linear(node.left, scope) and is_linear(node.right, scope)
     return False
 
 
@@ -70,7 +70,7 @@ def _condition(node: c_ast.Node, scope: Scope) -> c_ast.Node | None:
         return _parsed_condition(node)
     if isinstance(node, c_ast.FuncCall) and calls(node, PROMISES) and node.args is not None:
         condition = node.args.exprs[0]
-        return condition if _is_linear(condition, scope) else None
+        return condition if is_linear(condition, scope) else None
     return None
 
 
@@ -97,25 +97,31 @@ def _known(condition: c_ast.Node, scope: Scope) -> bool:
     return all(scope.lookup(use.name) is not None for use in variables_in(condition))
 
 
-def _dominating(place: ScopPlace, order: dict[int, int]) -> Iterator[c_ast.Node]:
-    """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it, and its own."""
+def statements_before(place: ScopPlace, order: dict[int, int]) -> Iterator[c_ast.Node]:
+    """The statements that run whenever the SCoP does, before it: earlier ones of the blocks around it."""
     start = order[id(place.items[0])]
     for block in place.path:
         for item in block_items(block) if isinstance(block, c_ast.Compound) else ():
             if order[id(item)] < start:
                 yield item
-    yield from place.items
 
 
 def _stable(
     condition: c_ast.Node, item: c_ast.Node, place: ScopPlace, body: list[c_ast.Node], order: dict[int, int]
 ) -> bool:
     """Whether the condition's variables keep their values from `item` to the end of the SCoP."""
-    names = {str(u.name) for u in variables_in(condition)}
-    start = order[id(item)]
+    return keeps_values({str(u.name) for u in variables_in(condition)}, item, place, body, order)
+
+
+def keeps_values(
+    names: set[str], item: c_ast.Node, place: ScopPlace, body: list[c_ast.Node], order: dict[int, int]
+) -> bool:
+    """Whether variables that no pointer leads to keep the values that they have after `item`, a statement of the
+    function `body`, to the end of the SCoP. `order` are the places of its nodes, by id."""
+    start = max(order[id(n)] for n in nodes_below(item)) + 1
     end = max(order[id(n)] for n in nodes_below(place.items[-1]))
     spans = [(start, end)]
     for loop in place.path:
-        if isinstance(loop, _LOOPS) and order[id(loop)] > start:
+        if isinstance(loop, _LOOPS) and order[id(loop)] >= start:
             spans.append((order[id(loop)], max(order[id(n)] for n in nodes_below(loop))))
     return not any((written_name(n) or address_taken(n)) in names for low, high in spans for n in body[low : high + 1])

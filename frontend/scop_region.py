@@ -54,4 +54,5 @@ class Region:
     types: Mapping[str, CType] = field(default_factory=dict)  # typedef names and struct types (`struct point`) by name
     fields: Mapping[str, tuple[tuple[str, CType], ...]] = field(default_factory=dict)  # of struct types
     counted: frozenset[str] = frozenset()  # variables of the C that are replaced by what they count
+    known: Mapping[str, c_ast.Node] = field(default_factory=dict)  # values that replace variables of the function
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

@@ -137,6 +137,10 @@ class _Writer:
             self._outer(self.region.symbols[node.name], node)
         elif node.name in self.region.counted:
             self._uncounted(node)
+        elif node.name in self.region.known:
+            made = self._tagless(node)
+            made.storage, made.funcspec, made.init = [], [], self.region.known[node.name]
+            self.before.append(f"{_printed(made)};")
 
     def _uncounted(self, node: c_ast.Node) -> None:
         """Declare a variable that only the user's text has: its value does not cross the border."""

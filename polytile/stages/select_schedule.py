@@ -51,7 +51,7 @@ def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[C
     """The candidates of a problem, behind the first one with copies of inputs where that is clearly better."""
     plain, copied = of(problem), with_snapshots(problem)
     if copied is None:
-        yield from plain
+        yield from _with_any_copies(problem, of, plain)
         return
     first, other = next(plain), next(of(copied))
     without, within = _timed(problem, first), _timed(copied, other)
@@ -60,6 +60,20 @@ def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[C
         yield first
     else:
         yield _beside(first, "with copies of inputs", within)
+    yield from plain
+
+
+def _with_any_copies(
+    problem: Problem, of: Callable[[Problem], Iterator[Candidate]], plain: Iterator[Candidate]
+) -> Iterator[Candidate]:
+    """The candidates of a problem; where the first has no kernel, behind one with whatever copies make a loop
+    parallel."""
+    first = next(plain)
+    copied = with_snapshots(problem, at_any_cost=True) if first.schedule is None else None
+    other = next(of(copied)) if copied is not None else first
+    if other.schedule is not None and other is not first:
+        yield _beside(other, "without copies of inputs", first)
+    yield first
     yield from plain
 
 

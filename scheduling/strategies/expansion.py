@@ -37,20 +37,20 @@ def _of_changed(problem: Problem, scop: Scop, dependences: Dependences, notes: t
     return replace(problem, scop=scop, dependences=dependences, notes=(*problem.notes, *notes), unexpanded=None)
 
 
-def with_snapshots(problem: Problem) -> Problem | None:
+def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | None:
     """The problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order, with its own
     arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
-    long."""
+    long. `at_any_cost`: also copies that are as much work as the loops are, for what is not parallel without."""
     operations = problem.options.array_operations
     try:
         with budget(operations):
-            found = snapshot_inputs(problem.scop, problem.dependences, operations)
+            found = snapshot_inputs(problem.scop, problem.dependences, operations, at_any_cost=at_any_cost)
             waits = found is None and awaits_expansion(problem.scop, problem.dependences)
         expanded = further_expansion(problem) if waits else None
         if expanded is not None:
             problem = of_expanded(problem, expanded)
             with budget(operations):
-                found = snapshot_inputs(problem.scop, problem.dependences, operations)
+                found = snapshot_inputs(problem.scop, problem.dependences, operations, at_any_cost=at_any_cost)
     except OverBudgetError:
         return None
     return None if found is None else _of_changed(problem, found.scop, found.dependences, found.notes)

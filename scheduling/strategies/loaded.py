@@ -38,10 +38,12 @@ def propose(problem: Problem) -> Iterator[Candidate]:
 
 def _with_its_copies(problem: Problem) -> Problem:
     """The problem whose inputs are copied first where the text runs the statements that do this."""
-    copied = with_snapshots(problem)
     text = problem.options.load_schedule or ""
-    runs = copied is not None and any(re.search(rf"\b{name}\[", text) for name in copied.scop.prologue)
-    return copied if copied is not None and runs else problem
+    for at_any_cost in (False, True):
+        copied = with_snapshots(problem, at_any_cost=at_any_cost)
+        if copied is not None and any(re.search(rf"\b{name}\[", text) for name in copied.scop.prologue):
+            return copied
+    return problem
 
 
 def _without_copies_back(problem: Problem) -> Problem:

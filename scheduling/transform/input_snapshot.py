@@ -44,10 +44,16 @@ class Snapshots:
     notes: tuple[str, ...]
 
 
-def snapshot_inputs(scop: Scop, dependences: Dependences, max_operations: int = 0) -> Snapshots | None:
-    """Copy the inputs whose overwriting alone keeps loops in order, where these do more work than the copies; None
-    where there are none. `max_operations` are for the dependences of each array that changes."""
-    candidates = [d for d in dependences.by_array if _may_be_copied(scop, d)]
+def snapshot_inputs(
+    scop: Scop, dependences: Dependences, max_operations: int = 0, *, at_any_cost: bool = False
+) -> Snapshots | None:
+    """Copy the inputs whose overwriting alone keeps loops in order, where these do more work than the copies, or
+    `at_any_cost`; None where there are none. `max_operations` are for the dependences of each array that changes.
+
+    before: for (i < n) a[i] = a[i + 1] + b[i];    which is serial, and as much work as the copy
+    after:  for (1 <= i <= n) a_in[i] = a[i];  for (i < n) a[i] = a_in[i + 1] + b[i];
+    """
+    candidates = [d for d in dependences.by_array if _may_be_copied(scop, d, at_any_cost)]
     if not candidates:
         return None
     nest = nest_of(scop)
@@ -64,7 +70,7 @@ def snapshot_inputs(scop: Scop, dependences: Dependences, max_operations: int = 
         for array, found in reads.items()
         if any(carried(dependences.of(array).anti, nest, loop) for loop in freed)
     }
-    if not any(_pays(scop, needed, nest, loop) for loop in freed):
+    if not freed or not (at_any_cost or any(_pays(scop, needed, nest, loop) for loop in freed)):
         return None
     made, after = _with_copies(scop, dependences, needed, max_operations)
     if not all(after.of(a.name).exact for a in made.arrays if a.root in needed):
@@ -87,11 +93,11 @@ def _none(found: ArrayDependences) -> isl.UnionMap:
 
 
 # What is copied -----------------------------------------------------------------------------------------------------
-def _may_be_copied(scop: Scop, found: ArrayDependences) -> bool:
+def _may_be_copied(scop: Scop, found: ArrayDependences, at_any_cost: bool = False) -> bool:
     array = scop.array(found.array)
     if array.origin is not Origin.EXTERNAL or not array.live_in or array.fields or not found.exact:
         return False
-    deep = any(len(s.iterators) > array.rank for s in _readers(scop, found.array))
+    deep = at_any_cost or any(len(s.iterators) > array.rank for s in _readers(scop, found.array))
     return deep and not found.anti.is_empty() and not found.uninitialised.is_empty()
 
 

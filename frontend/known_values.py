@@ -1,0 +1,139 @@
+"""What scalars are when a SCoP starts: constants, or sums of others, where the function set them before.
+
+before: int step = 4, last = n - 1;
+        #pragma scop
+        for (i = 0; i < last; i += step) ...
+after:  for (i = 0; i < last; i += 4) ...                 where last == n - 1 is known
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pycparser import c_ast
+
+from polytile.frontend.assumptions import is_linear, keeps_values, statements_before
+from polytile.frontend.constants import constant_node, convert
+from polytile.frontend.find_scops import ScopPlace
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Binding
+from polytile.frontend.trees import address_taken, copied, substituted, variables_in, written_name
+from polytile.ir.expr import CType
+
+
+@dataclass(frozen=True, slots=True)
+class KnownValues:
+    """`constants` are the values of variables by name, `relations` conditions such as `last == n - 1`."""
+
+    constants: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    relations: tuple[c_ast.Node, ...] = ()
+
+
+def known_values(place: ScopPlace) -> KnownValues:
+    """What is known of the scalars that keep one value from a statement before the SCoP to its end.
+
+    Only parameters and automatic variables whose address is never taken count, of which the function declares one by
+    each name, and constants of the file. What bounds a loop of the SCoP or is the size of an array stays a name: the
+    program is compiled for all sizes.
+    """
+    return _Finder.of(place).run()
+
+
+@dataclass(slots=True)
+class _Finder:
+    place: ScopPlace
+    body: list[c_ast.Node]
+    order: dict[int, int]
+    declared: Mapping[str, int]  # how often the function declares a name
+    plain: dict[str, CType]  # the scalars whose every change is an assignment to their name
+    constants: dict[str, c_ast.Node] = field(default_factory=dict)
+    relations: list[c_ast.Node] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, place: ScopPlace) -> _Finder:
+        body = list(nodes_below(place.function.body))
+        declared = Counter(str(n.name) for n in body if isinstance(n, c_ast.Decl) and n.name)
+        addressed = set(filter(None, map(address_taken, body)))
+        plain: dict[str, CType] = {}
+        for binding in place.scope.bindings():
+            twice = declared[binding.name] > (binding.kind == "variable")
+            ctype = _integer(binding)
+            if ctype is not None and not binding.static and not twice and binding.name not in addressed:
+                plain[binding.name] = ctype
+        return cls(place, body, {id(n): k for k, n in enumerate(body)}, declared, plain)
+
+    def run(self) -> KnownValues:
+        for binding in self.place.scope.bindings():
+            self._constant_of_file(binding)
+        if any(isinstance(n, c_ast.Goto | c_ast.Switch) for n in self.body):
+            return KnownValues()  # what stands before need not have run
+        for item in statements_before(self.place, self.order):
+            name, value = _set_by(item)
+            if name in self.plain and value is not None:
+                self._set(name, value, item)
+        sizes = _sizes(self.place)
+        constants = {name: value for name, value in self.constants.items() if name not in sizes}
+        return KnownValues(constants, tuple(self.relations))
+
+    def _constant_of_file(self, binding: Binding) -> None:
+        """`static const int size = 64;`"""
+        ctype, node = _integer(binding), binding.node
+        fixed = binding.level == "global" and binding.shape.const and not self.declared.get(binding.name)
+        if fixed and ctype is not None and isinstance(node, c_ast.Decl) and node.init is not None:
+            self._note(binding.name, node.init, ctype)
+
+    def _set(self, name: str, value: c_ast.Node, item: c_ast.Node) -> None:
+        used = {str(u.name) for u in variables_in(value)}
+        if keeps_values({name}, item, self.place, self.body, self.order):
+            if self._note(name, value, self.plain[name]):
+                return
+            whole = c_ast.BinaryOp("==", c_ast.ID(name, item.coord), copied(value), item.coord)
+            if name not in used and self._is_sum(name, value, used, item):
+                self.relations.append(whole)
+
+    def _note(self, name: str, value: c_ast.Node, ctype: CType) -> bool:
+        constant = self.place.scope.constant(substituted(copied(value), self.constants))
+        converted = None if constant is None else convert(constant.value, ctype)
+        if converted is None:
+            return False
+        node = constant_node(converted, value.coord)
+        exact = self.place.scope.constant(node)
+        if exact is None or exact.type != ctype:
+            at = value.coord
+            spelt = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(ctype.name.split(" "), at), at)
+            node = c_ast.Cast(c_ast.Typename(None, [], None, spelt, at), node, at)
+        self.constants[name] = node
+        return True
+
+    def _is_sum(self, name: str, value: c_ast.Node, used: set[str], item: c_ast.Node) -> bool:
+        """Whether a value is a sum of scalars, all of them signed and no wider, that have the same values later."""
+        own = self.plain[name]
+        types = [self.plain.get(u) for u in used]
+        narrow = all(t is not None and t.signed and t.size <= own.size for t in types)
+        stable = narrow and own.signed and own.size >= 4 and is_linear(value, self.place.scope)
+        return bool(used) and stable and keeps_values(used, item, self.place, self.body, self.order)
+
+
+def _sizes(place: ScopPlace) -> set[str]:
+    """The names in bounds of loops of the SCoP and in extents of arrays."""
+    parts: list[c_ast.Node | None] = [layer.extent for b in place.scope.bindings() for layer in b.shape.layers]
+    for node in (n for item in place.items for n in nodes_below(item)):
+        if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile):
+            parts += [getattr(node, "init", None), node.cond]
+    return {str(u.name) for part in parts for u in variables_in(part)}
+
+
+def _integer(binding: Binding) -> CType | None:
+    shape = binding.shape
+    known = binding.kind in ("variable", "parameter") and not shape.layers and shape.base is not None
+    return shape.base if known and shape.base is not None and shape.base.kind == "int" else None
+
+
+def _set_by(item: c_ast.Node) -> tuple[str, c_ast.Node | None]:
+    if isinstance(item, c_ast.Decl) and item.name and not isinstance(item.init, c_ast.InitList):
+        return str(item.name), item.init
+    if isinstance(item, c_ast.Assignment) and item.op == "=":
+        return written_name(item) or "", item.rvalue
+    return "", None
