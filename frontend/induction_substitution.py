@@ -35,8 +35,10 @@ from polytile.frontend.trip_counts import (
     bound,
     count_of,
     increment,
+    integer,
     iterations,
     iterations_before,
+    number,
     plus,
     scaled,
     total,
@@ -65,14 +67,19 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
     after the statements, `has_address` whether pointers may lead to it."""
     done: tuple[c_ast.Node, ...] = tuple(body)
     names: set[str] = set()
-    for name in induction_variables(done, scope, live_after):
-        if has_address(name):
-            continue
-        try:
-            done = _Replacement.of(name, done, scope).run(done, live_after)
-        except _UnknownError:
-            continue
-        names.add(name)
+    waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
+    while waiting:
+        left: list[str] = []
+        for name in waiting:
+            try:
+                done = _Replacement.of(name, done, scope).run(done, live_after)
+            except _UnknownError:
+                left.append(name)
+                continue
+            names.add(name)
+        if len(left) == len(waiting):
+            break
+        waiting = left  # what they are set to may be known now
     return Counted(done, frozenset(names))
 
 
@@ -184,7 +191,7 @@ class _Replacement:
             case c_ast.For():
                 return self._loop(node, value)
             case c_ast.If():
-                return self._branches(node, value), value
+                return self._branches(node, value)
             case c_ast.Assignment(op="=") if written_name(node) == self.name:
                 return None, self._known(self._with(node.rvalue, value))
         step = increment(node, self.name)
@@ -194,15 +201,18 @@ class _Replacement:
             raise _UnknownError
         return self._with(node, value), value
 
-    def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> c_ast.If:
-        if self._writes(node.iftrue) or self._writes(node.iffalse):
+    def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """A condition: both of its branches add the same constant."""
+        steps = [self._step_of(block_items(branch)) for branch in (node.iftrue, node.iffalse)]
+        if not isinstance(steps[0], int) or steps[0] != steps[1]:
             raise _UnknownError
-        node.cond = self._with(node.cond, value)
+        node.cond = self._with(node.cond, copied(value))
         for slot in ("iftrue", "iffalse"):
             branch = getattr(node, slot)
             if branch is not None:
-                setattr(node, slot, self._statement(branch, value)[0])
-        return node
+                made, _ = self._block(block_items(branch), copied(value))
+                setattr(node, slot, c_ast.Compound(made, branch.coord))
+        return node, plus(self._needed(value), steps[0]) if steps[0] else value
 
     def _loop(self, loop: Any, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         count = count_of(loop)
@@ -245,8 +255,9 @@ class _Replacement:
         items = [part for item in block_items(loop.stmt) for part in self._apart(item)]
         step = self._step_of(items)
         self.loops.append((count.name, here))
-        entry = None
-        if step is not None:
+        if step is None:
+            entry = self._handed_on(count, here, items, value)
+        else:
             first = self._known(copied(count.first))
             iterator = self._known(c_ast.ID(count.name))
             entry = total(copied(self._needed(value)), scaled(iterations_before(count, iterator, first), step))
@@ -254,20 +265,72 @@ class _Replacement:
         self.loops.pop()
         loop.stmt = c_ast.Compound(made, loop.stmt.coord)
         trips = None if step is None else self._trips(count, count.first)
-        return loop, None if trips is None else total(copied(self._needed(value)), scaled(trips, step or 0))
+        return loop, None if trips is None or step is None else total(copied(self._needed(value)), scaled(trips, step))
 
-    def _step_of(self, items: Sequence[c_ast.Node]) -> int | None:
+    def _handed_on(
+        self, count: Count, here: CType, items: Sequence[c_ast.Node], value: c_ast.Node | None
+    ) -> c_ast.Node | None:
+        """The value at the start of an iteration, where the one before has set it; None where it is not known.
+
+        before: last = n - 1; for (i = 0; i < n; i++) { a[i] = b[last]; last = i; }
+        after:  for (i = 0; i < n; i++) a[i] = b[i > 0 ? i - 1 : n - 1];
+        """
+        inside = fresh(self.name, self.taken)
+        self.loops.append((inside, self.type))  # a name for what it is not known to be
+        try:
+            _, end = self._block([copied(item) for item in items], c_ast.ID(inside))
+        except _UnknownError:
+            return None
+        finally:
+            self.loops.pop()
+        if end is None or value is None or inside in _names(end):
+            return None
+        try:
+            first, iterator = self._known(copied(count.first)), self._known(c_ast.ID(count.name))
+        except _UnknownError:
+            return None
+        later = c_ast.BinaryOp(">" if count.step > 0 else "<", iterator, first)
+        before = substituted(copied(end), {count.name: plus(c_ast.ID(count.name), -count.step)})
+        return c_ast.TernaryOp(later, before, copied(value))
+
+    def _step_of(self, items: Sequence[c_ast.Node]) -> int | c_ast.Node | None:
         """What the statements of an iteration add to the variable, if they do nothing else to it."""
-        found = 0
-        for node in items:
-            if isinstance(node, c_ast.Compound):
-                step = self._step_of([part for item in node.block_items or [] for part in self._apart(item)])
-            else:
-                step = increment(node, self.name) if self._writes(node) else 0
+        found: int | c_ast.Node = 0
+        for node in (part for item in items for part in self._apart(copied(item))):
+            step = self._step_of_one(node)
             if step is None:
                 return None
-            found += step
+            if isinstance(found, int) and isinstance(step, int):
+                found += step
+            elif step != 0:
+                found = step if found == 0 else c_ast.BinaryOp("+", _as_node(found), _as_node(step))
         return found
+
+    def _step_of_one(self, node: Any) -> int | c_ast.Node | None:
+        if not self._writes(node):
+            return 0
+        match node:
+            case c_ast.Compound():
+                return self._step_of(node.block_items or [])
+            case c_ast.If():
+                steps = [self._step_of(block_items(branch)) for branch in (node.iftrue, node.iffalse)]
+                return steps[0] if isinstance(steps[0], int) and steps[0] == steps[1] else None
+            case c_ast.For():
+                return self._step_of_loop(node)
+        return increment(node, self.name)
+
+    def _step_of_loop(self, loop: Any) -> int | c_ast.Node | None:
+        """What an inner loop adds up, where the number of its iterations does not change outside of it."""
+        count, step = count_of(loop), self._step_of(block_items(loop.stmt))
+        if count is None or step is None or count.name == self.name or _changes(loop.stmt, count.name):
+            return None
+        if self._writes(loop.cond) or self._writes(loop.next):
+            return None
+        trips = self._trips(count, count.first)
+        whole = None if trips is None else integer(trips)
+        if trips is None or (isinstance(step, int) and whole is not None):
+            return None if whole is None or not isinstance(step, int) else step * whole
+        return scaled(trips, step)
 
     def _trips(self, count: Count, first: c_ast.Node) -> c_ast.Node | None:
         condition = bound(count)
@@ -372,6 +435,10 @@ class _Replacement:
                 loop.stmt = substituted(loop.stmt, other)
                 loop.init = c_ast.DeclList([declared(name, start, self.shape, loop.coord)], loop.coord)
         return node
+
+
+def _as_node(value: int | c_ast.Node) -> c_ast.Node:
+    return number(value) if isinstance(value, int) else value
 
 
 def _is_counter(shape: Shape) -> bool:

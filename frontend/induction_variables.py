@@ -22,7 +22,7 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
     deciding = [p for n in nodes for p in _deciding(n)]
     used = {str(use.name) for part in deciding for use in variables_in(part)}
-    found = [name for name in sorted(changed - counters) if name in used and _counts_in(loops, name)]
+    found = [name for name in sorted(changed - counters) if name in used and _changes_in(loops, name)]
     for name in sorted(counters):
         binding = scope.lookup(name)
         after = binding is not None and binding.level != "global" and live_after(name)
@@ -43,8 +43,18 @@ def _deciding(node: Any) -> list[c_ast.Node]:
     return []
 
 
-def _counts_in(loops: Iterable[Any], name: str) -> bool:
-    return any(increment(n, name) for loop in loops for n in nodes_below(loop))
+def _changes_in(loops: Iterable[Any], name: str) -> bool:
+    """Whether a variable counts in a loop, or iterations use what the one before has left in it."""
+    return any(increment(n, name) for loop in loops for n in nodes_below(loop)) or any(
+        _hands_on(loop, name) for loop in loops
+    )
+
+
+def _hands_on(loop: Any, name: str) -> bool:
+    """Whether the body of a loop reads a variable before it sets it: a[i] = b[last]; last = i;"""
+    targets = {id(n.lvalue) for n in nodes_below(loop.stmt) if isinstance(n, c_ast.Assignment) and n.op == "="}
+    mentions = [n for n in nodes_below(loop.stmt) if isinstance(n, c_ast.ID | c_ast.Decl) and n.name == name]
+    return bool(mentions) and id(mentions[0]) not in targets and any(id(n) in targets for n in mentions)
 
 
 def outside_own_loops(node: c_ast.Node, name: str) -> bool:

@@ -76,6 +76,10 @@ def iterations(count: Count, first: c_ast.Node, last: c_ast.Node, op: str) -> c_
     up, size = count.step > 0, abs(count.step)
     if (op == "!=" and size > 1) or op[0] == (">" if up else "<"):
         return None
+    whole = integer(first), integer(last)
+    if whole[0] is not None and whole[1] is not None:
+        distance = (whole[1] - whole[0]) * (1 if up else -1) + (op in ("<=", ">="))
+        return number(max(-(-distance // size), 0))
     gap = minus(last, first) if up else minus(first, last)
     if op in ("<=", ">="):
         gap = plus(gap, 1)
@@ -114,8 +118,10 @@ def minus(left: c_ast.Node, right: c_ast.Node) -> c_ast.Node:
     return left if integer(right) == 0 else c_ast.BinaryOp("-", left, right)
 
 
-def scaled(node: c_ast.Node, factor: int) -> c_ast.Node:
-    """The product with a constant."""
+def scaled(node: c_ast.Node, factor: int | c_ast.Node) -> c_ast.Node:
+    """The product with a constant, or with what an inner loop adds up."""
+    if not isinstance(factor, int):
+        return c_ast.BinaryOp("*", copied(factor), node)
     return node if factor == 1 else c_ast.BinaryOp("*", number(factor), node)
 
 

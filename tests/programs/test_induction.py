@@ -61,6 +61,34 @@ PROGRAMS = {
         MATRICES,
         "for (i = 0; i < n; i++) { for (j = i; j < m; j++) a[i][j] = b[i][j]; a[i][j] = 7; }",
     ),
+    "through an inner loop": (
+        "double *a, double b[n + 1][m + 1]",
+        "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < m; r++) { a[j] = b[i][r]; j++; }",
+    ),
+    "through an inner loop of constant length": (
+        "double a[5 * n + 9], double b[n + 1]",
+        "j = 1; for (i = 0; i < n; i++) { for (int r = 8; r > 0; r -= 2) { a[j] = b[i] * r; j++; } j++; } a[j] = 3;",
+    ),
+    "through two inner loops": (
+        "double *a, double b[n + 1][m + 1]",
+        "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < m; r++) for (int s = 0; s < 3; s++) a[j++] = b[i][r] + s;",
+    ),
+    "in an inner loop": (VECTORS, "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < k; r++) { a[j] = 1; j++; }"),
+    "in both branches": (
+        VECTORS,
+        "j = -1; for (i = 0; i < n; i++) {"
+        " if (b[i] > 0) { j++; a[j] = b[i]; } else { j += 1; a[j] = -b[i]; a[j] *= 2; } }",
+    ),
+    "what the iteration before left": (
+        VECTORS, "j = n; for (i = 0; i < n; i++) { a[i] = b[i] + b[j]; j = i; }",
+    ),
+    "what two iterations before left": (
+        VECTORS, "j = n; int q = 1; q = j; for (i = 0; i < n; i += 2) { a[i] = b[j] + 2 * b[q]; q = j; j = i + 1; }",
+    ),
+    "what the iteration before left, downwards": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { int q = m; for (j = m - 1; j >= 0; j--) { a[i][j] = b[i][q] - b[i][j]; q = j; } }",
+    ),
     "while": (VECTORS, "i = 0; j = 0; while (i < n) { a[j] = b[i]; j += 2; i++; } a[i] = 7;"),
     "seen after the SCoP": (VECTORS, "l = 5; for (i = 0; i < n; i++) { a[l] = b[i]; l++; }"),
     "an iterator seen after the SCoP": (VECTORS, "for (l = 0; l < n; l++) a[l] = b[l];"),
@@ -93,10 +121,12 @@ def test_loops_stay_parallel() -> None:
 
 REFUSED = {
     "under a condition on data": "j = 0; for (i = 0; i < n; i++) if (b[i] > 0) { a[j] = b[i]; j++; }",
+    "other constants in the branches": "j = 0; for (i = 0; i < n; i++) { if (b[i] > 0) j++; else j += 2; a[j] = 1; }",
+    "handed on by data": "j = 0; for (i = 0; i < n; i++) { a[i] = b[j]; if (b[i] > 0) j = i; }",
+    "through a triangle": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < i; r++) { a[j] = 1; j++; }",
     "by data": "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j += (int) b[i]; }",
     "doubled": "j = 1; for (i = 0; i < n; i++) { a[j] = b[i]; j *= 2; }",
     "in a branch": "j = 0; for (i = 0; i < n; i++) { if (i > 3) j++; a[j] = b[i]; }",
-    "in an inner loop": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < k; r++) { a[j] = 1; j++; }",
     "prefix": "j = 0; for (i = 0; i < n; i++) a[++j] = b[i];",
     "under ?:": "j = 0; for (i = 0; i < n; i++) a[i] = b[i] > 0 ? b[j++] : 0;",
     "used twice": "j = 0; for (i = 0; i < n; i++) a[j++] = b[j];",
