@@ -9,8 +9,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
-from polytile.frontend.conversions import cast_to
-from polytile.frontend.normalise import base_node
+from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import copied, substituted, variables_in, written_name
@@ -97,12 +96,6 @@ def _keeps_its_value(name: str, argument: c_ast.Node, callee: Callee, scope: Sco
 def _is_global(name: str, scope: Scope) -> bool:
     known = scope.lookup(name)
     return known is None or known.level == "global"
-
-
-def declared(name: str, value: c_ast.Node | None, shape: Shape, coord: object) -> c_ast.Decl:
-    """The declaration of a scalar with a resolved type."""
-    declarator = c_ast.TypeDecl(name, [], None, base_node(shape, coord), coord)
-    return c_ast.Decl(name, [], [], [], [], declarator, None if value is None else copied(value), None, coord)
 
 
 def _same_array(parameter: Binding, argument: c_ast.Node, scope: Scope, values: Mapping[str, c_ast.Node]) -> bool:

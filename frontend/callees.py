@@ -14,6 +14,7 @@ from polytile.frontend.conversions import cast_to
 from polytile.frontend.normalise import normalised, spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.preprocess import is_shipped
+from polytile.frontend.returns import with_one_value
 from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import (
     WRITING,
@@ -149,8 +150,11 @@ def read_callee(function: c_ast.FuncDef, scope: Scope) -> Callee:
     callee = Callee(str(function.decl.name), definition, scope, parameters, None, None, None)
     items = [i for i in block_items(definition.body) if not is_assumption(i)]
     value = None
+    own = list(items)
     if items and isinstance(items[-1], c_ast.Return):
         value = items.pop().expr
+    if any(isinstance(n, c_ast.Return) for item in items for n in nodes_below(item)):
+        items, value = with_one_value(own, callee.name, scope, result)
     # An old-style definition may declare its parameters in another order than it takes them.
     if function.param_decls or result.void == (value is not None) or callee.shadows or not _inlinable(items, value):
         return callee

@@ -98,3 +98,9 @@ def cast_to(shape: Shape, value: c_ast.Node, scope: Scope) -> c_ast.Node:
         None, [], None, c_ast.TypeDecl(None, [], None, base_node(shape, value.coord)), value.coord
     )
     return c_ast.Cast(typename, copied(value), value.coord)
+
+
+def declared(name: str, value: c_ast.Node | None, shape: Shape, coord: object) -> c_ast.Decl:
+    """The declaration of a scalar with a resolved type."""
+    declarator = c_ast.TypeDecl(name, [], None, base_node(shape, coord), coord)
+    return c_ast.Decl(name, [], [], [], [], declarator, None if value is None else copied(value), None, coord)

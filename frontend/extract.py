@@ -12,6 +12,7 @@ from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.build_scop import Draft, finish
 from polytile.frontend.c_types import where
+from polytile.frontend.chosen_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Names, Variable, isl_reads
@@ -205,13 +206,27 @@ class _Extractor:
             return False
         converted = value if value.type == variable.type else Cast(variable.type, value)
         parameters = dict(self.evaluator.parameters)
-        try:
-            self.evaluator.used(converted, here.points)
-        except NotAffineError:
+        if not self._is_known(converted, here.points):
             self.evaluator.parameters = parameters
             return False
         variable.value = converted
         self.shapes.forget(variable)
+        return True
+
+    def _is_known(self, value: Expr, points: isl.Set) -> bool:
+        """Whether a value is a sum of products of iterators and sizes, or a choice between such."""
+        try:
+            self.evaluator.used(value, points)
+        except NotAffineError:
+            found = choice(value)
+            if found is None:
+                return False
+            try:
+                holds = self.evaluator.condition(found.condition, points)
+            except NotAffineError:
+                return False
+            then, otherwise = points.intersect(holds), points.subtract(holds)
+            return self._is_known(found.then, then) and self._is_known(found.otherwise, otherwise)
         return True
 
     def _assigned_once(self, node: c_ast.Node, here: _Here) -> Variable | None:
@@ -232,6 +247,7 @@ class _Extractor:
     def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:
         inside = frozenset(v.name for v in self.names.declared.values() if not (v.extents or v.is_name))
         collector = Collector(self.evaluator, self.translator, self.shapes.sources(), scalars=inside)
+        body = tuple(with_chosen_elements(s, lambda value: self._is_affine(value, here.points)) for s in body)
         collector.body(body, here.points)
         if here.points.intersect(self.evaluator.context).is_empty():
             return []
@@ -240,6 +256,15 @@ class _Extractor:
             Draft(name, here.iterators, here.points, body, tuple(collector.found), where(node), statement_text(node))
         )
         return [Leaf(name)]
+
+    def _is_affine(self, value: Expr, points: isl.Set) -> bool:
+        parameters = dict(self.evaluator.parameters)
+        try:
+            self.evaluator.used(value, points)
+        except NotAffineError:
+            self.evaluator.parameters = parameters
+            return False
+        return True
 
     def _prefix(self) -> str:
         """What statement names start with: S, or more when the user has an array called S3."""

@@ -15,8 +15,8 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.arguments import declared
 from polytile.frontend.constants import constant_type
+from polytile.frontend.conversions import declared
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops
 from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below

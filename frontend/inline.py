@@ -8,9 +8,9 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.arguments import Arguments, bind_arguments, declared
+from polytile.frontend.arguments import Arguments, bind_arguments
 from polytile.frontend.callees import Callee, Library, called_name
-from polytile.frontend.conversions import cast_to
+from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import copied, map_children, substituted

@@ -23,9 +23,9 @@ def without_continue(node: c_ast.Node) -> c_ast.Node:
     it skips, or where what it skips would be written down too often; it is refused there."""
     for loop in reversed([n for n in nodes_below(node) if isinstance(n, LOOPS)]):  # inner loops first
         body = block_items(loop.stmt)
-        if any(map(_jumps, body)):
+        if any(map(jumps, body)):
             room = [MOST_COPIES]
-            made = _rewritten(body, room)
+            made = rewritten(body, room)
             if room[0] >= 0:
                 loop.stmt = c_ast.Compound(made, loop.stmt.coord)
     return node
@@ -42,24 +42,24 @@ def goto_targets(function: c_ast.Node) -> frozenset[str]:
     return frozenset(str(n.name) for n in nodes_below(function) if isinstance(n, c_ast.Goto))
 
 
-def _jumps(node: c_ast.Node) -> bool:
+def jumps(node: c_ast.Node) -> bool:
     """Whether a `continue` of the loop at hand is in a statement."""
     if isinstance(node, c_ast.Continue):
         return True
-    return not isinstance(node, LOOPS) and any(_jumps(child) for _, child in node.children())
+    return not isinstance(node, LOOPS) and any(jumps(child) for _, child in node.children())
 
 
-def _rewritten(body: list[c_ast.Node], room: list[int]) -> list[c_ast.Node]:
+def rewritten(body: list[c_ast.Node], room: list[int]) -> list[c_ast.Node]:
     """The statements up to the end of a loop's body; `room` counts down what is copied."""
     for k, node in enumerate(body):
-        if not _jumps(node):
+        if not jumps(node):
             continue
         before, rest = body[:k], body[k + 1 :]
         match node:
             case c_ast.Continue():
                 return before
             case c_ast.Compound() if not any(isinstance(n, c_ast.Decl | c_ast.Typedef) for n in block_items(node)):
-                return [*before, *_rewritten([*block_items(node), *rest], room)]
+                return [*before, *rewritten([*block_items(node), *rest], room)]
             case c_ast.If():
                 return [*before, *_branches(node, rest, room)]
         return body
@@ -76,7 +76,7 @@ def _branches(node: c_ast.If, rest: list[c_ast.Node], room: list[int]) -> Iterat
     if room[0] < 0:
         return
     again = [copied(n) for n in rest]
-    first, second = _rewritten([*then, *rest], room), _rewritten([*otherwise, *again], room)
+    first, second = rewritten([*then, *rest], room), rewritten([*otherwise, *again], room)
     if first:
         made = c_ast.Compound(first, node.coord)
         yield c_ast.If(node.cond, made, c_ast.Compound(second, node.coord) if second else None, node.coord)
