@@ -26,6 +26,7 @@ static void countdown(int n, real *x) { while_not_used: n = n - 1; x[n] = 0; }
 static void shrink(int n, real *x) { n = n - 1; x[n] = 0; }
 static int fact(int n) { return n ? n * fact(n - 1) : 1; }
 static int early(int n) { if (n) return 1; return 2; }
+static int found(int n) { for (int i = 0; i < n; i++) if (i * i > n) return i; return 2; }
 static int counter(void) { static int c; return c; }
 static int bump(void) { g = g + 1; return g; }
 static real global_times(real x) { return g * x; }
@@ -47,6 +48,7 @@ def _printed(body: str, parameters: str = "") -> str:
 
 EXPRESSIONS = [
     ("y[0] = sq(x[1]);", "y[0] = x[1] * x[1];"),
+    ("y[0] = early(n);", "y[0] = (n) ? (1) : (2);"),
     ("y[0] = sq(z[0]);", "y[0] = ((double) z[0]) * ((double) z[0]);"),
     ("z[0] = half(z[1]);", "z[0] = (float) (z[1] * 0.5);"),
     ("z[0] = half(x[1]);", "z[0] = (float) (((float) x[1]) * 0.5);"),
@@ -98,7 +100,7 @@ def test_statements(body: str, expected: str) -> None:
 
 STAYING = [
     ("y[0] = fact(n);", "fact"),
-    ("y[0] = early(n);", "early"),
+    ("y[0] = found(n);", "found"),
     ("y[0] = counter();", "counter"),
     ("y[0] = n ? mix(n) : 0;", "mix"),
     ("y[mix(1)] = 0;", "mix"),
