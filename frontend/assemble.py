@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.constant_loads import with_constant_loads
 from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
@@ -54,6 +55,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     named = goto_targets(place.function)
     body = tuple(without_continue(without_labels(node, named)) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)
+    loads = with_constant_loads(result.body, place.scope)
+    result = replace(result, body=loads.body)
     liveness = Liveness.around(place)
     counted = without_induction(
         result.body, place.scope, lambda name: _live_after(place, liveness, name), liveness.has_address
@@ -69,7 +72,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         place.span,
-        symbols,
+        {**symbols, **loads.symbols},
         place.location,
         (*assumptions, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
@@ -78,6 +81,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names,
         known=known.constants,
+        loads=loads.loads,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

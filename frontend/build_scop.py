@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import islpy as isl
+from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.accesses import RawAccess, always_written
@@ -91,6 +92,7 @@ class _Assembler:
             self.region.source,
             wide=self._wide(statements, with_declared_sizes(context, parameters)),
             arguments=self.region.arguments,
+            passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
         )
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:

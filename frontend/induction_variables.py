@@ -20,7 +20,7 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     counters = {c.name for loop in loops if (c := count_of(loop)) is not None and not c.declared}
     changed = {name for n in nodes if (name := written_name(n)) is not None}
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
-    deciding = [p for n in nodes for p in _deciding(n)]
+    deciding = [p for n in nodes for p in deciding_parts(n)]
     used = {str(use.name) for part in deciding for use in variables_in(part)}
     found = [name for name in sorted(changed - counters) if name in used and _changes_in(loops, name)]
     for name in sorted(counters):
@@ -31,7 +31,7 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     return found
 
 
-def _deciding(node: Any) -> list[c_ast.Node]:
+def deciding_parts(node: Any) -> list[c_ast.Node]:
     """What decides which elements a statement accesses, or whether it runs."""
     match node:
         case c_ast.ArrayRef():

@@ -55,4 +55,5 @@ class Region:
     fields: Mapping[str, tuple[tuple[str, CType], ...]] = field(default_factory=dict)  # of struct types
     counted: frozenset[str] = frozenset()  # variables of the C that are replaced by what they count
     known: Mapping[str, c_ast.Node] = field(default_factory=dict)  # values that replace variables of the function
+    loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

@@ -22,7 +22,8 @@ from polytile.frontend.math_functions import INDEX_HELPERS
 from polytile.frontend.normalise import spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
-from polytile.frontend.trees import copied
+from polytile.frontend.scope import Binding
+from polytile.frontend.trees import copied, variables_in
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 from polytile.ir.source_region import Sized, SourceRegion, VerbatimArgument
@@ -72,6 +73,7 @@ class _Writer:
             self.arguments[array.name] = VerbatimArgument(array.name, self._sized(array))
         self._check_sizeof()
         self._check_functions()
+        self._loads()
         for symbol in self.region.symbols.values():
             if symbol.scope == "global":
                 self._global(symbol)
@@ -119,6 +121,16 @@ class _Writer:
             size = f"(sizeof {name} < {self._size(name)} ? sizeof {name} : {self._size(name)})"
             self.before.append(f"__builtin_memcpy(&{name}, {passed}, {size});")
             self.after.append(f"__builtin_memcpy({passed}, &{name}, {size});")
+
+    def _loads(self) -> None:
+        """Set what scalars of the SCoP are read from, in variables of the file's own."""
+        for name, load in self.region.loads.items():
+            (base,) = {str(use.name) for use in variables_in(load)}
+            binding = self.place.scope.lookup(base)
+            if binding is None or binding.level != "global" or not _is_own_memory(binding):
+                raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
+            if name in self.passed:
+                self.before.append(f"{_printed(load)} = {self.passed[name]};")
 
     def _node(self, name: str) -> c_ast.Node:
         binding = self.place.scope.lookup(name)
@@ -260,6 +272,12 @@ class _Writer:
         if any(isinstance(n, c_ast.ID) and n.name == symbol.name for f in functions for n in nodes_below(f)):
             reason = f"functions that it calls use `{symbol.name}`, which cannot be set from here"
             raise _CannotStandAloneError(reason)
+
+
+def _is_own_memory(binding: Binding) -> bool:
+    """Whether the file has the memory of a global variable, and may write it."""
+    pointer = any(layer.pointer for layer in binding.shape.layers)
+    return not pointer and not binding.shape.const and "extern" not in (binding.node.storage or [])
 
 
 def surrounding_declarations(place: ScopPlace) -> Iterator[c_ast.Node]:

@@ -240,7 +240,8 @@ class Scop:
     `definitions` is C text that the generated code needs first (struct definitions); `source` is the SCoP as
     plain, preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
-    are the parameters of the C function around it, in their order, or None when it did not come from C.
+    are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
+    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]").
     """
 
     name: str
@@ -259,6 +260,7 @@ class Scop:
     privatised: tuple[Privatised, ...] = ()
     arguments: tuple[str, ...] | None = None
     verbatim: SourceRegion | None = None
+    passed: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

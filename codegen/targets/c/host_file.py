@@ -10,7 +10,7 @@ block: `#pragma push_macro("double")`, which gcc, clang and nvcc know.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
@@ -35,10 +35,12 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, position = [], 0
+    passed = {_span(scop): dict(scop.passed) for scop, _ in replaced}
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        pieces += [text[position : span.start], _replacement(text, file, span, program, newline, macros)]
+        block = _replacement(text, file, span, program, newline, macros, passed[span])
+        pieces += [text[position : span.start], block]
         position = span.end
     return "".join([*pieces, text[position:]])
 
@@ -49,13 +51,21 @@ def _span(scop: Scop) -> Span:
     return scop.span
 
 
-def _replacement(text: str, file: str, span: Span, program: HostProgram, newline: str, macros: Collection[str]) -> str:
+def _replacement(
+    text: str,
+    file: str,
+    span: Span,
+    program: HostProgram,
+    newline: str,
+    macros: Collection[str],
+    spelt: Mapping[str, str],
+) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
         source = [indent + source[0], *source[1:]]
-    calls = [*_call(program), "if (0) {"]
+    calls = [*_call(program, spelt), "if (0) {"]
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -108,9 +118,10 @@ def _is_pragma(line: str) -> bool:
     return words[:2] == ["#", "pragma"] and len(words) > 2 and words[2] in _PRAGMAS
 
 
-def _call(program: HostProgram) -> list[str]:
+def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
     start, parts = prototype(program, cpp=False)
-    passed = [p.name for p in program.parameters] + [_passed(a) for a in arguments(program)]
+    passed = [spelt.get(p.name, p.name) for p in program.parameters]
+    passed += [spelt.get(a.array.name, _passed(a)) for a in arguments(program)]
     return [
         *wrapped(f"extern {start}", parts, ");"),
         *wrapped(f"if ({program.name}(", passed, ") != 0) {"),

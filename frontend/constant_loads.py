@@ -1,0 +1,158 @@
+"""Elements and fields that a SCoP reads in its bounds and subscripts and never changes, as scalars read before it.
+
+before: for (i = 0; i < grid[2]; i++) for (j = 0; j < dim.count; j++) ...
+after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     with grid_2 = grid[2], ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.frontend.induction_variables import deciding_parts
+from polytile.frontend.name_binding import possible_bases
+from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.scop_region import Symbol
+from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.trees import WRITING, address_taken, map_children, variables_in
+from polytile.ir.name_supply import fresh
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantLoads:
+    """The statements with scalars in the place of loads, those scalars, and what each of them is read from."""
+
+    body: tuple[c_ast.Node, ...]
+    symbols: Mapping[str, Symbol] = field(default_factory=dict)
+    loads: Mapping[str, c_ast.Node] = field(default_factory=dict)
+
+
+def with_constant_loads(body: Sequence[c_ast.Node], scope: Scope) -> ConstantLoads:
+    """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to.
+
+    A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds.
+    """
+    return _Replacement.of(body, scope).run(tuple(body))
+
+
+@dataclass(slots=True)
+class _Replacement:
+    scope: Scope
+    written: set[str]
+    pointed: set[str]  # the types that are written through pointers which may lead anywhere
+    always: set[str]  # what is read whenever the SCoP runs
+    deciding: set[str]
+    taken: set[str]
+    found: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)  # by the text of the load
+    symbols: dict[str, Symbol] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> _Replacement:
+        nodes = [n for item in body for n in nodes_below(item)]
+        written = {str(base.name) for n in nodes if (t := _target(n)) is not None for base in possible_bases(t)}
+        written |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
+        written |= {name for n in nodes if (name := address_taken(n)) is not None}
+        bindings = [b for name in written if (b := scope.lookup(name)) is not None]
+        pointed = {b.shape.base.name for b in bindings if b.shape.base is not None and _may_lead_anywhere(b)}
+        deciding = {_text(n) for part in nodes for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
+        first = [item for item in body if isinstance(item, c_ast.For)]
+        headers = [part for loop in first for part in (loop.init, loop.cond) if part is not None]
+        always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
+        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
+        return cls(scope, written, pointed, always, deciding, taken | {b.name for b in scope.bindings()})
+
+    def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
+        if not self.deciding:
+            return ConstantLoads(body)
+        made = tuple(self._visit(node) for node in body)
+        return ConstantLoads(made, self.symbols, dict(self.found.values()))
+
+    def _visit(self, node: Any) -> Any:
+        if _is_load(node):
+            name = self._name(node)
+            if name is not None:
+                return c_ast.ID(name, node.coord)
+        if isinstance(node, c_ast.StructRef):
+            node.name = self._visit(node.name)
+            return node
+        return map_children(node, self._visit)
+
+    def _name(self, load: c_ast.Node) -> str | None:
+        """The scalar for a load, or None where it has to stay."""
+        text = _text(load)
+        if text in self.found:
+            return self.found[text][0]
+        if text not in self.deciding:
+            return None
+        bases = {str(use.name) for use in variables_in(load)}
+        shape = self._shape(load)
+        base = self.scope.lookup(next(iter(bases))) if len(bases) == 1 else None
+        if base is None or shape is None or shape.base is None or shape.layers or shape.base.kind != "int":
+            return None
+        through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
+        changed = base.name in self.written or self._may_be_pointed_to(shape.base.name, base)
+        if changed or (through and text not in self.always):
+            return None
+        name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
+        self.taken.add(name)
+        self.found[text] = name, load
+        where = location_of(load)
+        self.symbols[name] = Symbol(name, shape.base, live_after=False, location=where)
+        return name
+
+    def _may_be_pointed_to(self, scalar: str, base: Binding) -> bool:
+        """Whether C lets a pointer that the SCoP writes through lead to the scalar: of its type, of a char, of a struct
+        where it is a field."""
+        chars = {"char", "signed char", "unsigned char"}
+        structs = base.shape.struct is not None and any(name.startswith("struct") for name in self.pointed)
+        return bool(self.pointed & {scalar, *chars}) or structs
+
+    def _shape(self, node: c_ast.Node) -> Shape | None:
+        """The type of a load whose subscripts are constants within known extents."""
+        match node:
+            case c_ast.ID(name=name):
+                binding = self.scope.lookup(name)
+                return None if binding is None or binding.kind not in ("variable", "parameter") else binding.shape
+            case c_ast.ArrayRef(name=inner, subscript=subscript):
+                shape, at = self._shape(inner), self.scope.constant(subscript)
+                if shape is None or not shape.layers or at is None or at.value < 0:
+                    return None
+                extent = shape.layers[0].extent
+                size = None if extent is None else self.scope.constant(extent)
+                inside = shape.layers[0].pointer or (size is not None and at.value < size.value)
+                return replace(shape, layers=shape.layers[1:]) if inside else None
+            case c_ast.StructRef(name=inner, type=kind, field=member):
+                shape = self._shape(inner)
+                depth = 0 if kind == "." else 1
+                if shape is None or shape.struct is None or len(shape.layers) != depth:
+                    return None
+                return next((m.shape for m in shape.struct.members if m.name == member.name), None)
+        return None
+
+
+def _is_load(node: c_ast.Node) -> bool:
+    """Whether an expression is an element or a field: `a[2]`, `p->n`, `s.sizes[1]`."""
+    return isinstance(node, c_ast.ArrayRef | c_ast.StructRef)
+
+
+def _text(node: c_ast.Node) -> str:
+    return str(CGenerator().visit(node))
+
+
+def _target(node: c_ast.Node) -> c_ast.Node | None:
+    if isinstance(node, c_ast.Assignment):
+        return node.lvalue
+    return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
+
+
+def _may_lead_anywhere(binding: Binding) -> bool:
+    """Whether a variable is a pointer that may point into others."""
+    if not binding.shape.layers:
+        return False
+    outermost = binding.shape.layers[0]
+    return (outermost.pointer or binding.kind == "parameter") and not outermost.restrict

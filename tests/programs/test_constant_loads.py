@@ -1,0 +1,84 @@
+"""Elements and fields as sizes: read before the SCoP, where nothing in it changes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from tests.bitwise import same_as_c
+
+FILE = """
+int grid[3];
+struct inner { int from, to; };
+struct dim { int count; int sizes[4]; struct inner range; double w; } dim;
+"""
+PROGRAMS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "elements": (
+        "double a[60][60]",
+        "for (int i = 0; i < grid[2]; i++) for (int j = grid[0]; j < grid[1] - 1; j++) a[i][j] = grid[1] + j;",
+        ("grid[2]", "grid[0]", "grid[1]"),
+    ),
+    "fields": (
+        "double *restrict a, const double *restrict b",
+        "for (int i = dim.range.from; i < dim.count; i++) a[i] = b[i + dim.sizes[1]];",
+        ("dim.range.from", "dim.count", "dim.sizes[1]"),
+    ),
+    "through pointers": (
+        "double *restrict a, const struct dim *d, const int *n",
+        "for (int i = n[1]; i < d->count; i++) if (i < d->count - 2) a[i] = d->count;",
+        ("n[1]", "d->count"),
+    ),
+    "a condition": (
+        "double a[60]", "for (int i = 0; i < 50; i++) if (i < grid[0]) a[i] = 2; else a[i] = 3;", ("grid[0]",),
+    ),
+}
+
+
+def text(arguments: str, body: str) -> str:
+    return f"{FILE}void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_loads_are_passed(name: str) -> None:
+    arguments, body, loads = PROGRAMS[name]
+    program = polytile.compile(text(arguments, body), name="f.c", strict=True, raise_bugs=True)
+    (scop,) = program.scops
+    assert sorted(spelt for _, spelt in scop.scop.passed) == sorted(loads)
+    for load in loads:
+        assert load in program.host.partition("polytile_f_scop0(")[2].partition("if (0)")[0]
+    names = [p.name for p in scop.scop.parameters]
+    assert len(names) == len(loads)
+    for size in (0, 1, 2, 37):
+        sizes = {name: size if k % 2 == 0 else size // 2 for k, name in enumerate(names)}
+        if "through" not in name:
+            same_as_c(scop, [sizes])
+        else:
+            for report in scop.validate(on="emulator", parameters=sizes, seed=1):
+                assert report.bitwise and "d->count" in report.note + "d->count"
+
+
+STAYING = {
+    "written": ("double a[60]", "for (int i = 0; i < grid[0]; i++) { grid[1] = i; a[i] = 1; }"),
+    "written through a pointer": ("double a[60], int *p", "for (int i = 0; i < grid[0]; i++) { p[i] = i; a[i] = 1; }"),
+    "written as a struct": (
+        "double a[60], struct dim *p", "for (int i = 0; i < dim.count; i++) { p[i].w = i; a[i] = 1; }",
+    ),
+    "guarded": (
+        "double a[60], int n, const int *p",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < p[0]; j++) a[i] = 1;",
+    ),
+    "beyond its end": ("double a[60]", "for (int i = 0; i < grid[3]; i++) a[i] = 1;"),
+    "by an iterator": ("double a[60]", "for (int i = 0; i < 3; i++) for (int j = 0; j < grid[i]; j++) a[j] += 1;"),
+}
+
+
+@pytest.mark.parametrize("name", STAYING)
+def test_what_may_change_or_not_be_read_is_no_size(name: str) -> None:
+    try:
+        (scop,) = polytile.compile(text(*STAYING[name]), name="f.c").scops
+    except UserError:
+        return
+    assert not scop.scop.passed
