@@ -15,6 +15,7 @@ from polytile.diagnostics import NOWHERE, Location, UserError
 from polytile.frontend.preprocess import Preprocessed, identifiers
 from polytile.frontend.tokens import tokenize
 
+_OLD_DEFINITION = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
 _STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
 _KEYWORD_HINTS = {
@@ -109,6 +110,13 @@ def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, i
     location = source.lines.location(line, column)
     if not text.startswith("before: "):
         what = text[:1].lower() + text[1:]
+        old = _OLD_DEFINITION.match(source.lines.lines[line - 1] if 0 < line <= len(source.lines.lines) else "")
+        if "function definition" in what and old is not None:
+            return UserError(
+                f"the function '{old[1]}' is defined without a type, as C before C99 allowed",
+                location=location,
+                hint=f"write what it returns: `int {old[1]}(...)`, or `void {old[1]}(...)`",
+            )
         hint = _hint(source, line, _token_at(source, line, column))
         return UserError(f"syntax error: {what}", location=location, hint=hint)
     token = text.removeprefix("before: ")

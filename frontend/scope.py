@@ -44,6 +44,7 @@ class Layer:
     pointer: bool
     extent: c_ast.Node | None = None
     restrict: bool = False
+    least: bool = False  # `[static extent]` of a parameter: there may be more
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +180,9 @@ class Scope:
         """Resolve a type node; a struct without a tag takes that of what is `declared` with it."""
         match node:
             case c_ast.ArrayDecl(type=inner, dim=dim, dim_quals=quals):
-                return _around(
-                    Layer(False, self._extent(dim), "restrict" in (quals or [])), self.shape(inner, declared)
-                )
+                words = quals or []
+                layer = Layer(False, self._extent(dim), "restrict" in words, "static" in words)
+                return _around(layer, self.shape(inner, declared))
             case c_ast.PtrDecl(type=inner, quals=quals):
                 return _around(Layer(True, None, "restrict" in (quals or [])), self.shape(inner, declared))
             case c_ast.FuncDecl():

@@ -141,6 +141,9 @@ def _extents(
     for k, layer in enumerate(layers):
         changed = None if layer.extent is None else _changed_name(layer.extent, binding, place, changes)
         outermost_of_pointer = k == 0 and binding.kind == "parameter"
+        if outermost_of_pointer and layer.least and place.scope.constant(layer.extent) is not None:
+            extents.append(None)  # `double a[static 1]` has one element at least
+            continue
         if changed is not None and not outermost_of_pointer:
             raise UserError(
                 f"the size of '{binding.name}' depends on '{changed}', which changes after that declaration",

@@ -15,7 +15,7 @@ from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
 from polytile.scheduling.cost.strides import few_threads
 from polytile.scheduling.strategies.expansion import further_expansion, of_expanded
 from polytile.scheduling.strategies.mapping import has_parallelism, map_to_gpu, with_barriers
-from polytile.scheduling.strategies.pluto import BandTree, distinct
+from polytile.scheduling.strategies.pluto import GAVE_UP, BandTree, distinct
 from polytile.scheduling.strategies.tile_sizes import SizeChooser, parse_sizes
 from polytile.scheduling.strategies.unmapped_trees import trees_of
 
@@ -24,7 +24,8 @@ def propose(problem: Problem) -> Iterator[Candidate]:
     """One candidate: a mapped schedule, or that the SCoP stays on the host. More expansion has to pay."""
     plain = _scheduled(problem)
     parallel = plain.schedule is not None and not few_threads(plain.schedule.tree)
-    expanded = None if parallel else further_expansion(problem)
+    gave_up = any(GAVE_UP in note for note in plain.notes)  # and would again, over more dimensions
+    expanded = None if parallel or gave_up else further_expansion(problem)
     if expanded is None:
         yield plain
         return

@@ -18,7 +18,8 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
 from polytile.scheduling.strategies.index_set_splitting import split_schedule
 
-SECONDS = 6  # of processor time, for one schedule
+SECONDS = 4  # of processor time, for one schedule
+GAVE_UP = "isl's scheduler gave up"  # what a note says of a schedule that took longer
 FEW_RELATIONS = 40  # basic maps of dependences, for which isl never takes long
 
 
@@ -60,7 +61,7 @@ def band_trees(scop: Scop, dependences: Dependences, max_operations: int) -> lis
             found.append(BandTree(fusion, _with_copies(scop, dependences, tree)))
         except OverBudgetError:
             limits = f"{max_operations} operations or {SECONDS} s"
-            note = f"isl's scheduler gave up after {limits}; the original loop order is used"
+            note = f"{GAVE_UP} after {limits}; the original loop order is used"
             return [BandTree("original order", original_order(scop, dependences), (note,))]
     found.append(BandTree("original order", original_order(scop, dependences)))
     try:

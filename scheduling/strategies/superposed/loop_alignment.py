@@ -98,14 +98,24 @@ def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
 def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Row]) -> dict[str, int] | None:
     """The least shifts, at least 0, that leave no distance below 0; None when there are none (a longest path in the
     graph of constraints: shift of sink >= shift of source - least distance)."""
-    needed = [(e.source, e.sink, -least) for e in edges if (least := e.distance(rows)[0]) is not None]
+    needed: dict[tuple[str, str], int] = {}
+    for e in edges:
+        least = e.distance(rows)[0]
+        if least is not None:
+            needed[e.source, e.sink] = max(-least, needed.get((e.source, e.sink), -least))
     shifts = dict.fromkeys(statements, 0)
+    longest = dict.fromkeys(statements, 0)  # what one step of a path without cycles adds at most
+    for (_, sink), least in needed.items():
+        longest[sink] = max(longest[sink], least)
+    farthest = sum(longest.values())
     for _ in range(len(statements) + 1):
         changed = False
-        for source, sink, least in needed:
+        for (source, sink), least in needed.items():
             if shifts[source] + least > shifts[sink]:
                 shifts[sink] = shifts[source] + least
                 changed = True
+                if shifts[sink] > farthest:  # round a cycle
+                    return None
         if not changed:
             return shifts
     return None
