@@ -38,8 +38,11 @@ def assumptions_of(file: ParsedFile, place: ScopPlace) -> tuple[c_ast.Node, ...]
             found += normalised((condition,), place.scope)
     body = list(nodes_below(place.function.body))
     order = {id(n): k for k, n in enumerate(body)}
+    changed = {name for item in place.items for n in nodes_below(item) if (name := written_name(n)) is not None}
     for item in (*statements_before(place, order), *place.items):
         condition = _condition(item, place.scope)
+        if not isinstance(item, c_ast.Pragma) and condition is not None and _names(condition) & changed:
+            continue  # true at its place only
         if condition is not None and _known(condition, place.scope) and _stable(condition, item, place, body, order):
             found += normalised((condition,), place.scope)
     return tuple(found)
@@ -91,6 +94,10 @@ def _parsed_condition(pragma: c_ast.Pragma) -> c_ast.Node | None:
     for node in nodes_below(condition):
         node.coord = copy(pragma.coord)
     return condition
+
+
+def _names(condition: c_ast.Node) -> set[str]:
+    return {str(use.name) for use in variables_in(condition)}
 
 
 def _known(condition: c_ast.Node, scope: Scope) -> bool:

@@ -12,6 +12,7 @@ from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
 from polytile.frontend.name_binding import Iterator, Names, Variable
 from polytile.ir.expr import (
     INT,
+    UINT,
     ULONG,
     Access,
     Binary,
@@ -338,8 +339,9 @@ def _index_helper(name: str, arguments: tuple[Expr, ...], node: c_ast.Node) -> E
         return Call(name, arguments, ctype)
     if ctype.kind != "int":
         raise _needs_integers(name, node)
-    if name in ("imin", "imax"):
-        return Call(name[1:], tuple(_convert(a, INT) for a in arguments), INT)
+    if name[0] in "iu":  # PENCIL's, of int and of unsigned int
+        own = INT if name[0] == "i" else UINT
+        return Call(name[1:], tuple(_convert(a, own) for a in arguments), own)
     if name == "ceild":
         a = Binary("-", Binary("+", a, b, ctype), Literal("1"), ctype)
     return Call("floord", (a, b), ctype)

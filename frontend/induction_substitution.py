@@ -202,10 +202,10 @@ class _Replacement:
         return self._with(node, value), value
 
     def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
-        """A condition: both of its branches add the same constant."""
+        """A condition: both of its branches add the same constant, or set the variable to what is known."""
         steps = [self._step_of(block_items(branch)) for branch in (node.iftrue, node.iffalse)]
         if not isinstance(steps[0], int) or steps[0] != steps[1]:
-            raise _UnknownError
+            return self._chosen(node, value)
         node.cond = self._with(node.cond, copied(value))
         for slot in ("iftrue", "iffalse"):
             branch = getattr(node, slot)
@@ -213,6 +213,21 @@ class _Replacement:
                 made, _ = self._block(block_items(branch), copied(value))
                 setattr(node, slot, c_ast.Compound(made, branch.coord))
         return node, plus(self._needed(value), steps[0]) if steps[0] else value
+
+    def _chosen(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
+        """before: end = i + 16; if (end > n) end = n; a[end] = 0;   after: a[i + 16 > n ? n : i + 16] = 0;"""
+        node.cond = self._with(node.cond, value)
+        condition = self._known(copied(node.cond))
+        ends: list[c_ast.Node | None] = []
+        for slot in ("iftrue", "iffalse"):
+            branch = getattr(node, slot)
+            made, end = self._block(block_items(branch), None if value is None else copied(value))
+            ends.append(end)
+            if branch is not None:
+                setattr(node, slot, c_ast.Compound(made, branch.coord))
+        if ends[0] is None or ends[1] is None:
+            return node, None
+        return node, c_ast.TernaryOp(condition, ends[0], ends[1], node.coord)
 
     def _loop(self, loop: Any, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         count = count_of(loop)
@@ -363,10 +378,10 @@ class _Replacement:
                 return self._converted(node, constant_type(node))
             case c_ast.ID():
                 return self._converted(node, self._type_of(str(node.name)))
-            case c_ast.UnaryOp(op="-" | "+"):
+            case c_ast.UnaryOp(op="-" | "+" | "!"):
                 node.expr = self._known(node.expr)
                 return node
-            case c_ast.BinaryOp(op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">="):
+            case c_ast.BinaryOp(op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"):
                 node.left, node.right = self._known(node.left), self._known(node.right)
                 return node
             case c_ast.TernaryOp():

@@ -22,7 +22,8 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
     deciding = [p for n in nodes for p in deciding_parts(n)]
     used = {str(use.name) for part in deciding for use in variables_in(part)}
-    found = [name for name in sorted(changed - counters) if name in used and _changes_in(loops, name)]
+    candidates = sorted((changed - counters) & used)
+    found = [name for name in candidates if _changes_in(loops, name) or _set_again(nodes, name)]
     for name in sorted(counters):
         binding = scope.lookup(name)
         after = binding is not None and binding.level != "global" and live_after(name)
@@ -48,6 +49,13 @@ def _changes_in(loops: Iterable[Any], name: str) -> bool:
     return any(increment(n, name) for loop in loops for n in nodes_below(loop)) or any(
         _hands_on(loop, name) for loop in loops
     )
+
+
+def _set_again(nodes: Iterable[Any], name: str) -> bool:
+    """Whether a variable gets more than one value: int end = i + 16; if (end > n) end = n;"""
+    values = [n for n in nodes if isinstance(n, c_ast.Decl) and n.name == name and n.init is not None]
+    values += [n for n in nodes if written_name(n) == name]
+    return len(values) > 1
 
 
 def _hands_on(loop: Any, name: str) -> bool:

@@ -47,4 +47,6 @@ INDEX_HELPERS = {
     "ceild": "ceild",
     "imin": "imin",
     "imax": "imax",
+    "umin": "umin",
+    "umax": "umax",
 }

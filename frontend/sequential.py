@@ -25,6 +25,8 @@ _HELPERS = {  # functions that need no declaration, by what they do
     **{name: f"#define {name}(a, b) {_GREATER}" for name in ("max", "MAX")},
     "imin": f"static int imin(int a, int b) {{ return {_LESS}; }}",
     "imax": f"static int imax(int a, int b) {{ return {_GREATER}; }}",
+    "umin": f"static unsigned umin(unsigned a, unsigned b) {{ return {_LESS}; }}",
+    "umax": f"static unsigned umax(unsigned a, unsigned b) {{ return {_GREATER}; }}",
     "floord": "#define floord(a, b) ((a) / (b) - ((a) % (b) != 0 && ((a) % (b) < 0) != ((b) < 0)))",
     "ceild": "#define ceild(a, b) ((a) / (b) + ((a) % (b) != 0 && ((a) % (b) < 0) == ((b) < 0)))",
 }

@@ -79,6 +79,20 @@ PROGRAMS = {
         "j = -1; for (i = 0; i < n; i++) {"
         " if (b[i] > 0) { j++; a[j] = b[i]; } else { j += 1; a[j] = -b[i]; a[j] *= 2; } }",
     ),
+    "cut off at a size": (
+        VECTORS,
+        "for (i = 0; i < n; i += 4) { int end = i + 4; if (end > n) end = n; for (j = i; j < end; j++) a[j] = b[i]; }",
+    ),
+    "chosen by both branches": (
+        VECTORS,
+        "for (i = 0; i < n; i++) { if (i % 2 == 0 && i < m) j = i; else { j = n; if (i == 3 || !(i > 1)) j = 2 * i; }"
+        " a[i] = b[j > n ? n : j] + j; }",
+    ),
+    "set again and again": (
+        VECTORS,
+        "for (i = 0; i < n; i++) a[i] = b[i]; j = 1; k2 = j; j = 2; a[k2] = 5; if (m == 3) j = 0; a[j] = 6;"
+        " j = n; a[j] = 7;",
+    ),
     "what the iteration before left": (
         VECTORS, "j = n; for (i = 0; i < n; i++) { a[i] = b[i] + b[j]; j = i; }",
     ),
@@ -98,7 +112,7 @@ PROGRAMS = {
 def source(arguments: str, body: str) -> str:
     use = "return l;" if "l = " in body.replace("lo = ", "") else "return 0;"
     return (
-        f"int f(int n, int m, int k, {arguments})\n{{\nint i, j, l = 0;\n#pragma scop\n"
+        f"int f(int n, int m, int k, {arguments})\n{{\nint i, j, k2, l = 0;\n#pragma scop\n"
         f"#pragma polytile assume(k >= 0 && k <= 3)\n{body}\n#pragma endscop\n{use}\n}}\n"
     )
 
@@ -122,6 +136,7 @@ def test_loops_stay_parallel() -> None:
 REFUSED = {
     "under a condition on data": "j = 0; for (i = 0; i < n; i++) if (b[i] > 0) { a[j] = b[i]; j++; }",
     "other constants in the branches": "j = 0; for (i = 0; i < n; i++) { if (b[i] > 0) j++; else j += 2; a[j] = 1; }",
+    "chosen by data": "for (i = 0; i < n; i++) { j = i; if (b[i] > 0) j = 0; a[j] = 1; }",
     "handed on by data": "j = 0; for (i = 0; i < n; i++) { a[i] = b[j]; if (b[i] > 0) j = i; }",
     "through a triangle": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < i; r++) { a[j] = 1; j++; }",
     "by data": "j = 0; for (i = 0; i < n; i++) { a[j] = b[i]; j += (int) b[i]; }",

@@ -73,13 +73,13 @@ STATEMENTS = [
     ("axpy(n, s, &x[2], y);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) y[i_1] += s * (x + 2)[i_1]; } ;"),
     ("axpy(n, s, x + 1, A[1]);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) A[1][i_1] += s * (x + 1)[i_1]; } ;"),
     ("axpy(n, s, x, y + m - 1);", "{ int i_1; for (i_1 = 0; i_1 < n; i_1++) (y + (m - 1))[i_1] += s * x[i_1]; } ;"),
-    ("shrink(m, x);", "{ int n_1 = m; n_1 = n_1 - 1; x[n_1] = 0; } ;"),
+    ("shrink(m, x);", "{ x[m - 1] = 0; } ;"),
     ("s = dot(n, x, y);", "{ double s_1 = 0; for (int i_1 = 0; i_1 < n; i_1++) s_1 += x[i_1] * y[i_1]; s = s_1; } ;"),
     (
         "real t = dot(n, x, y);",
         "double t; { double s_1 = 0; for (int i_1 = 0; i_1 < n; i_1++) s_1 += x[i_1] * y[i_1]; t = s_1; } ;",
     ),
-    ("if (n > m) shrink(n, x);", "if (n > m) { int n_1 = n; n_1 = n_1 - 1; x[n_1] = 0; } ;"),
+    ("if (n > m) shrink(n, x);", "if (n > m) { x[n - 1] = 0; } ;"),
     (
         "rows(n, m, A);",
         "{ for (int r = 0; r < n; r++) { int i_1; "
