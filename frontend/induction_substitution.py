@@ -9,7 +9,7 @@ is, and is refused where it decides what is accessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,7 @@ class _Replacement:
     changing: frozenset[str]  # names that do not have one value in all of the statements
     taken: set[str]
     outer: bool  # declared outside the statements
+    inner: Mapping[str, Sequence[Any]]  # the declarations in the statements, by name
     loops: list[tuple[str, CType]] = field(default_factory=list)  # the iterators of the loops around
 
     @classmethod
@@ -113,7 +114,10 @@ class _Replacement:
         changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
         taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
         taken |= {b.name for b in scope.bindings()}
-        return cls(name, shape.base, shape, scope, frozenset(changed), taken, not own)
+        inner: dict[str, list[Any]] = {}
+        for node in (n for n in nodes if isinstance(n, c_ast.Decl) and n.name):
+            inner.setdefault(str(node.name), []).append(node)
+        return cls(name, shape.base, shape, scope, frozenset(changed), taken, not own, inner)
 
     def run(self, body: tuple[c_ast.Node, ...], live_after: _Asked) -> tuple[c_ast.Node, ...]:
         start = c_ast.ID(self.name) if self.outer else None
@@ -197,6 +201,9 @@ class _Replacement:
         step = increment(node, self.name)
         if step is not None:
             return None, plus(self._needed(value), step)
+        if isinstance(node, c_ast.Assignment) and node.op in ("+=", "-=") and written_name(node) == self.name:
+            added = self._with(node.rvalue, value)
+            return None, self._known(c_ast.BinaryOp(node.op[0], copied(self._needed(value)), added, node.coord))
         if isinstance(node, _CONTROL):
             raise _UnknownError
         return self._with(node, value), value
@@ -423,9 +430,10 @@ class _Replacement:
             shape = self.scope.shape(loop.init.decls[0].type)
         else:
             binding = self.scope.lookup(count.name)
-            if binding is None:  # declared in the statements
-                raise _UnknownError
-            shape = binding.shape
+            inside = self.inner.get(count.name, ())
+            if (binding is None and len(inside) != 1) or (binding is not None and inside):
+                raise _UnknownError  # of several variables of the name
+            shape = binding.shape if binding is not None else self.scope.shape(inside[0].type)
         if shape.layers or shape.base is None or shape.base.kind != "int":
             raise _UnknownError
         return shape.base

@@ -55,10 +55,11 @@ def increment(node: c_ast.Node | None, name: str) -> int | None:
 
 
 def integer(node: c_ast.Node) -> int | None:
-    """The value of a decimal constant of type int."""
+    """The value of a decimal constant that an int can hold, be it of type int or long."""
     match node:
-        case c_ast.Constant(value=text) if text.isdigit() and (text == "0" or text[0] != "0") and int(text) < 2**31:
-            return int(text)
+        case c_ast.Constant(value=text) if (digits := text.rstrip("lL")).isdigit():
+            plain = (digits == "0" or digits[0] != "0") and int(digits) < 2**31
+            return int(digits) if plain else None
         case c_ast.UnaryOp(op="-", expr=inner):
             value = integer(inner)
             return None if value is None else -value

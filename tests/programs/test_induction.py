@@ -88,6 +88,16 @@ PROGRAMS = {
         "for (i = 0; i < n; i++) { if (i % 2 == 0 && i < m) j = i; else { j = n; if (i == 3 || !(i > 1)) j = 2 * i; }"
         " a[i] = b[j > n ? n : j] + j; }",
     ),
+    "added to by what is known": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { int q = n; q -= i + 1; int r = 1; r += 2 * q - q; for (j = 0; j < m; j++)"
+        " a[q][j] = b[r][j]; }",
+    ),
+    "iterators of the SCoP's own": (
+        "double *restrict a, const double *restrict b",
+        "for (int t = 0; t < n; t++) { int r, s, q; q = t; q += 2; for (r = 0; r < 3; r++) for (s = 0; s < m; s++)"
+        " a[(3 * q + r - 6) * m + s] = b[(q - 2) * m + s] + q; }",
+    ),
     "set again and again": (
         VECTORS,
         "for (i = 0; i < n; i++) a[i] = b[i]; j = 1; k2 = j; j = 2; a[k2] = 5; if (m == 3) j = 0; a[j] = 6;"

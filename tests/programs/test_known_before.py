@@ -38,6 +38,11 @@ KNOWN = {
         "int blocks = (n + 7) / 8;",
         "for (int b = 0; b < blocks; b++) for (int i = 8 * b; i < 8 * b + 8; i++) if (i < n) a[i] = b;",
     ),
+    "a step of a loop that counts": (
+        "double a[n], const double b[n]",
+        "long by = (9 - 1) / 2, i, k;",
+        "for (i = 0; i < n; i = i + by) { k = i + 1; for (int j = 0; j < 3 && k < n; j++) a[k - 1] = b[k]; }",
+    ),
     "an unsigned char": ("int a[n]", "unsigned char c = 257;", "for (int i = 0; i < n; i++) a[i] = c + i;"),
     "unsigned arithmetic": ("long a[n]", "unsigned one = 1;", "for (int i = 0; i < n; i++) a[i] = one - 2;"),
 }
