@@ -95,6 +95,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "mapped": schedule.to_text(),
         "plans": [to_json(plan) for plan in state.kernel_plans],
         **({"stream": to_json(state.stream)} if state.stream else {}),
+        **({"split": to_json(state.split)} if state.split else {}),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}

@@ -11,9 +11,10 @@ from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import Homes, forwarded, homes
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import plan_lines, stream_line
+from polytile.ir.plan_text import plan_lines, split_line, stream_line
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import Machine
 from polytile.options import Options
@@ -32,7 +33,8 @@ class Compilation:
     `unexpanded` is the same of the Scop before its storage was expanded, and `notes` are what is said of that.
     Once a candidate is taken, `scop` and `dependences` are its own. `executions` are what kernels are made of, once it
     is known where threads combine what they hold; `known_homes` are homes in registers, or None, of arrays that were
-    looked at for this. The kernels of `stream` run the first iterations of a time loop.
+    looked at for this. The kernels of `stream` run the first iterations of a time loop, those of `split`
+    what the tree says, with the values of its tiles in registers.
     `given` are plans that a schedule file has, which are obeyed. `considered` are lines on what
     schedules were compared.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
@@ -53,6 +55,7 @@ class Compilation:
     given: tuple[KernelPlan, ...] | None = None
     plans: Plans | None = None
     stream: StreamPlan | None = None
+    split: SplitPlan | None = None
     considered: tuple[str, ...] = ()
     proof: Proof | None = None
     program: HostProgram | None = None
@@ -71,6 +74,7 @@ class Compilation:
             given=candidate.given,
             plans=candidate.plans,
             stream=candidate.stream,
+            split=candidate.split,
             considered=candidate.reasons,
         )
         for note in (*candidate.notes, *remarks):
@@ -79,7 +83,7 @@ class Compilation:
 
     def saved_schedule(self) -> str:
         """The schedule with plans, as `--save-schedule` writes it; empty when the SCoP stays on the host."""
-        return self.schedule_text() + stream_line(self.stream) + plan_lines(self.kernel_plans)
+        return self.schedule_text() + stream_line(self.stream) + split_line(self.split) + plan_lines(self.kernel_plans)
 
     def schedule_text(self) -> str:
         """The tree, behind lines on reductions that were split; empty when the SCoP stays on the host."""
@@ -132,6 +136,8 @@ class Compilation:
             lines += ["  resources:", *(f"    {line}" for line in _resources(self.program, self.machine))]
         if self.stream:
             lines += ["  stream:", *(f"    {line}" for line in self.stream.lines())]
+        if self.split:
+            lines += ["  split tiles:", *(f"    {line}" for line in self.split.lines())]
         if self.schedule:
             lines += ["  schedule:", *(f"    {line}" for line in self.run.schedule.to_text().splitlines())]
         if self.kernel_plans:

@@ -14,6 +14,7 @@ from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
 from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
 from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done
+from polytile.codegen.lowering.split.split_program import split_program
 from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
@@ -29,6 +30,7 @@ from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
 from polytile.machine import machine_of
@@ -127,6 +129,8 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.schedule is not None
     assert state.proof is not None
     run = state.run
+    if state.split is not None:
+        return _with_split_program(state, state.split)
     scop, schedule, first = run.scop, run.schedule, _first_iterations(state)
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
@@ -153,6 +157,18 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.plans is not None
     kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
     return replace(state, program=program, steps=tuple(steps), plans=replace(state.plans, kernels=kernels))
+
+
+def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
+    """The program of tiles in registers, which needs no loops of isl's."""
+    scop = state.run.scop
+    memory = buffers(scop, state.transfers, frozenset())
+    program = split_program(scop, plan, memory, index_type(scop))
+    program = replace(program, graphs=state.options.graphs)
+    for kernel in program.kernels:
+        require_machine(kernel, state.machine)
+        check_kernel(kernel)
+    return replace(state, program=program, steps=())
 
 
 def _first_iterations(state: Compilation) -> StreamProgram | None:

@@ -109,6 +109,9 @@ class SplitTuning:
         ((16, 32), (32, 32), (32, 64), (48, 48), (64, 64), (64, 96)),
         ((8, 8, 32), (12, 12, 32), (16, 16, 32)),
     )
+    level_us: float = 0.05  # of a level of a step, in tiles in registers
+    barrier_us: float = 0.05  # the same, where warps of a block meet
+    tile_us: float = 1.5  # of a tile's fill and drain
     slab_share: float = 0.6  # of the L2 cache that the planes of a slab take
     slab_spread: float = 0.6  # of a slab's planes by which it gets narrower in a band of steps, at most
 

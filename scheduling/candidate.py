@@ -11,6 +11,7 @@ from polytile.ir.memory import Storage
 from polytile.ir.plan import Choices, KernelPlan
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import Machine
 from polytile.options import Options
@@ -57,6 +58,7 @@ class Candidate:
     made of, `known_homes` are homes that were looked at for this, `plans` where data live then, and `estimate` is the
     time of that. It `repeats` where blocks run parallel loops one iteration after another: how many blocks there are
     depends on sizes then. The kernels of a `stream` run the first iterations of the time loop, the schedule the rest.
+    Those of `split` run what the tree says, with the values of its tiles in registers.
     """
 
     strategy: str
@@ -73,6 +75,7 @@ class Candidate:
     estimate: Estimate | None = None
     repeats: bool = False
     stream: StreamPlan | None = None
+    split: SplitPlan | None = None
 
 
 class Strategy(Protocol):

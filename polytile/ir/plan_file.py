@@ -9,9 +9,10 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.plan import Choices, KernelPlan
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 
-Record = TypeVar("Record", Choices, KernelPlan, StreamPlan)
+Record = TypeVar("Record", Choices, KernelPlan, StreamPlan, SplitPlan)
 
 
 def to_json(record: Any) -> Any:

@@ -5,6 +5,7 @@
     # loop {"label": "k", "loads_first": 8}
     # cache ["A", "streaming"]
     # stream {"name": "j2d5pt", "iterations": 8, ...}                of the first iterations of a time loop
+    # split {"name": "jacobi", "height": 8, ...}                     of tiles in registers
 
 What has no line is not done; a file without such lines leaves all plans to be found.
 """
@@ -14,20 +15,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
 from polytile.ir.plan_file import from_json, to_json
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 
 _PARTS = {"placement": "placements", "loop": "loops", "cache": "cache", "product": "products"}  # one line each
 _WHOLE = ("launch",)
 _LINE = re.compile(rf"# (?:(plan) (of kernel.*)|({'|'.join((*_PARTS, *_WHOLE))}) ([{{\[].*))")
 _STREAM = re.compile(r"# stream (\{.*)\n?", re.MULTILINE)
+_SPLIT = re.compile(r"# split (\{.*)\n?", re.MULTILINE)
+_Plan = TypeVar("_Plan", StreamPlan, SplitPlan)
 _KERNEL = re.compile(r"of kernel (\d{1,9})")
 HINT = "start from a file that --save-schedule wrote; without its lines `# plan of kernel N` plans are found"
 
+SPLIT_HINT = "start from a file that --save-schedule wrote; without its line `# split` tiles are in device memory"
 STREAM_HINT = "start from a file that --save-schedule wrote; without its line `# stream` iterations run one by one"
 
 
@@ -93,17 +98,33 @@ def stream_line(plan: StreamPlan | None) -> str:
     return "" if plan is None else f"# stream {json.dumps(to_json(plan))}\n"
 
 
+def split_line(plan: SplitPlan | None) -> str:
+    """The line of a split plan; empty where there is none."""
+    return "" if plan is None else f"# split {json.dumps(to_json(plan))}\n"
+
+
 def split_stream(text: str) -> tuple[str, StreamPlan | None]:
     """A schedule without the line of a stream plan, and that; raises UserError for a wrong line."""
-    found = _STREAM.search(text)
+    return _without_line(text, StreamPlan, _STREAM, "stream", STREAM_HINT)
+
+
+def split_tiles(text: str) -> tuple[str, SplitPlan | None]:
+    """A schedule without the line of a split plan, and that; raises UserError for a wrong line."""
+    return _without_line(text, SplitPlan, _SPLIT, "split", SPLIT_HINT)
+
+
+def _without_line(
+    text: str, kind: type[_Plan], line: re.Pattern[str], word: str, hint: str
+) -> tuple[str, _Plan | None]:
+    found = line.search(text)
     if found is None:
         return text, None
     try:
         content = json.loads(found[1])
     except ValueError:
-        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# stream`", hint=STREAM_HINT) from None
+        raise UserError(f"cannot read {found[0].strip()!r}: no JSON behind `# {word}`", hint=hint) from None
     try:
-        plan = from_json(StreamPlan, content)
+        plan = from_json(kind, content)
     except UserError as error:
-        raise UserError(error.message, hint=STREAM_HINT) from None
+        raise UserError(error.message, hint=hint) from None
     return text[: found.start()] + text[found.end() :], plan

@@ -11,6 +11,7 @@ from polytile.ir.memory import Storage
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.plan import PLAIN_LAUNCH, KernelPlan
 from polytile.ir.schedule import MappedSchedule, loop_label, nodes
+from polytile.ir.split_plan import SplitPlan
 from polytile.machine import Machine
 from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
@@ -41,7 +42,7 @@ def realised(candidate: Candidate, shared_memory: int, machine: Machine) -> tupl
     """A candidate with what would run of it, which the stages below leave alone then."""
     assert candidate.schedule is not None
     run, known = _combined(each_once(candidate.scop, candidate.dependences, candidate.schedule))
-    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given)
+    found = _placed(run, candidate.schedule, shared_memory, machine, known, candidate.given, candidate.split)
     schedule = _with_barriers(candidate.schedule, found)
     reasons = (*candidate.reasons, *found.lines)
     ready = replace(candidate, schedule=schedule, run=found.run, known_homes=known, plans=found.plans, reasons=reasons)
@@ -66,7 +67,8 @@ def choose_storage(state: Compilation) -> Compilation:
     """Which arrays live inside kernels, and which are copied between host and device."""
     if state.schedule is None or state.plans is not None:
         return state
-    found = _placed(state.run, state.schedule, state.shared_memory, state.machine, state.known_homes, state.given)
+    known, given = state.known_homes, state.given
+    found = _placed(state.run, state.schedule, state.shared_memory, state.machine, known, given, state.split)
     schedule = _with_barriers(state.schedule, found)
     considered = (*state.considered, *found.lines)
     return replace(state, schedule=schedule, executions=found.run, plans=found.plans, considered=considered)
@@ -87,10 +89,18 @@ def _with_given_barriers(run: Executions, schedule: MappedSchedule, given: tuple
 
 
 def _placed(
-    run: Executions, schedule: MappedSchedule, shared_memory: int, machine: Machine, known: Known, given: Given
+    run: Executions,
+    schedule: MappedSchedule,
+    shared_memory: int,
+    machine: Machine,
+    known: Known,
+    given: Given,
+    split: SplitPlan | None,
 ) -> _Placed:
     """Plans that were given, or what is found to be good."""
     copied = transfers(run.scop, run.dependences)
+    if split is not None:  # tiles of which kernels have all values
+        return _Placed(run, Plans((), copied))
     if given is not None:
         require_placements(run, given, shared_memory)
         return _Placed(_with_given_barriers(run, schedule, given), Plans(given, copied))

@@ -10,9 +10,10 @@ import islpy as isl
 
 from polytile.diagnostics import UserError
 from polytile.ir.plan import KernelPlan
-from polytile.ir.plan_text import split_plans, split_stream
+from polytile.ir.plan_text import split_plans, split_stream, split_tiles
 from polytile.ir.schedule import MappedSchedule, is_mapped
 from polytile.ir.scop import Scop
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.proof.legality import prove, require_mapped
@@ -58,7 +59,7 @@ def _without_copies_back(problem: Problem) -> Problem:
 
 def _loaded(problem: Problem) -> Candidate:
     assert problem.options.load_schedule is not None
-    text, given, stream = _plans(problem)
+    text, given, stream, split = _plans(problem)
     if problem.options.strict and stream is not None and any(step.retimed for step in stream.steps):
         raise UserError(
             f"the schedule of {problem.scop.name} adds up the terms of sums in another order",
@@ -70,18 +71,20 @@ def _loaded(problem: Problem) -> Candidate:
     tree = read_schedule(scop, text)
     if not is_mapped(tree):
         found = mapped("loaded", problem, [BandTree("loaded", tree)])
-        return replace(found, given=given, stream=stream)
+        return replace(found, given=given, stream=stream, split=split)
     require_mapped(scop, tree)
     notes = (*problem.notes, *inexact(problem))
     schedule = MappedSchedule(tree, "loaded")
-    return Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given, stream=stream)
+    found = Candidate("loaded", problem.choices, scop, dependences, schedule, notes, given=given, stream=stream)
+    return replace(found, split=split)
 
 
-def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None, StreamPlan | None]:
+def _plans(problem: Problem) -> tuple[str, tuple[KernelPlan, ...] | None, StreamPlan | None, SplitPlan | None]:
     """The text of the schedule alone, and the plans in it."""
     try:
         text, stream = split_stream(problem.options.load_schedule or "")
-        return *split_plans(text), stream
+        text, split = split_tiles(text)
+        return *split_plans(text), stream, split
     except UserError as error:
         message = f"the schedule of {problem.scop.name}: {error.message}"
         raise UserError(message, location=problem.scop.location, hint=error.hint) from None

@@ -17,18 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
-from polytile.codegen.lowering.streaming.plane_rings import Ring, age, column_of_lane, each, over, runs
+from polytile.codegen.lowering.streaming.plane_rings import age, column_of_lane, each, over, runs
+from polytile.codegen.lowering.streaming.shown_rows import Edges
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, binary, both, compare, div, either, lift, mod, mul, sub, zero
-from polytile.ir.edge_rows import EdgeRows, columns_at_once
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Stmt
-from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier, Load, PrivateArray, Store
+from polytile.ir.arith import add, binary, both, compare, either, lift, mul, sub
+from polytile.ir.edge_rows import EdgeRows
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, If, Name, Stmt
+from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier, PrivateArray
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep
-from polytile.machine import WARP_SIZE
 
 MADE = "neighbours read rows of all steps that were made, and have read those that are overwritten"
 
@@ -52,16 +52,16 @@ class BlockTiles(KernelBody):
             if any(not age(self.plan, read) for read in reads):
                 raise InternalError(f"a plane of other threads, of step {step.index}, is read as it is made")
             if any(read.offset[1] for read in reads):
-                self.edges[step.index] = self._edges(self.rings[step.index], reads)
+                self.edges[step.index] = self._edges(step.index, reads)
 
         inputs = {step.index for step in self.plan.inputs}
         self.loads_behind = max((r.step for r in self.plan.reads if r.source in inputs), default=None)
 
-    def _edges(self, ring: Ring, reads: Sequence[StreamRead]) -> Edges:
+    def _edges(self, index: int, reads: Sequence[StreamRead]) -> Edges:
         above = [read for read in reads if read.offset[1]]
         rows = EdgeRows.of(self.plan.warps, self.points[0], (r.offset[1] for r in above))
         slots = 1 + max(age(self.plan, read) for read in above)
-        return Edges(ring, self.supply.fresh(f"edges{ring.step.index}"), rows, slots, self.warp, self.lane)
+        return Edges(self.rings[index], self.supply.fresh(f"edges{index}"), rows, slots, self.warp, self.lane)
 
     def storage(self) -> tuple[Storage, ...]:
         found = tuple(edges.storage() for edges in self.edges.values())
@@ -189,61 +189,3 @@ class BlockTiles(KernelBody):
             there = [*needed, *((0, own) for own in kept)]
             found[step.index] = tuple(u for u in rows if all(u + down in own for down, own in there))
         return found
-
-
-class Edges:
-    """The rows of a step that warps show each other, in `slots` planes of shared memory.
-
-    A row is in parts of a few columns of each lane, side by side: lanes that read or write them together meet no bank
-    twice.
-    """
-
-    def __init__(self, ring: Ring, name: str, rows: EdgeRows, slots: int, warp: Name, lane: Name) -> None:
-        self.ring, self.name, self.rows, self.slots, self.warp, self.lane = ring, name, rows, slots, warp, lane
-        self.width = columns_at_once(ring.points[-1], ring.element.size)
-        self.parts = ring.points[-1] // self.width
-
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return self.slots, self.rows.height, self.parts, WARP_SIZE * self.width
-
-    def storage(self) -> Storage:
-        extents = tuple(lift(n) for n in self.extents)
-        return Storage(self.name, Space.SHARED, self.ring.element, extents, self.name)
-
-    def zeros(self, slot: Name, cell: Sequence[Name]) -> Stmt:
-        """Planes before the first ones are not there, and nobody needs them, nor rows beside the tile."""
-        row, column = cell
-        flat = mod(column, WARP_SIZE * self.width), div(column, WARP_SIZE * self.width)
-        target = Access(self.name, (slot, row, *reversed(flat)), self.ring.element)
-        body: Stmt = Assign(target, "", zero(target.type))
-        for name, first, end, step in (
-            (column, self.lane, self.parts * WARP_SIZE * self.width, WARP_SIZE),
-            (row, self.warp, self.rows.height, self.rows.warps),
-            (slot, lift(0), self.slots, 1),
-        ):
-            body = For(name.name, first, compare("<", name, end), step, (body,), name.type, unroll=1)
-        return body
-
-    def fetched(self, row: int, age: int, phase: Name) -> Iterator[Stmt]:
-        """A row of another warp, counted from the thread's first, in the plane that was made so long ago."""
-        slot = self._slot(add(phase, self.slots - age if age else 0))
-        for part in range(self.parts):
-            yield Load(self._cells(row, age, part), self._place(slot, row, part))
-
-    def shown(self, phase: Name) -> Iterator[Stmt]:
-        """The thread's part of the rows that others read of the plane that it has made."""
-        for row in self.rows.shown:
-            for part in range(self.parts):
-                yield Store(self._place(self._slot(phase), row, part), self._cells(row, 0, part))
-
-    def _cells(self, row: int, age: int, part: int) -> tuple[Access, ...]:
-        return tuple(self.ring.at(age, (row, part * self.width + k)) for k in range(self.width))
-
-    def _slot(self, plane: Expr) -> Expr:
-        power = self.slots & (self.slots - 1) == 0
-        return binary("&", plane, self.slots - 1) if power else mod(plane, self.slots)
-
-    def _place(self, slot: Expr, row: int, part: int) -> Access:
-        number = add(mul(self.warp, len(self.rows.shown)), self.rows.number(row))
-        return Access(self.name, (slot, number, lift(part), mul(self.lane, self.width)), self.ring.element)

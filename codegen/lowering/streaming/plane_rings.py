@@ -15,7 +15,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, compare, lift
 from polytile.ir.expr import INT, Access, Assign, Cast, CType, Expr, For, Literal, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray, Shuffle
-from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep, planes_behind, read_when
+from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES
 
 
@@ -49,10 +49,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Ring:
-    """The planes of a step that a thread holds: `slots` of `points` cells, and along each dimension of these what is
+    """The planes that a thread holds, of a step: `slots` of `points` cells, and along each dimension of these what is
     before and behind them."""
 
-    step: StreamStep
     name: str
     element: CType
     slots: int
@@ -92,7 +91,7 @@ def rings(plan: StreamPlan, elements: Sequence[CType], names: Sequence[str]) -> 
         if slots > step.slots:
             raise InternalError(f"step {step.index} keeps {step.slots} planes, and {slots} are read")
         element = elements[step.index]
-        found.append(Ring(step, names[step.index], element, slots, plan.points, tuple(before), tuple(behind)))
+        found.append(Ring(names[step.index], element, slots, plan.points, tuple(before), tuple(behind)))
     return tuple(found)
 
 

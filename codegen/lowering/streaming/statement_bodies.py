@@ -14,14 +14,14 @@ from polytile.codegen.lowering.instantiate import bind
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known
 from polytile.ir.def_use import integer_divisors
-from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Name, Stmt, rewrite, walk
 from polytile.ir.scop import Scop, Statement
 
 
 def instance(
     scop: Scop,
     statement: Statement,
-    target: Access,
+    target: Access | Name,
     reads: Mapping[Access, Access],
     iterators: tuple[Expr, ...],
     integer: CType,

@@ -40,15 +40,15 @@ def split_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_place: int) ->
     Raises UsageError where the widths that are asked for are too few, or too small for the height.
     """
     threads = _threads(problem, len(cones))
-    asked = _spread("--tile", problem.choices.tile, len(cones))
+    asked = spread_sizes("--tile", problem.choices.tile, len(cones))
     height = problem.choices.time_tile
     if asked and height:
-        return SplitSizes(_asked(cones, height, asked), threads)
+        return SplitSizes(asked_cuts(cones, height, asked), threads)
     heights = [height] if height else HEIGHTS
     found = [cuts for h in heights for cuts in _candidates(problem, cones, h, asked)]
     fitting = [cuts for cuts in found if prod(map(_box, cuts)) * bytes_of_place <= problem.options.shared_memory]
     if not fitting:
-        smallest = _asked(cones, height or 1, asked) if asked else _narrowest(cones, height or 1)
+        smallest = asked_cuts(cones, height or 1, asked) if asked else _narrowest(cones, height or 1)
         return SplitSizes(smallest, threads)
     return SplitSizes(min(fitting, key=_fetched), threads)
 
@@ -66,15 +66,15 @@ def slab_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_plane: int) -> 
     fitting = [h for h in HEIGHTS if Cut(cones[0], 0, 0, h).spread <= most]
     height = height or max(fitting, default=1)
     width = asked or (max(planes, Cut(cones[0], 0, 0, height).spread + 1),)
-    return SplitSizes(_asked(cones[:1], height, width), _threads(problem, len(cones)))
+    return SplitSizes(asked_cuts(cones[:1], height, width), _threads(problem, len(cones)))
 
 
 def _threads(problem: Problem, dims: int) -> tuple[int, ...]:
-    block = _spread("--block", problem.choices.block, dims)
+    block = spread_sizes("--block", problem.choices.block, dims)
     return block or problem.machine.tuning.split.threads[dims - 1]
 
 
-def _spread(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
+def spread_sizes(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     """One number stands for all dimensions; of several the last ones count. Raises UsageError where they are fewer than
     the dimensions."""
     if 1 < len(sizes) < count:
@@ -86,7 +86,8 @@ def _spread(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
     return sizes * count if len(sizes) == 1 else sizes[-count:]
 
 
-def _asked(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tuple[Cut, ...]:
+def asked_cuts(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tuple[Cut, ...]:
+    """Tiles of these widths; raises UsageError where they are too narrow for the height."""
     cuts = []
     for cone, width in zip(cones, widths, strict=True):
         narrow = Cut(cone, 0, 0, height)
@@ -96,11 +97,11 @@ def _asked(cones: Sequence[Cone], height: int, widths: Sequence[int]) -> tuple[C
                 f"--tile: {width} is too narrow for --time-tile {height}: a tile gets {narrow.spread} narrower",
                 hint=f"a width of at least {narrow.spread + 1}, or fewer steps",
             )
-        cuts.append(_cut(cone, top, height))
+        cuts.append(box_cut(cone, top, height))
     return tuple(cuts)
 
 
-def _cut(cone: Cone, top: int, height: int) -> Cut:
+def box_cut(cone: Cone, top: int, height: int) -> Cut:
     """Growing tiles begin as wide as shrinking ones end, so that both have the same box; none where nothing shrinks."""
     return Cut(cone, top, 0 if Cut(cone, 0, 0, height).spread == 0 else top, height)
 
@@ -110,15 +111,15 @@ def _candidates(
 ) -> Iterator[tuple[Cut, ...]]:
     if asked:
         if all(width > Cut(cone, 0, 0, height).spread for cone, width in zip(cones, asked, strict=True)):
-            yield _asked(cones, height, asked)
+            yield asked_cuts(cones, height, asked)
         return
     for widths in problem.machine.tuning.split.widths[len(cones) - 1]:
         if all(width > Cut(cone, 0, 0, height).spread for cone, width in zip(cones, widths, strict=True)):
-            yield _asked(cones, height, widths)
+            yield asked_cuts(cones, height, widths)
 
 
 def _narrowest(cones: Sequence[Cone], height: int) -> tuple[Cut, ...]:
-    return tuple(_cut(cone, 1, height) for cone in cones)
+    return tuple(box_cut(cone, 1, height) for cone in cones)
 
 
 def _box(cut: Cut) -> int:

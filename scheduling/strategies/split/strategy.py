@@ -7,6 +7,7 @@ trapezoidal tiles (GPGPU-6, 2013).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import prod
 
 import islpy as isl
@@ -33,6 +34,7 @@ from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
 from polytile.scheduling.strategies.split.parallel_kernels import with_kernels
+from polytile.scheduling.strategies.split.register_sizes import register_tiles
 from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, slab_sizes, split_sizes
 from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling
@@ -59,7 +61,11 @@ def _candidate(problem: Problem) -> Candidate:
     form, cone = _recognised(problem)
     domains = tuple(_domain(problem, name) for name in form.names)
     held = list(_held(problem, form))
-    if form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
+    plan, why = register_tiles(problem, form, cone)
+    if plan is not None:
+        sizes = plan.sizes
+        tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
+    elif form.dims < SLAB_DIMENSIONS or len(problem.choices.tile) > 1:
         sizes = split_sizes(problem, cone, sum(element_size(a) * _versions(a, form.dims) for a in held))
         tree = mapped_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
     else:
@@ -67,11 +73,12 @@ def _candidate(problem: Problem) -> Candidate:
         tree = slab_tree(Tiling(form, sizes.cuts, domains), sizes.threads)
     first, last = ([_domain(problem, name) for name in names] for names in (scop.prologue, scop.epilogue))
     tree = with_kernels(tree, first, last, sizes.threads)
-    lines = _cone_lines(cone[: len(sizes.cuts)])
+    lines = list(_cone_lines(cone[: len(sizes.cuts)]))
+    lines.append("values of tiles in registers" if plan else f"values of tiles not in registers: {why}")
     reasons = (f"split: {sizes}", *(f"split: {line}" for line in lines))
-    return Candidate(
-        NAME, problem.choices, scop, problem.dependences, MappedSchedule(tree, NAME), problem.notes, reasons
-    )
+    schedule = MappedSchedule(tree, NAME)
+    found = Candidate(NAME, problem.choices, scop, problem.dependences, schedule, problem.notes, reasons)
+    return replace(found, split=plan.plan) if plan else found
 
 
 def _domain(problem: Problem, statement: str) -> isl.Set:

@@ -1,0 +1,215 @@
+"""What a thread has in device memory: its cells of a tile, filled before the first step and drained behind the last.
+
+A cell is filled where the tile reads or writes it, but for what the tile makes before it reads it, and drained where
+the tile wrote it. What is made anew in each step is drained where a later tile of the band goes on from it, and behind
+the last step of all. Nothing else is touched: other tiles of the launch may be at work there.
+
+before: the tile reads A at x from step 0 on, and writes it until step h(x)
+after:  a[v] = 0 <= h(x + 1) && .. ? A[x] : 0;  ..steps..  if (0 <= h(x) && ..) A[x] = a[v];
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polytile.codegen.lowering.split.tile_places import TilePlaces
+from polytile.codegen.lowering.streaming.plane_rings import Ring, each
+from polytile.ir.arith import add, both, compare, either, least, lift, mod, most, sub
+from polytile.ir.expr import BOOL, Access, Assign, CType, Expr, Name, Scope, Stmt, Unary
+from polytile.ir.gpu_ops import Load, PrivateArray, Store
+from polytile.ir.name_supply import Names
+from polytile.ir.scop import Scop
+from polytile.ir.split_plan import Field, SplitPlan, SplitRead, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """The places that a statement writes, or reads of one array: windows of the tile, and how far they reach from what
+    it writes, along each dimension."""
+
+    statement: str
+    windows: tuple[Window, ...]
+    reach: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Names of a launch: the first step of the band, and of its steps those that there are; whether it is the last."""
+
+    start: Name
+    begin: Name
+    finish: Name
+    last: Name
+
+
+class Transfers:
+    """Fills and drains of all fields."""
+
+    def __init__(
+        self, scop: Scop, plan: SplitPlan, places: TilePlaces, rings: Mapping[Field, Ring], band: Band, names: Names
+    ) -> None:
+        self.scop, self.plan, self.places, self.rings, self.band, self.names = scop, plan, places, rings, band, names
+        self.integer: CType = places.integer
+        self.v = tuple(Name(names.fresh(n), self.integer) for n in ("r", "v")[2 - plan.dims :])
+
+    def home(self, field: Field, cell: Sequence[Expr]) -> Access:
+        """The element of a cell in device memory."""
+        array = self.scop.array(field[0])
+        front = (lift(field[1]),) * (array.rank - self.plan.dims)
+        return Access(array.name, (*front, *self.places.place(cell)), array.element)
+
+    # Fill --------------------------------------------------------------------------------------------
+    def fill(self) -> Iterator[Stmt]:
+        for field in self.plan.fields:
+            yield from self._filled(field)
+
+    def _filled(self, field: Field) -> Iterator[Stmt]:
+        declared: list[Stmt] = []
+        touches = self._touches(field[0])
+        asked = [self._cell(touch, declared) for touch in touches]
+        guards = [one.holds for one in asked]
+        if field[0] in self.plan.transient:
+            guards = [self._not_made_before(field[0], asked, declared)]
+        guard = either(*guards)
+        if any(self.places.domains[touch.statement].others for touch in touches):
+            guard = both(guard, self._in_memory(field[0]))
+        load = Load((self.rings[field].at(0, self.v),), self.home(field, self.v), guard=guard)
+        yield Scope((*declared, each(self.plan.points, self.v, load)))
+
+    def _touches(self, array: str) -> list[Touch]:
+        """Who touches an array, without those who touch less than another one."""
+        found = [self._written(w.statement) for w in self.plan.writes if w.array == array]
+        found += self._read(array)
+        kept: list[Touch] = []
+        for touch in sorted(found, key=lambda t: [a - b for a, b in t.reach]):
+            if not any(self._within(touch, other) for other in kept):
+                kept.append(touch)
+        return kept
+
+    def _written(self, statement: str) -> Touch:
+        write = self.plan.writer(statement)
+        windows = tuple(self.plan.written(write, k) for k in range(self.plan.dims))
+        return Touch(statement, windows, ((0, 0),) * self.plan.dims)
+
+    def _read(self, array: str) -> list[Touch]:
+        found = []
+        for write in self.plan.writes:
+            reads = [r for r in self.plan.reads_of(write.statement) if r.array == array]
+            if reads:
+                found.append(self._hull(write.statement, reads))
+        return found
+
+    def _hull(self, statement: str, reads: Sequence[SplitRead]) -> Touch:
+        own = self._written(statement)
+        reach = tuple(self.plan.hull(reads, k) for k in range(self.plan.dims))
+        windows = tuple(w.moved(*r) for w, r in zip(own.windows, reach, strict=True))
+        return Touch(statement, windows, reach)
+
+    def _within(self, touch: Touch, other: Touch) -> bool:
+        domains = self.places.domains
+        return (
+            domains[touch.statement] == domains[other.statement]
+            and all(b.holds(a) for a, b in zip(touch.windows, other.windows, strict=True))
+            and all(b[0] <= a[0] and a[1] <= b[1] for a, b in zip(touch.reach, other.reach, strict=True))
+        )
+
+    def _not_made_before(self, array: str, asked: Sequence[Asked], declared: list[Stmt]) -> Expr:
+        """Whether a cell is read, and not written before that."""
+        (write,) = (w for w in self.plan.writes if w.array == array)
+        made = self._cell(self._written(write.statement), declared)
+        reads = [self._cell(touch, declared) for touch in self._read(array)]
+        early = (both(made.inside, compare("<=", made.since, least(made.until, r.since))) for r in reads)
+        return either(*(both(r.holds, _not(e)) for r, e in zip(reads, early, strict=True)))
+
+    def _in_memory(self, array: str) -> Expr:
+        bounds = self.places.cells.memory[array][-self.plan.dims :]
+        return both(
+            *(
+                compare(op, index, side)
+                for index, sides in zip(self.places.place(self.v), bounds, strict=True)
+                for op, side in zip((">=", "<="), sides, strict=True)
+            )
+        )
+
+    # Drain -------------------------------------------------------------------------------------------
+    def drain(self) -> Iterator[Stmt]:
+        for field in self.plan.fields:
+            declared: list[Stmt] = []
+            guard = either(*self._written_here(field, declared))
+            store = Store(self.home(field, self.v), (self.rings[field].at(0, self.v),), guard=guard)
+            yield Scope((*declared, each(self.plan.points, self.v, store)))
+
+    def _written_here(self, field: Field, declared: list[Stmt]) -> Iterator[Expr]:
+        array, version = field
+        versions = dict(self.plan.versions)[array]
+        for write in (w for w in self.plan.writes if w.array == array):
+            cell = self._cell(self._written(write.statement), declared)
+            if versions > 1:  # the last step of the right remainder
+                over = mod(sub(add(cell.until, versions), (version - write.version) % versions), versions)
+                cell = replace(cell, until=sub(cell.until, over))
+            tests = [cell.holds]
+            if array in self.plan.transient:
+                tests.append(either(compare("!=", self.band.last, 0), *self._read_by_others(array, declared)))
+            others = self.places.domains[write.statement].others
+            yield both(*tests, *(self.places.at(test, self.v, self.band.start) for test in others))
+
+    def _read_by_others(self, array: str, declared: list[Stmt]) -> Iterator[Expr]:
+        """Whether a later tile of the band reads a cell: those around which some statement has left the tile."""
+        for touch in self._read(array):
+            own = self._written(touch.statement).windows
+            inner = (w.moved(last, first) for w, (first, last) in zip(own, touch.reach, strict=True))
+            until = _all(least, [self._until(window, k, declared) for k, window in enumerate(inner)])
+            yield compare("<", until, self.band.finish)
+
+    def _until(self, window: Window, k: int, declared: list[Stmt]) -> Expr:
+        return self._part("inner", self.integer, k, self.places.until(window, k, self.v[k]), declared)
+
+    # Cells -------------------------------------------------------------------------------------------
+    def _cell(self, touch: Touch, declared: list[Stmt]) -> Asked:
+        """What is asked of a cell, by parts for each dimension, which are declared."""
+        inside, since, until = [], [], []
+        for k, window in enumerate(touch.windows):
+            v = self.v[k]
+            tests = [self.places.inside(touch.statement, k, v, touch.reach[k])]
+            first, last = self.places.since(window, k, v), self.places.until(window, k, v)
+            if k == 0:
+                tests.append(self.places.domains[touch.statement].some)
+                first, last = most(first, self.band.begin), least(last, self.band.finish)
+            inside.append(self._part("inside", BOOL, k, both(*tests), declared))
+            since.append(self._part("since", self.integer, k, first, declared))
+            until.append(self._part("until", self.integer, k, last, declared))
+        return Asked(both(*inside), _all(most, since), _all(least, until))
+
+    def _part(self, name: str, ctype: CType, k: int, value: Expr, declared: list[Stmt]) -> Expr:
+        """A value of each of a thread's rows or columns."""
+        points, v = self.plan.points[k : k + 1], self.v[k]
+        part = Access(self.names.fresh(name), (v,), ctype)
+        declared += [PrivateArray(part.array, ctype, points), each(points, (v,), Assign(part, "", value))]
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Of a cell: whether it is among the places that are touched, and from which to which step of the band the tile
+    touches them."""
+
+    inside: Expr
+    since: Expr
+    until: Expr
+
+    @property
+    def holds(self) -> Expr:
+        return both(self.inside, compare("<=", self.since, self.until))
+
+
+def _all(of: object, parts: Sequence[Expr]) -> Expr:
+    assert callable(of)
+    found: Expr = parts[0]
+    for part in parts[1:]:
+        found = of(found, part)
+    return found
+
+
+def _not(condition: Expr) -> Expr:
+    return Unary("!", condition, BOOL)

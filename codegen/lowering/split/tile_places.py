@@ -1,0 +1,150 @@
+"""Where a tile of a split plan is, and at which steps of its band places are between its sides.
+
+before: S0 runs at step u for  a u <= x - P K <= G - 1 - b u   (a tile that shrinks along x)
+after:  int until = min((x - P * K) / a, (G - 1 - (x - P * K)) / b);        the last step at which it runs there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polytile.codegen.lowering.streaming.cell_conditions import AffineForm
+from polytile.codegen.lowering.streaming.written_cells import TIME, Cells, Writer, cell_name
+from polytile.ir.arith import add, both, compare, div, least, lift, most, mul, select, sub
+from polytile.ir.expr import BOOL, CType, Declare, Expr, Name, Stmt
+from polytile.ir.name_supply import Names
+from polytile.ir.split_plan import SplitPlan, Window
+from polytile.ir.substitute import with_values
+
+NEVER_ENDS = 1 << 20  # a step behind all of a band
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The places of a statement: between `first` and `last` along each dimension (expressions over the parameters, of
+    which all hold), where `uniform` conditions hold, and `others`, of the place and time."""
+
+    first: tuple[tuple[Expr, ...], ...]
+    last: tuple[tuple[Expr, ...], ...]
+    uniform: tuple[Expr, ...]
+    others: tuple[Expr, ...]
+
+    @property
+    def some(self) -> Expr:
+        """Whether there are places, as far as `others` are not asked."""
+        pairs = (
+            compare("<=", a, b)
+            for lows, highs in zip(self.first, self.last, strict=True)
+            for a in lows
+            for b in highs
+        )
+        return both(*self.uniform, *pairs)
+
+
+def domain_of(writer: Writer, dims: int, integer: CType) -> Domain:
+    """The places of a statement by its conditions."""
+    first: list[list[Expr]] = [[] for _ in range(dims)]
+    last: list[list[Expr]] = [[] for _ in range(dims)]
+    uniform, others = list[Expr](), list[Expr]()
+    places = [cell_name(k) for k in range(dims)]
+    for bound in writer.bounds:
+        own = [k for k, name in enumerate(places) if bound.factor(name)]
+        if TIME in bound.names or len(own) > 1 or any(abs(bound.factor(places[k])) != 1 for k in own):
+            others.append(compare(">=", bound.value(_names(dims, integer), integer), 0))
+        elif own:
+            _one_sided(bound, places[own[0]], first[own[0]], last[own[0]], integer)
+        else:
+            uniform.append(compare(">=", bound.value({}, integer), 0))
+    if writer.others is not None:
+        others.append(writer.others)
+    return Domain(tuple(map(tuple, first)), tuple(map(tuple, last)), tuple(uniform), tuple(others))
+
+
+def _names(dims: int, integer: CType) -> dict[str, Expr]:
+    return {name: Name(name, integer) for name in (TIME, *(cell_name(k) for k in range(dims)))}
+
+
+def _one_sided(bound: AffineForm, name: str, first: list[Expr], last: list[Expr], integer: CType) -> None:
+    rest = bound.without(name)
+    if bound.factor(name) > 0:
+        first.append(rest.negated().value({}, integer))
+    else:
+        last.append(rest.value({}, integer))
+
+
+class TilePlaces:
+    """The coordinates of a tile and of a thread's cells in it.
+
+    `grows`, `tile` (K), `corner` (the place of the thread's first cell) and `own` (the same, from place P K) are one
+    for each dimension.
+    """
+
+    def __init__(self, plan: SplitPlan, cells: Cells, names: Names) -> None:
+        self.plan, self.cells, self.integer = plan, cells, cells.integer
+        writers = (cells.writers[w.statement] for w in plan.writes)
+        self.domains = {w.statement.name: domain_of(w, plan.dims, cells.integer) for w in writers}
+        axes = ("row", "column")[2 - plan.dims :]
+        self.grows = tuple(Name(names.fresh(f"{axis}s_grow"), BOOL) for axis in axes)
+        self.tile = tuple(Name(names.fresh(f"{axis}_tile"), self.integer) for axis in axes)
+        self.own = tuple(Name(names.fresh(f"own_{axis}"), self.integer) for axis in axes)
+        self.corner = tuple(Name(names.fresh(f"first_{axis}"), self.integer) for axis in axes)
+
+    def declared(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
+        """Where the cells of a thread are, by its coordinates in the tile; tile and colour are known."""
+        plan = self.plan
+        for k, thread in enumerate(threads):
+            start = self.chosen(k, (plan.corner(k, False), plan.corner(k, True)))
+            yield Declare(self.own[k].name, self.integer, add(mul(thread, plan.points[k]), start))
+            place = add(mul(self.tile[k], plan.cuts[k].period), self.own[k])
+            yield Declare(self.corner[k].name, self.integer, place)
+
+    def chosen(self, k: int, values: tuple[int, int]) -> Expr:
+        """The value for tiles that shrink along a dimension, or for those that grow."""
+        shrinking, growing = values
+        return lift(shrinking) if shrinking == growing else select(self.grows[k], lift(growing), lift(shrinking))
+
+    def place(self, cell: Sequence[Expr | int]) -> tuple[Expr, ...]:
+        """The place of a cell of the thread."""
+        return tuple(add(corner, c) for corner, c in zip(self.corner, cell, strict=True))
+
+    def at(self, condition: Expr, cell: Sequence[Expr | int], time: Expr) -> Expr:
+        """A condition of time and place, at a cell."""
+        names = {cell_name(k): value for k, value in enumerate(self.place(cell))}
+        return with_values(condition, {TIME: time, **names})
+
+    # Steps of a band ---------------------------------------------------------------------------------
+    def since(self, window: Window, k: int, cell: Expr | int) -> Expr:
+        """The first step at which a window holds a cell: 0 in tiles that shrink."""
+        cut, x = self.plan.cuts[k], add(self.own[k], cell)
+        below = _first_at_least(sub(window.low[1], x), cut.upper)
+        above = _first_at_least(sub(x, window.high[1]), cut.lower)
+        return select(self.grows[k], most(most(below, above), 0), lift(0))
+
+    def until(self, window: Window, k: int, cell: Expr | int) -> Expr:
+        """The last step at which a window holds a cell, negative for none; no last one in tiles that grow."""
+        cut, x = self.plan.cuts[k], add(self.own[k], cell)
+        below = _last_at_most(sub(x, window.low[0]), cut.lower)
+        above = _last_at_most(sub(window.high[0], x), cut.upper)
+        return select(self.grows[k], lift(NEVER_ENDS), least(below, above))
+
+    def inside(self, statement: str, k: int, cell: Expr | int, reach: tuple[int, int] = (0, 0)) -> Expr:
+        """Whether a cell is so far from the places of a statement, along one dimension."""
+        domain, x = self.domains[statement], add(self.corner[k], cell)
+        lows = (compare(">=", x, add(first, reach[0])) for first in domain.first[k])
+        highs = (compare("<=", x, add(last, reach[1])) for last in domain.last[k])
+        return both(*lows, *highs)
+
+
+def _first_at_least(wanted: Expr, slope: int) -> Expr:
+    """The first step u with slope u >= wanted, or any that is not positive."""
+    if slope == 0:
+        return select(compare("<=", wanted, 0), lift(0), lift(NEVER_ENDS))
+    return div(add(wanted, slope - 1), slope)
+
+
+def _last_at_most(room: Expr, slope: int) -> Expr:
+    """The last step u with slope u <= room; negative where there is none."""
+    if slope == 0:
+        return select(compare(">=", room, 0), lift(NEVER_ENDS), lift(-1))
+    return sub(div(most(add(room, slope), 0), slope), 1)

@@ -1,0 +1,235 @@
+"""The steps of a tile whose values are in registers: masks, what threads get from one another, and statements.
+
+before: step u of a band: for (x = a u + 1; x <= G - 2 - b u; x++) B[x] = f(A[x-1], A[x], A[x+1]);
+after:  first = a * u + 1 - own; last = G - 2 - b * u - own;            of the thread's cells
+        a[-1] = shuffle_up(a[V - 1]); a[V] = shuffle_down(a[0]);
+        for (v = 0 .. V - 1) { made = f(a[v-1], a[v], a[v+1]); if (first <= v && v <= last) b[v] = made; }
+
+Rows are tested for a whole warp, columns once for all rows. Rows of other warps come through planes of shared memory
+with one barrier for each level of a step that reads them: the next level that does has planes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from polytile.codegen.lowering.split.fill_and_drain import Band
+from polytile.codegen.lowering.split.tile_places import TilePlaces
+from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over
+from polytile.codegen.lowering.streaming.shown_rows import Edges
+from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
+from polytile.ir.arith import add, both, compare, least, mod, most, mul, sub
+from polytile.ir.edge_rows import EdgeRows
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.kernel import Barrier, Comment
+from polytile.ir.memory import Storage
+from polytile.ir.name_supply import Names
+from polytile.ir.scop import Scop
+from polytile.ir.split_plan import Field, SplitPlan, SplitRead, SplitWrite
+
+SHOWN = "neighbours read the rows that were shown, and have read those of before"
+
+
+def rings_of(scop: Scop, plan: SplitPlan, names: Names) -> dict[Field, Ring]:
+    """The registers of each field: a thread's cells, and what is beside them."""
+    found = {}
+    for array, version in plan.fields:
+        before, behind = [Side()] * plan.dims, [Side()] * plan.dims
+        for read in (r for r in plan.reads if r.array == array):
+            for k, offset in enumerate(read.offset):
+                before[k], behind[k] = before[k].with_read(-offset, 0), behind[k].with_read(offset, 0)
+        name = names.fresh(f"{array}_{version}" if dict(plan.versions)[array] > 1 else f"{array}_own")
+        element = scop.array(array).element
+        found[array, version] = Ring(name, element, 1, plan.points, tuple(before), tuple(behind))
+    return found
+
+
+class TileSteps:
+    """The loop over the steps of a band."""
+
+    def __init__(
+        self,
+        scop: Scop,
+        plan: SplitPlan,
+        places: TilePlaces,
+        rings: Mapping[Field, Ring],
+        band: Band,
+        names: Names,
+        threads: Sequence[Name],
+    ) -> None:
+        self.scop, self.plan, self.places, self.rings, self.band = scop, plan, places, rings, band
+        self.integer, self.names = places.integer, names
+        self.u = Name(names.fresh("u"), self.integer)
+        self.v = tuple(Name(names.fresh(n), self.integer) for n in ("r", "v")[2 - plan.dims :])
+        axes = ("row", "column")[2 - plan.dims :]
+        self.low = tuple(Name(names.fresh(f"low_{axis}"), self.integer) for axis in axes)
+        self.high = tuple(Name(names.fresh(f"high_{axis}"), self.integer) for axis in axes)
+        self.edges: dict[tuple[int, int, Field], Edges] = {}
+        if plan.dims == 2:
+            self._find_edges(threads)
+
+    # Exchange of rows --------------------------------------------------------------------------------
+    def _find_edges(self, threads: Sequence[Name]) -> None:
+        warp, lane = threads
+        found: dict[tuple[int, int, Field], list[int]] = {}
+        for turn in range(self.plan.period):
+            for read in self.plan.reads:
+                if read.offset[0]:
+                    level = self.plan.writer(read.statement).level
+                    found.setdefault((turn, level, self._field(read, turn)), []).append(read.offset[0])
+        slots = 2 if len({key[:2] for key in found}) == 1 else 1
+        for key, offsets in found.items():
+            rows = EdgeRows.of(self.plan.warps, self.plan.points[0], offsets)
+            name = self.names.fresh(f"shown_{key[2][0]}")
+            self.edges[key] = Edges(self.rings[key[2]], name, rows, slots, warp, lane)
+
+    def storage(self) -> tuple[Storage, ...]:
+        return tuple(edges.storage() for edges in self.edges.values())
+
+    def prepared(self) -> Iterator[Stmt]:
+        """Nothing that others show is undefined, nor what is beside the tile."""
+        slot = Name(self.names.fresh("slot"), self.integer)
+        for edges in self.edges.values():
+            yield edges.zeros(slot, self.v)
+        if self.edges:
+            yield Barrier("all rows hold values")
+
+    def _field(self, one: SplitRead | SplitWrite, turn: int) -> Field:
+        versions = dict(self.plan.versions)[one.array]
+        return one.array, (turn + one.version) % versions
+
+    # The loop ----------------------------------------------------------------------------------------
+    def loop(self) -> Stmt:
+        """All steps of the band that there are."""
+        begin, finish, period = self.band.begin, self.band.finish, self.plan.period
+        if period == 1:
+            body = tuple(self._step(0))
+            return For(self.u.name, begin, compare("<=", self.u, finish), 1, body, self.integer, unroll=1)
+        first = Name(self.names.fresh("turn"), self.integer)
+        turns = tuple(
+            Scope(
+                (
+                    Declare(self.u.name, self.integer, add(first, turn)),
+                    If(both(compare(">=", self.u, begin), compare("<=", self.u, finish)), tuple(self._step(turn))),
+                )
+            )
+            for turn in range(period)
+        )
+        start = sub(begin, mod(begin, period))
+        return For(first.name, start, compare("<=", first, finish), period, turns, self.integer, unroll=1)
+
+    def _step(self, turn: int) -> Iterator[Stmt]:
+        for k, cut in enumerate(self.plan.cuts):
+            for name, slopes in ((self.low[k], (cut.lower, -cut.upper)), (self.high[k], (-cut.upper, cut.lower))):
+                moved = mul(self.u, self.places.chosen(k, slopes))
+                yield Declare(name.name, self.integer, sub(moved, self.places.own[k]))
+        for level in self.plan.levels:
+            writes = [w for w in self.plan.writes if w.level == level]
+            yield Comment(f"{', '.join(w.array for w in writes)} at step u")
+            yield from self._shown(turn, level)
+            for write in writes:
+                yield from self._statement(write, turn)
+
+    def _shown(self, turn: int, level: int) -> Iterator[Stmt]:
+        own = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
+        for edges in own:
+            yield from edges.shown(self.u)
+        if own:
+            yield Barrier(SHOWN)
+        for edges in own:
+            for row in edges.rows.fetched:
+                yield from edges.fetched(row, 0, self.u)
+
+    # Statements --------------------------------------------------------------------------------------
+    def _statement(self, write: SplitWrite, turn: int) -> Iterator[Stmt]:
+        body: list[Stmt] = []
+        sides = [self._sides(write, k, body) for k in range(self.plan.dims)]
+        columns = Access(self.names.fresh(f"made_{write.statement}"), self.v[-1:], BOOL)
+        points, v = self.plan.points[-1:], self.v[-1]
+        within = both(compare(">=", v, sides[-1][0]), compare("<=", v, sides[-1][1]))
+        body += [PrivateArray(columns.array, BOOL, points), each(points, (v,), Assign(columns, "", within))]
+        domain = self.places.domains[write.statement]
+        made = (*self._columns_beside(write, turn, alone=True), each(points, (v,), *self._cell(write, turn, columns)))
+        if self.plan.dims == 1:
+            body += [*self._columns_beside(write, turn, alone=False), *made]
+        else:
+            body += self._rows(write, turn, sides[0], made)
+        alive = both(*domain.uniform)
+        yield If(alive, tuple(body)) if domain.uniform else Scope(tuple(body))
+
+    def _sides(self, write: SplitWrite, k: int, body: list[Stmt]) -> tuple[Name, Name]:
+        """The first and last of the thread's rows or columns that a statement writes, which are declared."""
+        window, domain = self.plan.written(write, k), self.places.domains[write.statement]
+        axis = ("row", "column")[2 - self.plan.dims + k]
+        first: Expr = add(self.low[k], self.places.chosen(k, window.low))
+        last: Expr = add(self.high[k], self.places.chosen(k, window.high))
+        for bound in domain.first[k]:
+            first = most(first, sub(bound, self.places.corner[k]))
+        for bound in domain.last[k]:
+            last = least(last, sub(bound, self.places.corner[k]))
+        least_, most_ = (self.names.fresh(f"{side}_{axis}_{write.statement}") for side in ("min", "max"))
+        body += [Declare(least_, self.integer, first), Declare(most_, self.integer, last)]
+        return Name(least_, self.integer), Name(most_, self.integer)
+
+    def _rows(
+        self, write: SplitWrite, turn: int, sides: tuple[Name, Name], made: tuple[Stmt, ...]
+    ) -> Iterator[Stmt]:
+        """All rows of a thread, of which a warp runs those that have something to do."""
+        r, count = self.v[0], self.plan.points[0]
+        runs = both(compare(">=", r, sides[0]), compare("<=", r, sides[1]))
+        yield from self._columns_beside(write, turn, alone=False)
+        yield each((count,), (r,), If(runs, made))
+
+    def _columns_beside(self, write: SplitWrite, turn: int, *, alone: bool) -> Iterator[Stmt]:
+        """Columns of other lanes that a statement reads: those read in their own row `alone`, for the row r, or those
+        that other rows read, too, for all of their rows."""
+        found: dict[Field, set[tuple[int, int]]] = {}
+        for read in self.plan.reads_of(write.statement):
+            if read.offset[-1]:
+                row = read.offset[0] if self.plan.dims == 2 else 0
+                found.setdefault(self._field(read, turn), set()).add((row, read.offset[-1]))
+        for field, offsets in found.items():
+            columns = sorted({c for _, c in self._beside(offsets)})
+            rows = {row for row, _ in offsets}
+            if (rows == {0}) is not alone:
+                continue
+            if alone:
+                own: Sequence[Expr] = self.v[:-1]
+                yield from (column_of_lane(self.rings[field], 0, column, own) for column in columns)
+            else:
+                r = self.v[0]
+                every = range(min(rows), self.plan.points[0] + max(rows))
+                yield over(every, r, *(column_of_lane(self.rings[field], 0, column, (r,)) for column in columns))
+
+    def _beside(self, offsets: set[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        width = self.plan.points[-1]
+        for row, offset in offsets:
+            for v in range(width):
+                if not 0 <= v + offset < width:
+                    yield row, v + offset
+
+    def _cell(self, write: SplitWrite, turn: int, columns: Access) -> Iterator[Stmt]:
+        """One cell: computed for all, kept where the statement writes it."""
+        time = add(self.band.start, self.u)
+        domain, writer = self.places.domains[write.statement], self.places.cells.writers[write.statement]
+        kept = both(columns, *(self.places.at(test, self.v, time) for test in domain.others))
+        target = self.rings[self._field(write, turn)].at(0, self.v)
+        iterators = tuple(self.places.at(value, self.v, time) for value in writer.iterators)
+        reads = self._reads(write, turn)
+        if not is_pure(self.scop, writer.statement):
+            yield If(kept, instance(self.scop, writer.statement, target, reads, iterators, self.integer))
+            return
+        made = Name(self.names.fresh(f"new_{write.array}"), target.type)
+        yield Declare(made.name, made.type, None)
+        yield from instance(self.scop, writer.statement, made, reads, iterators, self.integer)
+        yield If(kept, (Assign(target, "", made),))
+
+    def _reads(self, write: SplitWrite, turn: int) -> dict[Access, Access]:
+        """Where accesses of a statement read."""
+        writer = self.places.cells.writers[write.statement]
+        values = {}
+        for read in self.plan.reads_of(write.statement):
+            cell = tuple(add(v, offset) for v, offset in zip(self.v, read.offset, strict=True))
+            values[read.access] = self.rings[self._field(read, turn)].at(0, cell)
+        return {node: values[k] for node, numbers in writer.numbers.items() for k in numbers[::-1] if k in values}

@@ -1,0 +1,75 @@
+"""Rows at the edges of warps in shared memory: what they show each other, and fetch from one another (ir/edge_rows.py).
+
+before: x0[1][4] = row 0 of the warp below
+after:  edges0[slot][1 + 2 w][..] = x0[0][0]; barrier; x0[0][4] = edges0[slot][1 + 2 (w + 1)][..]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polytile.codegen.lowering.streaming.plane_rings import Ring
+from polytile.ir.arith import add, binary, compare, div, lift, mod, mul, zero
+from polytile.ir.edge_rows import EdgeRows, columns_at_once
+from polytile.ir.expr import Access, Assign, Expr, For, Name, Stmt
+from polytile.ir.gpu_ops import Load, Store
+from polytile.ir.memory import Space, Storage
+from polytile.machine import WARP_SIZE
+
+
+class Edges:
+    """The rows of a step that warps show each other, in `slots` planes of shared memory.
+
+    A row is in parts of a few columns of each lane, side by side: lanes that read or write them together meet no bank
+    twice.
+    """
+
+    def __init__(self, ring: Ring, name: str, rows: EdgeRows, slots: int, warp: Name, lane: Name) -> None:
+        self.ring, self.name, self.rows, self.slots, self.warp, self.lane = ring, name, rows, slots, warp, lane
+        self.width = columns_at_once(ring.points[-1], ring.element.size)
+        self.parts = ring.points[-1] // self.width
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return self.slots, self.rows.height, self.parts, WARP_SIZE * self.width
+
+    def storage(self) -> Storage:
+        extents = tuple(lift(n) for n in self.extents)
+        return Storage(self.name, Space.SHARED, self.ring.element, extents, self.name)
+
+    def zeros(self, slot: Name, cell: Sequence[Name]) -> Stmt:
+        """Planes before the first ones are not there, and nobody needs them, nor rows beside the tile."""
+        row, column = cell
+        flat = mod(column, WARP_SIZE * self.width), div(column, WARP_SIZE * self.width)
+        target = Access(self.name, (slot, row, *reversed(flat)), self.ring.element)
+        body: Stmt = Assign(target, "", zero(target.type))
+        for name, first, end, step in (
+            (column, self.lane, self.parts * WARP_SIZE * self.width, WARP_SIZE),
+            (row, self.warp, self.rows.height, self.rows.warps),
+            (slot, lift(0), self.slots, 1),
+        ):
+            body = For(name.name, first, compare("<", name, end), step, (body,), name.type, unroll=1)
+        return body
+
+    def fetched(self, row: int, age: int, phase: Name) -> Iterator[Stmt]:
+        """A row of another warp, counted from the thread's first, in the plane that was made so long ago."""
+        slot = self._slot(add(phase, self.slots - age if age else 0))
+        for part in range(self.parts):
+            yield Load(self._cells(row, age, part), self._place(slot, row, part))
+
+    def shown(self, phase: Name) -> Iterator[Stmt]:
+        """The thread's part of the rows that others read of the plane that it has made."""
+        for row in self.rows.shown:
+            for part in range(self.parts):
+                yield Store(self._place(self._slot(phase), row, part), self._cells(row, 0, part))
+
+    def _cells(self, row: int, age: int, part: int) -> tuple[Access, ...]:
+        return tuple(self.ring.at(age, (row, part * self.width + k)) for k in range(self.width))
+
+    def _slot(self, plane: Expr) -> Expr:
+        power = self.slots & (self.slots - 1) == 0
+        return binary("&", plane, self.slots - 1) if power else mod(plane, self.slots)
+
+    def _place(self, slot: Expr, row: int, part: int) -> Access:
+        number = add(mul(self.warp, len(self.rows.shown)), self.rows.number(row))
+        return Access(self.name, (slot, number, lift(part), mul(self.lane, self.width)), self.ring.element)

@@ -1,0 +1,230 @@
+"""Plans of kernels whose split tiles live in registers: a block keeps the values of a tile while time goes on.
+
+before: for (t) { for (i) B[i] = f(A[i-1], A[i], A[i+1]);  for (i) A[i] = g(B[i-1], B[i], B[i+1]); }
+after:  for each band of H steps, for each phase (tiles that shrink; then those that grow between them)
+            a[v] = A[..]; b[v] = B[..]                  each thread fills its cells of the tile
+            for (u = 0 .. H - 1)                        columns of other lanes by shuffles, rows of other warps through
+                b[v] = f(a[v-1], a[v], a[v+1])          shared memory, of cells between the sides of the tile at step u
+                a[v] = g(b[v-1], b[v], b[v+1])
+            A[..] = a[v]; B[..] = b[v]                  what the tile wrote, of what is read or seen later
+
+Along each dimension, at step u of a band, a statement with the offsets lo and hi of the cone writes, from place P K on,
+
+    in shrinking tiles  a u + lo .. G - 1 - b u - hi
+    in growing tiles    G - b u - hi .. P - 1 + a u + lo
+
+Grosser, Cohen, Kelly, Ramanujam, Sadayappan, Verdoolaege: Split tiling for GPUs (GPGPU-6, 2013), sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from itertools import product
+
+from polytile.ir.cell_layout import require
+from polytile.machine import WARP_SIZE
+
+Colour = tuple[bool, ...]  # whether tiles grow, by dimension
+Field = tuple[str, int]  # an array, and which of its versions
+
+
+@dataclass(frozen=True, slots=True)
+class SplitCut:
+    """One dimension: the places a step by which tiles shrink at their `lower` and `upper` side, the `width` G of a
+    shrinking tile at its first step, and the `period` P from one tile to the next."""
+
+    lower: int
+    upper: int
+    width: int
+    period: int
+
+    def __post_init__(self) -> None:
+        require(min(self.lower, self.upper) >= 0, "tiles do not shrink by negative places")
+        require(0 < self.width <= self.period, f"tiles {self.width} wide, {self.period} apart")
+
+    def lower_growth(self, height: int) -> int:
+        """By how many places growing tiles are wider below at the last step of a band than at the first."""
+        return self.upper * (height - 1)
+
+    def upper_growth(self, height: int) -> int:
+        return self.lower * (height - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitWrite:
+    """A statement by the element that it writes, at a `level` of each step, with its offsets of the cone along each
+    dimension. It writes version (t + `version`) mod versions of `array`."""
+
+    statement: str
+    level: int
+    array: str
+    version: int
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRead:
+    """An access of a statement (its position in the statement's accesses) that reads a version of `array`, `offset`
+    away from the place that the statement writes."""
+
+    statement: str
+    access: int
+    array: str
+    version: int
+    offset: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The places along one dimension that something touches at step u, counted from place P K, for shrinking and for
+    growing tiles: `low[0] + a u .. high[0] - b u` and `low[1] - b u .. high[1] + a u`."""
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+
+    def joined(self, other: Window) -> Window:
+        """What holds both."""
+        (a, b), (c, d) = self.low, self.high
+        return Window((min(a, other.low[0]), min(b, other.low[1])), (max(c, other.high[0]), max(d, other.high[1])))
+
+    def moved(self, first: int, last: int) -> Window:
+        """From `first` before (negative) to `last` behind its places."""
+        (a, b), (c, d) = self.low, self.high
+        return Window((a + first, b + first), (c + last, d + last))
+
+    def holds(self, other: Window) -> bool:
+        return self.joined(other) == self
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """Bands of `height` steps, cut along each dimension of space.
+
+    A thread keeps `points` neighbouring cells along each dimension, of each of the `versions` of each array (by name).
+    In one dimension a block has `warps` tiles, a warp each; in two its warps lie below one another in one tile. Lanes
+    lie across the last dimension. Values of `transient` arrays are made anew in each step before they are read.
+    `merged`: tiles that grow along equally many dimensions run in one launch.
+    """
+
+    name: str
+    height: int
+    cuts: tuple[SplitCut, ...]
+    writes: tuple[SplitWrite, ...]
+    reads: tuple[SplitRead, ...]
+    versions: tuple[tuple[str, int], ...]
+    transient: tuple[str, ...]
+    warps: int
+    points: tuple[int, ...]
+    merged: bool = True
+
+    def __post_init__(self) -> None:
+        require(self.height > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
+        require(len(self.points) == self.dims and min(self.points) > 0, "points along each dimension")
+        require(self.warps > 0, "a block has warps")
+        arrays = dict(self.versions)
+        require(len(arrays) == len(self.versions), "an array has one number of versions")
+        require(all(self.height % n == 0 for _, n in self.versions), "bands begin with the same version of each array")
+        own = {w.statement for w in self.writes}
+        require(len(own) == len(self.writes), "a statement writes one element")
+        sides = [side for w in self.writes for side in (w.lower, w.upper)]
+        sides += [r.offset for r in self.reads]
+        require(all(len(side) == self.dims for side in sides), f"offsets along {self.dims} dimensions")
+        require(all(r.statement in own for r in self.reads), "who reads writes, too")
+        used = {w.array for w in self.writes} | {r.array for r in self.reads}
+        require(used == set(arrays) and set(self.transient) <= used, "all arrays have versions")
+        for k in range(self.dims):
+            places, cells = max(self.sizes(k)), self.box[k]
+            require(places <= cells, f"tiles of {places} places along dimension {k} have {cells} cells")
+
+    @property
+    def dims(self) -> int:
+        return len(self.cuts)
+
+    @property
+    def levels(self) -> range:
+        return range(1 + max(w.level for w in self.writes))
+
+    @property
+    def period(self) -> int:
+        """After how many steps values are in the same registers again."""
+        return reduce(lambda a, b: max(a, b), (n for _, n in self.versions))
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The cells of a tile."""
+        lanes = WARP_SIZE * self.points[-1]
+        return (lanes,) if self.dims == 1 else (self.warps * self.points[0], lanes)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple((array, k) for array, n in self.versions for k in range(n))
+
+    @property
+    def phases(self) -> tuple[tuple[Colour, ...], ...]:
+        """The colours of each launch of a band, in order."""
+        every = sorted(product((False, True), repeat=self.dims), key=lambda colour: (sum(colour), colour))
+        if not self.merged:
+            return tuple((colour,) for colour in every)
+        return tuple(tuple(c for c in every if sum(c) == n) for n in range(self.dims + 1))
+
+    def writer(self, statement: str) -> SplitWrite:
+        return next(w for w in self.writes if w.statement == statement)
+
+    def reads_of(self, statement: str) -> tuple[SplitRead, ...]:
+        return tuple(r for r in self.reads if r.statement == statement)
+
+    # Places ------------------------------------------------------------------------------------------
+    def written(self, write: SplitWrite, k: int) -> Window:
+        """The places that a statement writes along a dimension."""
+        cut, lo, hi = self.cuts[k], write.lower[k], write.upper[k]
+        return Window((lo, cut.width - hi), (cut.width - 1 - hi, cut.period - 1 + lo))
+
+    def hull(self, reads: Iterable[SplitRead], k: int) -> tuple[int, int]:
+        """How far from the place that it writes a statement reads, if it reads: the least and the greatest offset."""
+        offsets = [r.offset[k] for r in reads]
+        return min(offsets), max(offsets)
+
+    def touched(self, k: int) -> Window:
+        """All places that a tile reads or writes along a dimension."""
+        found = []
+        for write in self.writes:
+            window, reads = self.written(write, k), self.reads_of(write.statement)
+            first, last = self.hull(reads, k) if reads else (0, 0)
+            found.append(window.moved(min(first, 0), max(last, 0)))
+        return reduce(Window.joined, found)
+
+    def corner(self, k: int, grows: bool) -> int:
+        """The first place that a tile touches at any step, from place P K."""
+        window = self.touched(k)
+        return window.low[1] - self.cuts[k].lower_growth(self.height) if grows else window.low[0]
+
+    def end(self, k: int, grows: bool) -> int:
+        """The last one."""
+        window = self.touched(k)
+        return window.high[1] + self.cuts[k].upper_growth(self.height) if grows else window.high[0]
+
+    def sizes(self, k: int) -> tuple[int, int]:
+        """How many places shrinking and growing tiles touch along a dimension."""
+        shrinking, growing = (self.end(k, g) - self.corner(k, g) + 1 for g in (False, True))
+        return shrinking, growing
+
+    def lines(self) -> Iterator[str]:
+        """The plan for a person: --explain."""
+        box = " x ".join(map(str, self.box))
+        points = " x ".join(map(str, self.points))
+        tiles = " x ".join(str(cut.width) for cut in self.cuts)
+        what = f"{self.warps} warp{'s' * (self.warps != 1)} a block"
+        yield f"bands of {self.height} steps, tiles {tiles} wide in {box} cells; {what}, {points} cells a thread"
+        for array, versions in self.versions:
+            many = f"{versions} versions of " if versions > 1 else ""
+            made = ", made anew in each step" if array in self.transient else ""
+            yield f"{many}{array} in registers{made}"
+        launches = "; ".join(" and ".join(_named(c) for c in phase) for phase in self.phases)
+        yield f"{len(self.phases)} launches a band: {launches}"
+
+
+def _named(colour: Colour) -> str:
+    return " x ".join("growing" if grows else "shrinking" for grows in colour)

@@ -1,0 +1,218 @@
+"""Split tiles whose values are in registers: which programs have such, and how large they are.
+
+Each thread keeps a few neighbouring cells of each array that is written; in one dimension a warp has a tile, in two the
+warps of a block have rows of one. Statements read at constant distances, and each runs at the same places in all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+
+import islpy as isl
+
+from polytile.ir.def_use import integer_divisors
+from polytile.ir.expr import Access, Literal, walk
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
+from polytile.ir.split_plan import SplitCut, SplitPlan, SplitRead, SplitWrite
+from polytile.machine import WARP_SIZE
+from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.stencil_form import StencilForm, StencilStatement
+from polytile.scheduling.candidate import Problem
+from polytile.scheduling.strategies.split.cone import Cone, Side
+from polytile.scheduling.strategies.split.tile_sets import Cut
+
+MOST_DIMENSIONS = 2  # of space
+MOST_VERSIONS = 4  # of an array
+SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+
+
+class NoRegisterTilesError(Exception):
+    """Why the values of tiles do not live in registers."""
+
+
+def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone]) -> SplitPlan:
+    """What statements write and read, in a plan whose tiles are as small as can be; raises NoRegisterTilesError."""
+    scop = problem.scop
+    if form.dims > MOST_DIMENSIONS:
+        raise NoRegisterTilesError(f"{form.dims} dimensions of space: a block has too few registers")
+    if scop.prologue or scop.epilogue:
+        raise NoRegisterTilesError("other statements run before or behind the loop over steps")
+    sides = [side for cone in cones for side in (cone.lower, cone.upper)]
+    if any(value.denominator > 1 for side in sides for value in (side.slope, *side.offsets.values())):
+        raise NoRegisterTilesError("tiles get narrower by fractions of places a step")
+    found = _Accesses(scop, form)
+    writes = tuple(_write(found, statement, cones) for statement in form.statements)
+    reads = tuple(read for statement in form.statements for read in found.reads(statement))
+    versions = tuple((array, found.versions(scop.array(array))) for array in dict.fromkeys(w.array for w in writes))
+    if len({n for _, n in versions} - {1}) > 1:
+        raise NoRegisterTilesError("arrays have different numbers of versions")
+    _check_bodies(scop, form)
+    _check_domains(scop, form)
+    height = max(n for _, n in versions)
+    cuts = tuple(plan_cut(Cut(cone, 1, 1, height)) for cone in cones)
+    transient = tuple(
+        array for array, n in versions if n == 1 and _is_transient(problem.dependences, scop, writes, reads, array)
+    )
+    rows = (1 << 12,) * (form.dims - 1)
+    return SplitPlan(scop.name, height, cuts, writes, reads, versions, transient, 1, (*rows, 1 << 8))
+
+
+def plan_cut(cut: Cut) -> SplitCut:
+    return SplitCut(int(cut.cone.lower.slope), int(cut.cone.upper.slope), cut.width, cut.period)
+
+
+def _write(found: _Accesses, statement: StencilStatement, cones: Sequence[Cone]) -> SplitWrite:
+    array, version = found.write(statement)
+    lower = tuple(_offset(cone.lower, statement) for cone in cones)
+    upper = tuple(_offset(cone.upper, statement) for cone in cones)
+    return SplitWrite(statement.name, statement.level, array, version, lower, upper)
+
+
+def _offset(side: Side, statement: StencilStatement) -> int:
+    return int(side.offsets[statement.name])
+
+
+class _Accesses:
+    """Accesses by the distance from the place that a statement writes."""
+
+    def __init__(self, scop: Scop, form: StencilForm) -> None:
+        self.scop, self.dims = scop, form.dims
+
+    def versions(self, array: Array) -> int:
+        """How many elements there are for a place, in turns."""
+        if array.fields:
+            raise NoRegisterTilesError(f"{array.name} has fields")
+        leading = array.extents[: array.rank - self.dims]
+        if not leading:
+            return 1
+        known = [int(e.text) for e in leading if isinstance(e, Literal) and e.text.isdigit()]
+        if len(leading) > 1 or len(known) != 1 or known[0] > MOST_VERSIONS:
+            raise NoRegisterTilesError(f"{array.name} has more elements for a place than few in turns")
+        return known[0]
+
+    def write(self, statement: StencilStatement) -> tuple[str, int]:
+        (access,) = (a for a in self.scop.statement(statement.name).accesses if a.kind is AccessKind.WRITE)
+        offset, version = self._distance(statement, access)
+        assert not any(offset)
+        return access.array, version
+
+    def reads(self, statement: StencilStatement) -> Iterator[SplitRead]:
+        for number, access in enumerate(self.scop.statement(statement.name).accesses):
+            if access.kind is AccessKind.READ and self.scop.written(access.array):
+                offset, version = self._distance(statement, access)
+                yield SplitRead(statement.name, number, access.array, version, offset)
+
+    def _distance(self, statement: StencilStatement, access: AccessRelation) -> tuple[tuple[int, ...], int]:
+        """How far from the place an access is, and of which version of the array."""
+        array = self.scop.array(access.array)
+        turns = self.versions(array)
+        found = statement.placed.reverse().apply_range(access.relation).intersect_params(self.scop.context)
+        reason = f"{statement.name} reads {array.name} at no constant distance from what it writes"
+        if found.is_empty() or not found.is_single_valued():
+            raise NoRegisterTilesError(reason)
+        point = found.wrap().sample_point()
+        values = [int(point.get_coordinate_val(SET, k).to_python()) for k in range(found.dim(IN) + found.dim(OUT))]
+        place, element = values[1 : 1 + self.dims], values[1 + self.dims :]
+        offset = tuple(e - x for e, x in zip(element[array.rank - self.dims :], place, strict=True))
+        version = (element[0] - values[0]) % turns if turns > 1 or array.rank > self.dims else 0
+        if not found.is_subset(element_map(array, self.dims, turns, version, offset)):
+            raise NoRegisterTilesError(reason)
+        return offset, version
+
+
+def element_map(array: Array, dims: int, versions: int, version: int, offset: Sequence[int]) -> isl.Map:
+    """`{ [t, x] -> A[(t + version) mod versions, x + offset] }`; without the first subscript, where there is none."""
+    x = [f"x{k}" for k in range(dims)]
+    front = [f"(t + {version}) mod {versions}"] * (array.rank - dims)
+    places = [f"{name} + {d}" for name, d in zip(x, offset, strict=True)]
+    return isl.Map(f"{{ [{', '.join(['t', *x])}] -> {array.name}[{', '.join([*front, *places])}] }}")
+
+
+def _check_bodies(scop: Scop, form: StencilForm) -> None:
+    """Threads compute garbage outside of what tiles write."""
+    for statement in map(scop.statement, form.names):
+        for divisor in integer_divisors(*statement.body):
+            made = [n.array for n in walk(divisor) if isinstance(n, Access) and scop.written(n.array)]
+            if made:
+                raise NoRegisterTilesError(f"{statement.name} divides integers by {made[0]}")
+
+
+def _check_domains(scop: Scop, form: StencilForm) -> None:
+    """Each statement runs at the same places in each step of all; arrays have memory wherever statements run."""
+    placed = [s.placed.range().intersect_params(scop.context) for s in form.statements]
+    steps = placed[0].project_out(SET, 1, form.dims)
+    for one in placed[1:]:
+        steps = steps.union(one.project_out(SET, 1, form.dims))
+    for statement, one in zip(form.statements, placed, strict=True):
+        places = one.project_out(SET, 0, 1)
+        if not steps.flat_product(places).is_equal(one):
+            raise NoRegisterTilesError(f"{statement.name} does not run at the same places in each step")
+        if not _is_box(places):
+            raise NoRegisterTilesError(f"the places of {statement.name} are no box")
+
+
+def _is_box(places: isl.Set) -> bool:
+    """Whether each place within the sides along each dimension is one."""
+    total: isl.Set | None = None
+    for k in range(places.dim(SET)):
+        along = places.project_out(SET, k + 1, places.dim(SET) - k - 1).project_out(SET, 0, k).coalesce()
+        if not isl.Set.from_basic_set(along.unshifted_simple_hull()).is_equal(along):
+            return False
+        total = along if total is None else total.flat_product(along)
+    assert total is not None
+    return bool(total.is_equal(places.reset_tuple_id()))
+
+
+def _is_transient(
+    dependences: Dependences,
+    scop: Scop,
+    writes: Sequence[SplitWrite],
+    reads: Sequence[SplitRead],
+    array: str,
+) -> bool:
+    """Whether each step makes all values of an array that it reads, but for elements that nothing writes."""
+    own = [w for w in writes if w.array == array]
+    level = {w.statement: w.level for w in writes}
+    known = dependences.of(array)
+    if len(own) != 1 or not known.exact or any(level[r.statement] <= own[0].level for r in reads if r.array == array):
+        return False
+    steps = isl.UnionMap("{ }")
+    for name in {r.statement for r in reads if r.array == array} | {own[0].statement}:
+        domain: Statement = scop.statement(name)
+        rest = ", ".join(f"i{k}" for k in range(1, len(domain.iterators)))
+        steps = steps.union(isl.UnionMap(f"{{ {name}[{', '.join(x for x in ('i0', rest) if x)}] -> [i0] }}"))
+    apart = known.flow.apply_domain(steps).apply_range(steps).deltas()
+    within = isl.UnionSet("{ [0] }")
+    written = scop.statement(own[0].statement)
+    (write,) = (a.relation.intersect_domain(written.domain) for a in written.accesses if a.writes)
+    makes = isl.UnionSet.from_set(write.range())
+    return bool(apart.is_subset(within)) and bool(known.uninitialised.intersect_range(makes).is_empty())
+
+
+def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], warps: int, points: Sequence[int]) -> SplitPlan:
+    """The plan with tiles that are cut so; raises InternalError where cells are too few."""
+    return SplitPlan(
+        plan.name,
+        cuts[0].height,
+        tuple(map(plan_cut, cuts)),
+        plan.writes,
+        plan.reads,
+        plan.versions,
+        plan.transient,
+        warps,
+        tuple(points),
+        plan.merged,
+    )
+
+
+def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
+    """How many places tiles that are cut so touch along each dimension."""
+    large = with_sizes(plan, cuts, 1, (*((1 << 20,) * (len(cuts) - 1)), 1 << 16))
+    return tuple(max(large.sizes(k)) for k in range(plan.dims))
+
+
+def points_for(places: Sequence[int], warps: int) -> tuple[int, ...]:
+    """The cells of a thread along each dimension for tiles that touch so many places."""
+    columns = ceil(places[-1] / WARP_SIZE)
+    return (columns,) if len(places) == 1 else (ceil(places[0] / warps), columns)
