@@ -28,6 +28,7 @@ from polytile.check.placements import check_forwarding, check_home, placements, 
 from polytile.check.reductions import condensed, results, settled, wrong_results
 from polytile.check.relations import BEFORE, IN, OUT, Check, accesses, conflicts, dependences, equal, maps, seen, union
 from polytile.check.run import run_problems
+from polytile.check.split_tiles import split_problems
 from polytile.check.stream_plans import stream_problems
 from polytile.check.tiles import is_tile, misplaced, wrong_tiles
 from polytile.check.tree import LOOP, NODE, THREADS, kernels, mark, nodes, thread_of
@@ -84,6 +85,8 @@ def problems(scop: Check) -> Iterator[str]:
         yield from run_problems(scop["program"], scop["run"], tree, context)
     if scop.get("stream"):
         yield from stream_problems(scop["program"], scop["stream"], scop["visible"], context)
+    if scop.get("split"):
+        yield from split_problems(scop["program"], scop["split"], context)
     yield from _check_values(scop["source"], scop["program"], scop["visible"], context)
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):

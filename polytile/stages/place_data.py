@@ -23,6 +23,7 @@ from polytile.scheduling.promotion.placements import kernel_plans, merged, requi
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
+from polytile.scheduling.proof.split_tiles import WrongSplitError
 from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
 
 Given = tuple[KernelPlan, ...] | None
@@ -153,10 +154,11 @@ def prove_legality(state: Compilation) -> Compilation:
         state.handovers,
         tile_plans(state.kernel_plans),
         state.stream,
+        state.split,
     )
     try:
         proof = prove_all(claim, operations)
-    except (WrongStorageError, WrongStreamError) as error:
+    except (WrongStorageError, WrongStreamError, WrongSplitError) as error:
         raise _of_given_plans(state, error) from error
     if not proof.proven:
         raise UserError(
@@ -167,11 +169,16 @@ def prove_legality(state: Compilation) -> Compilation:
     return replace(state, proof=proof)
 
 
-def _of_given_plans(state: Compilation, error: WrongStorageError | WrongStreamError) -> PolytileError:
+def _of_given_plans(
+    state: Compilation, error: WrongStorageError | WrongStreamError | WrongSplitError
+) -> PolytileError:
     """A UserError where the plans that are wrong were given; else the error itself."""
     if isinstance(error, WrongStreamError):
         given = state.options.load_schedule is not None
         hint = "change its line `# stream`, or take it out: all iterations then run one by one"
+    elif isinstance(error, WrongSplitError):
+        given = state.options.load_schedule is not None
+        hint = "change its line `# split`, or take it out: tiles then have no values in registers"
     else:
         given = state.given is not None
         hint = "change its placement in the plan, or take it out: the array then stays in device memory"

@@ -16,6 +16,7 @@ from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
 from polytile.scheduling.cost.schedule_cost import timed
+from polytile.scheduling.cost.split_time import split_estimate
 from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
@@ -104,6 +105,8 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     fusion = tuple(explained_fusion(problem)) if name == OVERLAPPED else ()
     if found is not None:
         yield replace(found, reasons=(*found.reasons, *fusion))
+        if found.split is not None:  # the same tiles, with values in memory
+            yield replace(found, split=None, run=None, plans=None, known_homes={}, estimate=None)
     others = _by_estimate(problem) if name in OVER_TIME else _proposed(problem, reversed(simpler))
     for other in others:
         yield replace(other, notes=(*other.notes, *notes), reasons=(*other.reasons, *fusion))
@@ -213,8 +216,10 @@ def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
     """With what would run, and the time of that; the host has none."""
     if candidate.schedule is None:
         return candidate
-    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     known = problem.options.parameters
+    if candidate.split is not None:
+        return replace(candidate, estimate=split_estimate(candidate.split, candidate.scop, problem.machine, known))
+    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     if candidate.stream is not None:
         return replace(ready, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)

@@ -13,6 +13,7 @@ from polytile.ir.isl_util import OverBudgetError, budget, sample
 from polytile.ir.memory import Space, Storage
 from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Origin, Scop
+from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
@@ -20,6 +21,7 @@ from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.legality import Proof, prove
 from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
+from polytile.scheduling.proof.split_tiles import prove_split
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
 from polytile.scheduling.proof.streaming.prove import prove_stream
 from polytile.scheduling.proof.transfers import wrong_transfers
@@ -32,7 +34,8 @@ _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 class Claim:
     """Everything that must hold of one SCoP: `scop` computes what `source` does, `run` does what the instances of
     `scop` do, and `homes` and `handovers` (by kernel number and array), `tiles` (placements with copies) and
-    `transfers` realise it; the kernels of `stream` do what its first iterations do."""
+    `transfers` realise it; the kernels of `stream` do what its first iterations do, those of
+    `split` what all of it does."""
 
     source: Scop
     scop: Scop
@@ -43,6 +46,7 @@ class Claim:
     handovers: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     tiles: tuple[KernelPlan, ...] = ()
     stream: StreamPlan | None = None
+    split: SplitPlan | None = None
 
 
 class WrongStorageError(InternalError):
@@ -64,7 +68,7 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
             _check_values(claim, max_operations)
             _check_executions(claim)
             _check_storage(claim)
-            facts = _stream_facts(claim)
+            facts = (*_stream_facts(claim), *_split_facts(claim))
     except OverBudgetError:
         return Proof(False, 0)
     return replace(order, facts=(*order.facts, *_facts(claim), *facts))
@@ -122,6 +126,11 @@ def _stream_facts(claim: Claim) -> tuple[str, ...]:
     if claim.stream is None:
         return ()
     return prove_stream(claim.source, claim.scop, claim.dependences, claim.stream).facts
+
+
+def _split_facts(claim: Claim) -> tuple[str, ...]:
+    """What was shown of the kernels of split tiles in registers."""
+    return () if claim.split is None else prove_split(claim.scop, claim.dependences, claim.split)
 
 
 def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:

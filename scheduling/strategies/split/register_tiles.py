@@ -7,6 +7,7 @@ warps of a block have rows of one. Statements read at constant distances, and ea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from math import ceil
 
 import islpy as isl
@@ -139,17 +140,21 @@ def _check_bodies(scop: Scop, form: StencilForm) -> None:
 
 
 def _check_domains(scop: Scop, form: StencilForm) -> None:
-    """Each statement runs at the same places in each step of all; arrays have memory wherever statements run."""
+    """Each statement runs at the same places in each step from the first to the last; where these are no boxes, all
+    arrays have memory if any statement runs."""
     placed = [s.placed.range().intersect_params(scop.context) for s in form.statements]
     steps = placed[0].project_out(SET, 1, form.dims)
     for one in placed[1:]:
         steps = steps.union(one.project_out(SET, 1, form.dims))
+    later = isl.Map.lex_lt(steps.get_space())
+    if not steps.apply(later).intersect(steps.apply(later.reverse())).is_subset(steps):
+        raise NoRegisterTilesError("the loop over steps leaves steps out")
     for statement, one in zip(form.statements, placed, strict=True):
         places = one.project_out(SET, 0, 1)
         if not steps.flat_product(places).is_equal(one):
             raise NoRegisterTilesError(f"{statement.name} does not run at the same places in each step")
         if not _is_box(places):
-            raise NoRegisterTilesError(f"the places of {statement.name} are no box")
+            _check_memory(scop, form, statement.name)
 
 
 def _is_box(places: isl.Set) -> bool:
@@ -157,11 +162,25 @@ def _is_box(places: isl.Set) -> bool:
     total: isl.Set | None = None
     for k in range(places.dim(SET)):
         along = places.project_out(SET, k + 1, places.dim(SET) - k - 1).project_out(SET, 0, k).coalesce()
-        if not isl.Set.from_basic_set(along.unshifted_simple_hull()).is_equal(along):
+        if not isl.Set.from_basic_set(along.unshifted_simple_hull().remove_divs()).is_equal(along):
             return False
         total = along if total is None else total.flat_product(along)
     assert total is not None
     return bool(total.is_equal(places.reset_tuple_id()))
+
+
+def _check_memory(scop: Scop, form: StencilForm, odd: str) -> None:
+    """Wherever a statement runs, some element of each array that is written is touched."""
+    statements = [scop.statement(name) for name in form.names]
+    some = reduce(isl.Set.union, (s.domain.params() for s in statements)).intersect_params(scop.context)
+    touched: dict[str, isl.Set] = {}
+    for statement in statements:
+        for access in (a for a in statement.accesses if scop.written(a.array)):
+            used = access.relation.intersect_domain(statement.domain).domain().params()
+            touched[access.array] = used.union(touched[access.array]) if access.array in touched else used
+    for array, where in touched.items():
+        if not some.is_subset(where):
+            raise NoRegisterTilesError(f"{odd} does not run at all places of a box, and {array} may have no memory")
 
 
 def _is_transient(

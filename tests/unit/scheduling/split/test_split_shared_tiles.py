@@ -1,4 +1,6 @@
-"""Split tiles whose arrays stay in shared memory for the whole kernel: what is chosen, proven, checked and refused."""
+"""Split tiles whose arrays stay in shared memory for the whole kernel: what is chosen, proven, checked and refused.
+
+Their blocks are no whole warps, so that values do not live in registers."""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ FIXED = JACOBI.replace("N]", "100]").replace("< N - 1", "< 99")
 
 @cache
 def state(text: str) -> Compilation:
-    (scop,) = polytile.compile(text, schedule="split", strict=True, time_tile=4, tile=(20,)).scops
+    (scop,) = polytile.compile(text, schedule="split", strict=True, time_tile=4, tile=(20,), block=(48,)).scops
     return scop.compilation
 
 
@@ -76,7 +78,7 @@ def test_both_arrays_stay_in_shared_memory() -> None:
 
 @pytest.mark.parametrize("text", [JACOBI, RED_BLACK, FIXED])
 def test_results_are_those_of_c(text: str) -> None:
-    (scop,) = polytile.compile(text, schedule="split", strict=True, time_tile=4, tile=(20,)).scops
+    (scop,) = polytile.compile(text, schedule="split", strict=True, time_tile=4, tile=(20,), block=(48,)).scops
     assert scop.compilation.schedule is not None and scop.compilation.schedule.strategy == "split"
     assert tiles(text)
     for steps, size in ((0, 10), (1, 21), (5, 45), (9, 100)):
@@ -87,7 +89,7 @@ def test_results_are_those_of_c(text: str) -> None:
 
 
 def test_a_certificate_is_accepted() -> None:
-    text = polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,)).certificate
+    text = polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
     (scop,) = json.loads(text)["scops"]
     assert [p for plan in scop["plans"] for p in plan["placements"]]
     assert list(problems(scop)) == []
@@ -155,7 +157,8 @@ def test_what_is_in_doubt_is_refused(monkeypatch: pytest.MonkeyPatch, case: str)
 @pytest.mark.parametrize("case", WRONG)
 def test_tampered_certificates_are_refused(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     monkeypatch.setattr(checker, "MAX_OPERATIONS", 1_000_000)
-    (scop,) = json.loads(polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,)).certificate)["scops"]
+    text = polytile.compile(JACOBI, schedule="split", time_tile=4, tile=(20,), block=(48,)).certificate
+    (scop,) = json.loads(text)["scops"]
     wrong = WRONG[case][0](first_tile())
     for placement in scop["plans"][0]["placements"]:
         if placement["name"] == wrong.name:

@@ -1,0 +1,231 @@
+"""What split tiles in registers take: registers, shared memory, and the time of a step.
+
+A tile's warps issue the instructions of its steps and of its fill and drain; a colour's tiles share the
+multiprocessors, one round of blocks after another. The longest of issuing, waiting and memory counts, and a part of
+the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, prod, sqrt
+
+import islpy as isl
+
+from polytile.ir.edge_rows import EdgeRows
+from polytile.ir.scop import Scop, Statement
+from polytile.ir.split_plan import SplitPlan, SplitRead
+from polytile.machine import (
+    MAX_THREAD_REGISTERS,
+    REGISTER_BYTES,
+    REGISTER_FILE_PARTITIONS,
+    THREAD_REGISTER_UNIT,
+    WARP_SIZE,
+    Machine,
+)
+from polytile.scheduling.cost.array_layout import element_size
+from polytile.scheduling.cost.assumed_sizes import assumed_sizes
+from polytile.scheduling.cost.estimate import Estimate, KernelTime
+from polytile.scheduling.cost.point_count import fix_parameters
+
+OTHER_REGISTERS = 56  # of a thread, beside those of its cells
+WANTED = 28, 2.5, 4  # registers that ptxas may want beside those of cells, and more for each cell and array
+TRANSFER_INSTRUCTIONS = 75  # to fill and drain a cell
+ISSUED, ISSUED_BY, MOST_ISSUED = 0.62, 16, 0.85  # of the cycles, by so many warps; at most
+OVERLAPPED = 0.2  # of what others take, beside the longest
+
+
+def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
+    """The time of the whole SCoP: a kernel, launched for each phase of each band."""
+    cost = SplitCost(plan, scop, machine, parameters)
+    values = tuple(sorted(cost.values.items()))
+    phases = len(plan.phases)
+    each = 1e6 / phases * plan.height
+    kernel = KernelTime(
+        number=0,
+        launches=phases * ceil(cost.steps / plan.height),
+        blocks=cost.tiles * 2**plan.dims / phases / (plan.warps if plan.dims == 1 else 1),
+        threads=WARP_SIZE * plan.warps,
+        requests=0.0,
+        l2=0.0,
+        memory=each * cost.memory,
+        arithmetic=each * cost.issuing,
+        latency=each * cost.waiting,
+        launch=machine.speed.launch_us,
+        accesses=(),
+        together=each * (cost.step_seconds - cost.launching),
+    )
+    return Estimate((kernel,), values)
+
+
+@dataclass(frozen=True)
+class SplitCost:
+    """The kernel of a plan, for sizes that are known or assumed; times are seconds of a step of the time loop."""
+
+    plan: SplitPlan
+    scop: Scop
+    machine: Machine
+    parameters: Mapping[str, int]
+
+    # Resources -----------------------------------------------------------------------------------
+    @cached_property
+    def _size(self) -> dict[str, int]:
+        """The bytes of an element, by array."""
+        return {array: int(element_size(self.scop.array(array))) for array, _ in self.plan.versions}
+
+    @property
+    def registers(self) -> int:
+        """About how many registers a thread needs: its cells, rows of neighbours, and what it computes with."""
+        return self._of_cells + OTHER_REGISTERS
+
+    @property
+    def spills(self) -> bool:
+        """Whether ptxas may want more registers than threads of such a block can have."""
+        alone, cell, array = WANTED
+        wanted = self._of_cells + alone + cell * prod(self.plan.points) + array * len(self.plan.versions)
+        thread = self.machine.registers_per_sm // (WARP_SIZE * self.plan.warps)
+        return wanted > min(thread, MAX_THREAD_REGISTERS)
+
+    @property
+    def _of_cells(self) -> int:
+        plan = self.plan
+        own = sum(self._size[array] for array, _ in plan.fields) * prod(plan.points)
+        rows = max(sum(self._size[r.array] for r in self._farthest(w.statement)) for w in plan.writes)
+        return ceil((own + rows * plan.points[-1]) / REGISTER_BYTES)
+
+    def _farthest(self, statement: str) -> Iterator[SplitRead]:
+        """A read for each row of another warp that a statement needs at once."""
+        seen = {}
+        for read in self.plan.reads_of(statement) if self.plan.dims == 2 else ():
+            for row in range(1, abs(read.offset[0]) + 1):
+                seen[read.array, read.offset[0] > 0, row] = read
+        yield from seen.values()
+
+    @cached_property
+    def shared_bytes(self) -> int:
+        """The shared memory of a block: rows that warps show one another, in planes for each level."""
+        plan, total = self.plan, 0
+        if plan.dims == 1:
+            return 0
+        for level in plan.levels:
+            offsets: dict[str, list[int]] = {}
+            for read in plan.reads:
+                if plan.writer(read.statement).level == level and read.offset[0]:
+                    offsets.setdefault(read.array, []).append(read.offset[0])
+            for array, own in offsets.items():
+                rows = EdgeRows.of(plan.warps, plan.points[0], own).height
+                total += 2 * rows * plan.box[1] * self._size[array]
+        return total
+
+    @cached_property
+    def blocks_at_once(self) -> int:
+        """How many blocks a multiprocessor has at a time."""
+        machine, threads = self.machine, WARP_SIZE * self.plan.warps
+        needed = -(-self.registers // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT * threads
+        found = min(machine.registers_per_sm // needed, machine.threads_per_sm // threads, machine.blocks_per_sm)
+        return min(found, machine.shared_per_sm // (self.shared_bytes + machine.shared_reserved))
+
+    # Sizes ---------------------------------------------------------------------------------------
+    @cached_property
+    def values(self) -> dict[str, int]:
+        """The parameters that are known, or assumed."""
+        assumed = assumed_sizes(self.scop, self.machine.tuning.tiles.assumed_elements)
+        return fix_parameters(self.scop.context, {**assumed, **self.parameters})
+
+    @cached_property
+    def _here(self) -> isl.Set:
+        values = " and ".join(f"{name} = {value}" for name, value in self.values.items())
+        return isl.Set(f"[{', '.join(self.values)}] -> {{ : {values} }}") if self.values else self.scop.context
+
+    @property
+    def _statements(self) -> Iterator[Statement]:
+        return (self.scop.statement(w.statement) for w in self.plan.writes)
+
+    @cached_property
+    def steps(self) -> int:
+        """The steps of the time loop."""
+        domains = (s.domain.intersect_params(self._here) for s in self._statements)
+        return max((_extent(domain, 0) for domain in domains), default=1)
+
+    @cached_property
+    def tiles(self) -> float:
+        """How many tiles of a colour there are, where most places are written."""
+        return max(self._tiles_of(statement) for statement in self._statements)
+
+    def _tiles_of(self, statement: Statement) -> float:
+        (write,) = (a.relation for a in statement.accesses if a.writes)
+        written = write.intersect_domain(statement.domain).intersect_params(self._here).range()
+        first, total = written.dim(isl.dim_type.set) - self.plan.dims, 1.0
+        for k, cut in enumerate(self.plan.cuts):
+            total *= max(1.0, _extent(written, first + k) / cut.period)
+        return total
+
+    # Time ----------------------------------------------------------------------------------------
+    @cached_property
+    def step_seconds(self) -> float:
+        parts = self.issuing, self.waiting, self.memory
+        return float(max(parts) + OVERLAPPED * (sum(parts) - max(parts)) + self.launching)
+
+    @property
+    def launching(self) -> float:
+        return len(self.plan.phases) * self.machine.speed.launch_us * 1e-6 / self.plan.height
+
+    @property
+    def memory(self) -> float:
+        return self._tiles_a_step * self._bytes / self.machine.speed.memory
+
+    @property
+    def issuing(self) -> float:
+        """Of instructions, by the warps that a multiprocessor has."""
+        warps = self.plan.warps if self.plan.dims == 2 else 1
+        each = self._instructions * warps / (REGISTER_FILE_PARTITIONS * self.machine.speed.clock)  # of a tile
+        resident = min(self.tiles / self._at_once, 1.0) * self.blocks_at_once * self.plan.warps
+        issued = min(MOST_ISSUED, ISSUED * sqrt(resident / ISSUED_BY))
+        return self._tiles_a_step / self.machine.sms * each / issued
+
+    @property
+    def waiting(self) -> float:
+        """Rounds of tiles, each as long as its steps take one behind the other."""
+        tuning, plan = self.machine.tuning.split, self.plan
+        level = tuning.level_us + (tuning.barrier_us if plan.dims == 2 else 0.0)
+        alone = 1e-6 * (tuning.tile_us + plan.height * len(plan.levels) * level)
+        alone += self._instructions / self.machine.speed.clock
+        return float(max(1.0, self.tiles / self._at_once) * 2**plan.dims * alone / plan.height)
+
+    @property
+    def _at_once(self) -> int:
+        """The tiles that the GPU has at a time."""
+        return self.machine.sms * self.blocks_at_once * (self.plan.warps if self.plan.dims == 1 else 1)
+
+    @property
+    def _tiles_a_step(self) -> float:
+        """Tiles of all colours, by the steps of a band."""
+        return float(2**self.plan.dims * self.tiles / self.plan.height)
+
+    @cached_property
+    def _instructions(self) -> float:
+        """Of a warp, for all steps of a tile and for what it fills and drains."""
+        plan, cells, total = self.plan, prod(self.plan.points), 0.0
+        for write in plan.writes:
+            reads = plan.reads_of(write.statement)
+            words = max(1, self._size[write.array] // REGISTER_BYTES)
+            beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
+            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * (2 + 2 * words * len(beside))
+            total += 12 + 2 * sum(plan.points)
+        return float(plan.height * total + len(plan.fields) * cells * TRANSFER_INSTRUCTIONS)
+
+    @property
+    def _bytes(self) -> float:
+        """What a tile reads and writes of device memory."""
+        moved = (self._size[a] * (0.8 if a in self.plan.transient else 2.0) for a, _ in self.plan.fields)
+        return float(sum(moved) * prod(self.plan.box))
+
+
+def _extent(points: isl.Set, k: int) -> int:
+    """How many values a dimension has, if that is bounded; at least one."""
+    ends = [points.dim_max_val(k), points.dim_min_val(k)]
+    if not all(end.is_int() for end in ends):
+        return 1
+    return max(1, int(ends[0].to_python()) - int(ends[1].to_python()) + 1)

@@ -1,0 +1,260 @@
+"""What is proven of a split plan: tiles whose values are in registers leave in memory what the source leaves.
+
+For any sizes, from the numbers of the plan alone:
+
+- parts: each instance is in one tile, and statements run at the same places in all steps;
+- order: who depends on another instance is in a later launch, or in the same tile at a later step or level;
+- cells: each access is of the element so far from the place that is written, which has a cell in the tile's box;
+- fills: no tile of a launch writes what another one of it loads, so that each finds what earlier launches left;
+- arrays that are made anew in each step: what is not loaded is made before it is read, in the tile, and what is not
+  stored is read in the tile alone.
+
+Then a read finds in its cell what the last write before it left: one of the same tile, or one of an earlier launch,
+which was stored, and loaded before the tile began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+import islpy as isl
+
+from polytile.diagnostics import InternalError
+from polytile.ir.scop import AccessKind, Array, Scop, Statement
+from polytile.ir.split_plan import Colour, Field, SplitPlan, SplitRead, SplitWrite, Window
+from polytile.scheduling.analysis.dependences import Dependences
+
+SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
+
+
+class WrongSplitError(InternalError):
+    """Kernels of tiles in registers would not compute what the source does, or that is not known."""
+
+
+def require(holds: bool, message: str) -> None:
+    """Raises WrongSplitError unless it holds."""
+    if not holds:
+        raise WrongSplitError(message)
+
+
+def prove_split(scop: Scop, dependences: Dependences, plan: SplitPlan) -> tuple[str, ...]:
+    """What was shown of the kernels of a plan, in lines for a reader. Raises WrongSplitError, with the first reason
+    against it."""
+    try:
+        tiles = _tiles(scop, plan)
+        _check_order(dependences, scop, plan, tiles)
+        _check_accesses(scop, plan)
+        _check_fills(plan)
+        for array in plan.transient:
+            _check_transient(scop, dependences, plan, array)
+    except WrongSplitError as error:
+        raise WrongSplitError(f"{scop.name}: split tiles in registers: {error.message}") from None
+    phases = f"{len(plan.phases)} launches a band of {plan.height} steps: dependences go to later launches, or stay in"
+    return (
+        f"{phases} a tile, to later levels",
+        f"{len(plan.reads)} reads of {len(plan.writes)} statements: in cells of their tile, filled or made before",
+        "no tile loads what another one of its launch writes",
+        *(f"{array} is made anew in each step: loaded and stored where other tiles go on" for array in plan.transient),
+    )
+
+
+# Parts --------------------------------------------------------------------------------------------
+def _tiles(scop: Scop, plan: SplitPlan) -> isl.UnionMap:
+    """`{ S[i] -> [b, phase, colour, K0, K1, folded step] }` for all instances."""
+    require({s.name for s in scop.statements} == {w.statement for w in plan.writes}, "it runs other statements")
+    placed = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in plan.writes}
+    _check_steps(placed)
+    total = isl.UnionMap("{ }")
+    for write in plan.writes:
+        own = placed[write.statement].apply_range(_tile_of(plan, write))
+        complete = own.domain().is_equal(placed[write.statement].domain())
+        require(complete, f"there are instances of {write.statement} in no tile")
+        require(own.is_single_valued(), f"there are instances of {write.statement} in two tiles")
+        total = total.union(isl.UnionMap.from_map(own))
+    return total
+
+
+def _placed(scop: Scop, statement: Statement, plan: SplitPlan) -> isl.Map:
+    """`{ S[t, i] -> [t, x] }`: the first iterator, and the last subscripts of what is written."""
+    written = [a for a in statement.accesses if a.kind is not AccessKind.READ]
+    one = len(written) == 1 and written[0].kind is AccessKind.WRITE
+    require(one and len(statement.iterators) > 0, f"{statement.name} does not write one element in each step")
+    array = scop.array(written[0].array)
+    require(array.rank >= plan.dims and not array.fields, f"{array.name} has no element of its own for each place")
+    domain = statement.domain.intersect_params(scop.context)
+    first = isl.Map.identity(domain.get_space().map_from_set()).reset_tuple_id(OUT)
+    first = first.project_out(OUT, 1, len(statement.iterators) - 1).intersect_domain(domain)
+    place = written[0].relation.intersect_domain(domain).reset_tuple_id(OUT)
+    place = place.project_out(OUT, 0, array.rank - plan.dims)
+    found = first.flat_range_product(place)
+    require(found.is_bijective(), f"several instances of {statement.name} write one element in a step")
+    return found
+
+
+def _check_steps(placed: dict[str, isl.Map]) -> None:
+    """Each statement runs at the same places in all steps, from a first to a last one."""
+    ranges = {name: one.range() for name, one in placed.items()}
+    steps = reduce(isl.Set.union, (r.project_out(SET, 1, r.dim(SET) - 1) for r in ranges.values())).coalesce()
+    later = isl.Map.lex_lt(steps.get_space())
+    between = steps.apply(later).intersect(steps.apply(later.reverse()))
+    require(between.is_subset(steps), "the time loop leaves steps out")
+    for name, own in ranges.items():
+        same = steps.flat_product(own.project_out(SET, 0, 1)).is_equal(own)
+        require(same, f"{name} does not run at the same places in each step")
+
+
+def _tile_of(plan: SplitPlan, write: SplitWrite) -> isl.Map:
+    """`{ [t, x] -> [b, phase, colour, K0, K1, folded step] }` by the sides of tiles; K1 is 0 in one dimension."""
+    x = [f"x{k}" for k in range(plan.dims)]
+    total = None
+    for phase, colours in enumerate(plan.phases):
+        for number, colour in enumerate(colours):
+            tests = _sides(plan, colour, tuple(plan.written(write, k) for k in range(plan.dims)))
+            tiles = ", ".join(["K0", "K1" if plan.dims == 2 else "0"])
+            level = f"{len(plan.levels)}*t + {write.level}"
+            text = f"[t, {', '.join(x)}] -> [b, {phase}, {number}, {tiles}, {level}] : {tests}"
+            one = isl.Map(f"{{ {text} }}")
+            total = one if total is None else total.union(one)
+    assert total is not None
+    return total
+
+
+def _sides(plan: SplitPlan, colour: Colour, windows: tuple[Window, ...]) -> str:
+    """The places x of windows of tile K in band b at time t, as conditions."""
+    u = f"(t - {plan.height}*b)"
+    tests = [f"0 <= {u} < {plan.height}"]
+    for k, (cut, grows, window) in enumerate(zip(plan.cuts, colour, windows, strict=True)):
+        low, high = (-cut.upper, cut.lower) if grows else (cut.lower, -cut.upper)
+        place = f"(x{k} - {cut.period}*K{k})"
+        tests.append(f"{window.low[grows]} + {low}*{u} <= {place} <= {window.high[grows]} + {high}*{u}")
+    return " and ".join(tests)
+
+
+# Order --------------------------------------------------------------------------------------------
+FORWARD = isl.Map(
+    "{ [b, p, c, K, L, s] -> [e, q, d, M, N, z] : b < e or (b = e and p < q);"
+    "  [b, p, c, K, L, s] -> [b, p, c, K, L, z] : s < z }"
+)
+
+
+def _check_order(dependences: Dependences, scop: Scop, plan: SplitPlan, tiles: isl.UnionMap) -> None:
+    """Dependences go to later launches, or in the same tile to later steps and levels."""
+    for relation in (one for d in dependences.by_array for one in (d.flow, d.false)):
+        pairs = relation.intersect_params(scop.context).apply_domain(tiles).apply_range(tiles)
+        left = pairs.subtract(isl.UnionMap.from_map(FORWARD))
+        require(left.is_empty(), "instances that depend on one another are in tiles of one launch, or not in order")
+
+
+# Cells --------------------------------------------------------------------------------------------
+def _check_accesses(scop: Scop, plan: SplitPlan) -> None:
+    """Each access is where the plan says that it is, and has a cell in the box."""
+    versions = dict(plan.versions)
+    for write in plan.writes:
+        statement = scop.statement(write.statement)
+        placed = _placed(scop, statement, plan).reverse()
+        reads = {r.access: r for r in plan.reads_of(write.statement)}
+        require(len(reads) == len(plan.reads_of(write.statement)), f"an access of {write.statement} is in two cells")
+        for number, access in enumerate(statement.accesses):
+            if not scop.written(access.array):
+                continue
+            read = reads.pop(number, None)
+            is_write = access.kind is AccessKind.WRITE
+            known = read is not None or (is_write and access.array == write.array)
+            require(known and access.array in versions, f"access {number} of {write.statement} has no cell")
+            require(is_write == (read is None), f"access {number} of {write.statement} is no read")
+            one = _element(scop.array(access.array), plan, versions[access.array], read or write)
+            there = placed.apply_range(access.relation)
+            require(there.is_subset(one), f"access {number} of {write.statement} is not of the element of its cell")
+        require(not reads, f"{write.statement} reads what it does not in the source")
+
+
+def _element(array: Array, plan: SplitPlan, versions: int, one: SplitRead | SplitWrite) -> isl.Map:
+    """`{ [t, x] -> A[(t + version) mod versions, x + offset] }`."""
+    require(array.rank == plan.dims + (versions > 1), f"{array.name} has no {versions} versions of each element")
+    require(one.array == array.name, f"{one.statement} has another array than {array.name}")
+    x = [f"x{k}" for k in range(plan.dims)]
+    offset = one.offset if isinstance(one, SplitRead) else (0,) * plan.dims
+    front = [f"(t + {one.version}) mod {versions}"] * (versions > 1)
+    there = [f"{name} + ({d})" for name, d in zip(x, offset, strict=True)]
+    return isl.Map(f"{{ [{', '.join(['t', *x])}] -> {array.name}[{', '.join([*front, *there])}] }}")
+
+
+# Fills --------------------------------------------------------------------------------------------
+def _check_fills(plan: SplitPlan) -> None:
+    """What a tile may load, another one of the launch does not write."""
+    for array, version in plan.fields:
+        writes = [(_windows(plan, w), w.version) for w in plan.writes if w.array == array]
+        made = _reached(plan, (array, version), writes)
+        loaded = _reached(plan, (array, version), [*_hulls(plan, array), *writes])
+        apart = made.apply_range(loaded.reverse()).intersect(SAME_LAUNCH)
+        require(apart.is_empty(), f"a tile loads elements of {array} that another one of the launch writes")
+
+
+SAME_LAUNCH = isl.Map(
+    "{ [b, p, c, K, L] -> [b, p, d, M, N] : c < d or c > d or K < M or K > M or L < N or L > N }"
+)
+
+
+def _windows(plan: SplitPlan, write: SplitWrite) -> tuple[Window, ...]:
+    return tuple(plan.written(write, k) for k in range(plan.dims))
+
+
+def _hulls(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
+    """The places of an array around those that each statement writes, as far as it reads a version."""
+    for write in plan.writes:
+        reads = [r for r in plan.reads_of(write.statement) if r.array == array]
+        for version in {r.version for r in reads}:
+            own = [r for r in reads if r.version == version]
+            yield tuple(w.moved(*plan.hull(own, k)) for k, w in enumerate(_windows(plan, write))), version
+
+
+def _reached(plan: SplitPlan, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:
+    """`{ [b, phase, colour, K0, K1] -> [x] }`: places in one of some windows at any step of which it is the version."""
+    versions = dict(plan.versions)[field[0]]
+    x = ", ".join(f"x{k}" for k in range(plan.dims))
+    tiles = "K0, K1" if plan.dims == 2 else "K0, 0"
+    parts = [
+        f"[b, {phase}, {number}, {tiles}] -> [{x}] : exists t : (t + {version - field[1]}) mod {versions} = 0"
+        f" and {_sides(plan, colour, windows)}"
+        for phase, colours in enumerate(plan.phases)
+        for number, colour in enumerate(colours)
+        for windows, version in found
+    ]
+    return isl.Map(f"{{ {'; '.join(parts)} }}")
+
+
+# Arrays that are made anew in each step -----------------------------------------------------------
+def _check_transient(scop: Scop, dependences: Dependences, plan: SplitPlan, array: str) -> None:
+    writes = [w for w in plan.writes if w.array == array]
+    versions = dict(plan.versions)[array]
+    require(len(writes) == 1 and versions == 1, f"{array} is not made anew by one statement")
+    (write,) = writes
+    readers = [w for w in plan.writes if any(r.array == array for r in plan.reads_of(w.statement))]
+    later = all(r.level > write.level for r in readers)
+    known = dependences.of(array)
+    require(later and known.exact, f"{array} is read before it is made anew")
+    steps = {w.statement: _placed(scop, scop.statement(w.statement), plan) for w in (*readers, write)}
+    times = isl.UnionMap("{ }")
+    for placed in steps.values():
+        times = times.union(isl.UnionMap.from_map(placed.project_out(OUT, 1, plan.dims)))
+    apart = known.flow.intersect_params(scop.context).apply_domain(times).apply_range(times).deltas()
+    require(apart.is_subset(isl.UnionSet("{ [0] }")), f"{array} is read in later steps than it is made in")
+    (access,) = (a for a in scop.statement(write.statement).accesses if a.writes)
+    made = isl.UnionSet.from_set(access.relation.intersect_domain(scop.statement(write.statement).domain).range())
+    first = known.uninitialised.intersect_range(made).intersect_params(scop.context)
+    require(first.is_empty(), f"{array} is read before it is made")
+    for reader in readers:
+        for k in range(plan.dims):
+            _check_windows(plan, array, write, reader, k)
+
+
+def _check_windows(plan: SplitPlan, array: str, write: SplitWrite, reader: SplitWrite, k: int) -> None:
+    """A tile that shrinks reads what it makes in the step; one that grows has all readers of what it makes."""
+    own, of = plan.written(write, k), plan.written(reader, k)
+    first, last = plan.hull([r for r in plan.reads_of(reader.statement) if r.array == array], k)
+    read = of.moved(first, last)
+    made = own.low[0] <= read.low[0] and read.high[0] <= own.high[0]
+    require(made, f"a tile that shrinks reads {array} where it does not make it")
+    all_ = own.low[1] - last >= of.low[1] and own.high[1] - first <= of.high[1]
+    require(all_, f"a tile that grows makes {array} for other tiles")

@@ -1,0 +1,137 @@
+"""Split tiles whose values are in registers: bit by bit what C computes, proven, checked, and wrong plans refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.certificate import certificate
+from polytile.check.split_tiles import split_problems
+from polytile.diagnostics import UserError
+from polytile.ir.plan_file import from_json, to_json
+from polytile.ir.split_plan import SplitPlan
+from polytile.scheduling.proof.split_tiles import WrongSplitError, prove_split
+from tests.bitwise import same_as_c
+
+from .checks import compiled
+from .program import Array, Program, Read, Update, box, c_text, star
+from .test_forms import FAMILIES
+
+pytestmark = pytest.mark.usefixtures("emulator")
+WARPS = ((64,), (4, 32))  # the threads of a block, by dimensions
+SIDES = Program(  # an asymmetric cone: two arrays that update each other in place, radius 2 to one side
+    2,
+    (Array("A"), Array("B")),
+    (
+        Update("A", (Read("A", 0, (0, 0)), Read("B", 0, (-2, 1)), Read("B", 0, (0, -1))), (2, 1), (0, 1)),
+        Update("B", (Read("B", 0, (0, 0)), Read("A", 0, (1, 2))), (1, 0), (1, 2)),
+    ),
+)
+TEXTS = {
+    "jacobi-1d": (FAMILIES / "polybench/jacobi-1d.c", 4),
+    "jacobi-2d": (FAMILIES / "polybench/jacobi-2d.c", 3),
+    "fdtd-2d": (FAMILIES / "polybench/fdtd-2d.c", 3),
+    "jacobi-1d-7pt": (FAMILIES / "split/jacobi-1d-7pt.c", 2),
+    "one-sided-pair": (FAMILIES / "split/one-sided-pair.c", 3),
+    "star-1d-4": (star(1, 4), 2),
+    "star-2d-2": (star(2, 2), 2),
+    "box-2d-1": (box(2, 1), 4),
+    "box-2d-3": (box(2, 3), 2),
+    "sides": (SIDES, 3),
+}
+QUICK = ("jacobi-1d", "fdtd-2d")
+
+
+def in_registers(name: str, **settings: Any) -> CompiledScop:
+    """A program in tiles in registers, of bands of the height that is tested."""
+    source, height = TEXTS[name]
+    text, file = (c_text(source), "f.c") if isinstance(source, Program) else (source.read_text(), str(source))
+    dims = 1 if "1d" in name or name == "one-sided-pair" else 2
+    return compiled(text, file, **{"time_tile": height, "block": WARPS[dims - 1], **settings})
+
+
+def planned(scop: CompiledScop) -> SplitPlan:
+    plan = scop.compilation.split
+    assert plan is not None, scop.compilation.considered
+    return plan
+
+
+def sizes(plan: SplitPlan) -> Iterator[dict[str, int]]:
+    """No steps to several bands, on extents below a tile's width, no multiple of it, and over several."""
+    height, widths = plan.height, [cut.width for cut in plan.cuts]
+    for steps in sorted({0, 1, height - 1, height, height + 1, 3 * height + 2}):
+        for extents in ([7] * plan.dims, [w + 3 for w in widths], [2 * cut.period + 5 for cut in plan.cuts]):
+            first, last = extents[0], extents[-1]
+            yield {"tsteps": steps, "tmax": steps, "T": steps, "n": last, "nx": first, "ny": last} | dict(
+                zip("NM", extents, strict=False)
+            )
+
+
+@pytest.mark.slow(but=QUICK)
+@pytest.mark.parametrize("name", TEXTS)
+def test_values(name: str) -> None:
+    scop = in_registers(name, tile=(24,) if name == "jacobi-1d" else ())
+    same_as_c(scop, sizes(planned(scop)))
+
+
+def test_float_and_several_cells_a_thread() -> None:
+    scop = compiled(c_text(replace(SIDES, element="float")), time_tile=2, block=(2, 32), tile=(14, 60))
+    assert min(planned(scop).points) > 1
+    same_as_c(scop, ({"T": steps, "N": n, "M": n + 3} for steps in (2, 5) for n in (9, 100)))
+
+
+def test_the_schedule_is_saved_and_loaded_with_its_plan() -> None:
+    scop = in_registers("jacobi-2d")
+    file = FAMILIES / "polybench/jacobi-2d.c"
+    saved = scop.compilation.saved_schedule()
+    (again,) = polytile.compile(file.read_text(), name=str(file), load_schedule=saved, strict=True).scops
+    assert planned(again) == planned(scop)
+    same_as_c(again, ({"tsteps": 5, "n": 30},))
+    wrong = saved.replace('"offset": [0, -1]', '"offset": [0, 0]', 1)
+    assert wrong != saved
+    with pytest.raises(UserError, match="split tiles in registers: access 1 of S0 is not of the element"):
+        polytile.compile(file.read_text(), name=str(file), load_schedule=wrong, strict=True)
+    assert from_json(SplitPlan, json.loads(json.dumps(to_json(planned(scop))))) == planned(scop)
+
+
+def test_what_has_no_tiles_in_registers_says_why() -> None:
+    heat = (FAMILIES / "polybench/heat-3d.c").read_text()
+    reasons = compiled(heat, str(FAMILIES / "polybench/heat-3d.c")).compilation.considered
+    assert any("not in registers: 3 dimensions of space" in line for line in reasons)
+    reasons = in_registers("jacobi-2d", block=(4, 8), tile=(20, 20)).compilation.considered
+    assert any("threads of a block are not 32 lanes across" in line for line in reasons)
+
+
+# Planted errors -----------------------------------------------------------------------------------
+def _wrong(plan: SplitPlan) -> Iterator[SplitPlan]:
+    """Plans that would compute something else."""
+    cut, write, read = plan.cuts[0], plan.writes[-1], plan.reads[0]
+    steeper = replace(cut, lower=cut.lower - 1)
+    other = tuple(d + 1 for d in read.offset)
+    yield replace(plan, cuts=(steeper, *plan.cuts[1:]))
+    yield replace(plan, writes=(*plan.writes[:-1], replace(write, lower=(0,) * plan.dims, upper=(0,) * plan.dims)))
+    yield replace(plan, writes=(*plan.writes[:-1], replace(write, level=0)))
+    yield replace(plan, reads=(replace(read, offset=other), *plan.reads[1:]), points=tuple(2 * n for n in plan.points))
+    yield replace(plan, reads=plan.reads[1:])
+    yield replace(plan, transient=tuple(array for array, _ in plan.versions))
+
+
+@pytest.mark.parametrize("name", ["jacobi-1d", "jacobi-2d"])
+def test_planted_errors_are_refused_by_proof_and_checker(name: str) -> None:
+    scop = in_registers(name)
+    state, plan = scop.compilation, planned(scop)
+    assert state.dependences is not None
+    prove_split(state.scop, state.dependences, plan)
+    known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
+    context = state.scop.context
+    assert list(split_problems(known["program"], known["split"], context)) == []
+    for wrong in _wrong(plan):
+        with pytest.raises(WrongSplitError):
+            prove_split(state.scop, state.dependences, wrong)
+        assert list(split_problems(known["program"], to_json(wrong), context)), wrong
