@@ -58,7 +58,7 @@ class Execution:
 
     def sequential(self) -> str:
         """The sequential C of the SCoP: its own text, or what was made of the Scop."""
-        scop = self.compilation.scop
+        scop = self.compilation.source
         return scop.source if scop.source is not None else sequential_text(scop)
 
     def expect(self, parameters: Mapping[str, int] | None, seed: int | None) -> Expectation:

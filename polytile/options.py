@@ -36,10 +36,10 @@ class Options:
 
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
     entry of `block` is thread.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
-    block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation and
-    contraction. `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the shared memory of a block,
-    in bytes. With `raise_bugs` an internal error ends the compilation, where it would else go on without the SCoP, or
-    without the improvement of its kernels that fails.
+    block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation,
+    contraction and reciprocals that round. `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the
+    shared memory of a block, in bytes. With `raise_bugs` an internal error ends the compilation, where it would else go
+    on without the SCoP, or without the improvement of its kernels that fails.
     """
 
     schedule: str = "auto"

@@ -38,7 +38,13 @@ from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
 from polytile.scheduling.proof.legality import BarrierReason
-from polytile.stages.analysis import expand_storage, find_dependences, join_locals, separate_purposes
+from polytile.stages.analysis import (
+    expand_storage,
+    find_dependences,
+    join_locals,
+    replace_divisions,
+    separate_purposes,
+)
 from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality, without_kernel_tiles
 from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
@@ -216,6 +222,7 @@ def _named(scop: Scop, name: str) -> str:
 Stages = tuple[tuple[str, Callable[[Compilation], Compilation]], ...]
 
 ANALYSIS: Stages = (
+    ("divisions", replace_divisions),
     ("locals", join_locals),
     ("dependences", find_dependences),
     ("live ranges", separate_purposes),

@@ -105,7 +105,8 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
-    add("--fp", choices=("reassociate", "strict"), default="reassociate", help="may additions change order?")
+    rounding = "may results round differently: additions in another order, reciprocals of constants?"
+    add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
     add("--save-schedule", metavar="F", help="write the schedules to this file")
 

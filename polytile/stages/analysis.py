@@ -7,8 +7,14 @@ from dataclasses import replace
 from polytile.compilation import Compilation
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 from polytile.scheduling.transform.statement_fusion import fuse_locals
+
+
+def replace_divisions(state: Compilation) -> Compilation:
+    """Products in place of quotients by constants, where results may change as much, or do not."""
+    return replace(state, scop=multiply_by_reciprocals(state.scop, state.options.strict))
 
 
 def join_locals(state: Compilation) -> Compilation:
