@@ -63,6 +63,7 @@ class Evaluator:
     parameters: dict[str, CType] = field(default_factory=dict)
     atoms: dict[str, Atom] = field(default_factory=dict)
     context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+    checked: isl.Set | None = None  # the part of the context that is true only where the program checks it
 
     # Values ---------------------------------------------------------------------------------------------------------
     def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:

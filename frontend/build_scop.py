@@ -92,6 +92,7 @@ class _Assembler:
             self.region.source,
             wide=self._wide(statements, with_declared_sizes(context, parameters)),
             arguments=self.region.arguments,
+            checked=_in_c(self.evaluator.checked),
             passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
         )
 
@@ -228,6 +229,13 @@ class _Assembler:
         ]
         always = always_written(writes)
         return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
+
+
+def _in_c(condition: isl.Set | None) -> str:
+    """A condition on sizes as C; "" for none."""
+    if condition is None:
+        return ""
+    return str(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_set(condition).to_C_str())
 
 
 def lift(

@@ -21,6 +21,7 @@ from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import usual
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Monomial, Polynomial, divide
+from polytile.frontend.relations import without
 from polytile.ir.expr import INT, Binary, CType, Expr, Literal, Unary
 
 _SHIFTS = (0, 1, -1)
@@ -80,6 +81,8 @@ def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str)
     for k in range(len(strides.sizes), 0, -1):
         size = Polynomial({strides.sizes[k - 1]: 1})
         shift = _provable_shift(access, subscripts[k], size, evaluator)
+        if shift is None and _require_range(access, subscripts[k], size, evaluator):
+            shift = 0
         if shift is None:
             inner = describe(to_expr(subscripts[k], evaluator))
             extent = describe(to_expr(size, evaluator))
@@ -108,6 +111,30 @@ def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, 
         if evaluator.proves(access.points, value.nonneg_set().intersect(value.lt_set(extent))):
             return shift
     return None
+
+
+def _require_range(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> bool:
+    """Keep a subscript in [0, size) by a condition on the sizes, which is checked when the program runs.
+
+    before: for (i = low; i <= high; i++) ... A[j * m + i]    where nothing is known of low and high
+    after:  the same where low >= 0 and high < m; elsewhere the user's C runs
+    """
+    if subscript.degree > 1 or size.degree > 1:
+        return False
+    points = access.points.intersect(evaluator.context)
+    value, extent = (evaluator.of_polynomial(p, access.access) for p in (subscript, size))
+    iterators = tuple(evaluator.iterators)
+    runs = without(points, iterators)
+    fails = without(points.subtract(in_range(value, extent)), iterators)
+    holds = runs.subtract(fails).coalesce().gist(runs).coalesce()
+    names = {holds.get_dim_name(isl.dim_type.param, k) for k in range(holds.dim(isl.dim_type.param))}
+    known = names - set(iterators) <= set(evaluator.parameters)
+    if not known or holds.n_basic_set() != 1 or holds.involves_locals() or holds.intersect(runs).is_empty():
+        return False
+    holds = without(holds, tuple(n for n in iterators if n in names))
+    evaluator.context = evaluator.context.intersect(holds)
+    evaluator.checked = holds if evaluator.checked is None else evaluator.checked.intersect(holds)
+    return True
 
 
 def to_expr(polynomial: Polynomial, evaluator: Evaluator) -> Expr:

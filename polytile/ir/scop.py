@@ -241,7 +241,8 @@ class Scop:
     plain, preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
-    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]").
+    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
+    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs.
     """
 
     name: str
@@ -261,6 +262,7 @@ class Scop:
     arguments: tuple[str, ...] | None = None
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()
+    checked: str = ""
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

@@ -36,10 +36,11 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, position = [], 0
     passed = {_span(scop): dict(scop.passed) for scop, _ in replaced}
+    conditions = {_span(scop): _condition(scop) for scop, _ in replaced}
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        block = _replacement(text, file, span, program, newline, macros, passed[span])
+        block = _replacement(text, file, span, program, newline, macros, passed[span], conditions[span])
         pieces += [text[position : span.start], block]
         position = span.end
     return "".join([*pieces, text[position:]])
@@ -59,6 +60,7 @@ def _replacement(
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
+    condition: str,
 ) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
     skipped, source, end = _split(text[span.start : span.end])
@@ -66,12 +68,16 @@ def _replacement(
     if not _at_line_start(text, span):
         source = [indent + source[0], *source[1:]]
     calls = [*_call(program, spelt), "if (0) {"]
+    why = "the sequential C, compiled so that what it uses stays in use, but never run"
+    if condition:
+        calls = [f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
+        why = "the sequential C, for sizes with which subscripts leave their rows"
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
         *(line for name in hidden for line in (f'#pragma push_macro("{name}")', f"#undef {name}")),
         *indented(calls[:-1]),
-        f"{INDENT}{calls[-1]} /* the sequential C, compiled so that what it uses stays in use, but never run */",
+        f"{INDENT}{calls[-1]} /* {why} */",
         *(f'#pragma pop_macro("{name}")' for name in hidden),
     ]
     lines = [
@@ -129,6 +135,12 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
         f"{INDENT}exit({EXIT_DEVICE});",
         "}",
     ]
+
+
+def _condition(scop: Scop) -> str:
+    """The condition under which the kernels may run, as C over the variables of the function; "" where always."""
+    spelt = dict(scop.passed)
+    return re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), scop.checked)
 
 
 def _passed(argument: Argument) -> str:

@@ -3,7 +3,7 @@ void f(int n, int m, double *P)
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-      for (int j = 0; j < m; j++)
+      for (int j = 0; j <= n; j++)
         P[i * n + j] = 1;
 #pragma endscop
 }
