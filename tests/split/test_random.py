@@ -16,6 +16,7 @@ from .checks import compiled, cuts, refusal, split_into
 from .program import EXTENTS, Array, Program, Read, Update, c_text, conflicts
 
 EXAMPLES = examples(12)
+BLOCKS = {1: ((32,), (64,), (24,)), 2: ((4, 32), (4, 8)), 3: ((2, 2, 8),)}  # warps have tiles in registers, if any do
 
 
 pytestmark = pytest.mark.usefixtures("emulator")
@@ -58,7 +59,7 @@ def expected(program: Program) -> bool | None:
     return (between or None) if nx.is_directed_acyclic_graph(graph) else False
 
 
-def check(program: Program, height: int, top: int) -> None:
+def check(program: Program, height: int, top: int, threads: tuple[int, ...]) -> None:
     text = c_text(program)
     note(text)
     wanted = expected(program)
@@ -68,7 +69,7 @@ def check(program: Program, height: int, top: int) -> None:
         assert reason is None or not reason.startswith("no reason")
         return
     found = cuts(text, height, (top,) * program.dims)
-    scop = split_into(text, found)
+    scop = split_into(text, found, block=threads)
     periods = [min(cut.period, 14) for cut in found]
     wide = dict(zip(EXTENTS, (period + 3 for period in periods), strict=False))
     narrow = dict.fromkeys(EXTENTS, 4)
@@ -79,8 +80,8 @@ def check(program: Program, height: int, top: int) -> None:
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_random_stencils(dims: int) -> None:
     @drawn({1: EXAMPLES, 2: -(-EXAMPLES // 3), 3: -(-EXAMPLES // 12)}[dims])
-    @given(programs(dims), st.integers(1, 3 if dims < 3 else 2), st.integers(1, 4))
-    def each(program: Program, height: int, top: int) -> None:
-        check(program, height, top)
+    @given(programs(dims), st.integers(1, 3 if dims < 3 else 2), st.integers(1, 4), st.sampled_from(BLOCKS[dims]))
+    def each(program: Program, height: int, top: int, threads: tuple[int, ...]) -> None:
+        check(program, height, top, threads)
 
     each()

@@ -69,7 +69,7 @@ def test_other_barriers_stay(body: tuple[Stmt, ...]) -> None:
 
 
 def test_copies_are_boxes_with_one_barrier_between_steps_and_drains() -> None:
-    program = polytile.compile(JACOBI, schedule="split", time_tile=2, tile=(12, 12))
+    program = polytile.compile(JACOBI, schedule="split", time_tile=2, tile=(12, 12), block=(4, 16))
     (scop,) = program.scops
     placements = [p for plan in scop.compilation.kernel_plans for p in plan.placements]
     copies = [relation(copy.elements) for p in placements for copy in p.copies]
