@@ -109,7 +109,14 @@ class SplitTuning:
         ((16, 32), (32, 32), (32, 64), (48, 48), (64, 64), (64, 96)),
         ((8, 8, 32), (12, 12, 32), (16, 16, 32)),
     )
-    level_us: float = 0.05  # of a level of a step, in tiles in registers
+    other_registers: tuple[float, float] = (45, 0.5)  # of a thread, beside those of its cells, and more for each cell
+    wanted_registers: tuple[float, float, float] = (28, 2.5, 4)  # by ptxas at most: the same, and for each array
+    most_registers: int = 168  # of a thread, by the first count
+    transfer_instructions: int = 75  # to fill and drain a cell
+    issued: tuple[float, float, float] = (0.62, 16, 0.85)  # of the cycles, by so many warps; at most
+    cycles_alone: float = 3.8  # of an instruction, for a warp by itself (H100, jacobi-1d in tiles of one warp)
+    beside: float = 0.2  # of what others take, beside the longest of issuing, waiting and memory
+    level_us: float = 0.01  # of a level of a step, in tiles in registers
     barrier_us: float = 0.05  # the same, where warps of a block meet
     tile_us: float = 1.5  # of a tile's fill and drain
     slab_share: float = 0.6  # of the L2 cache that the planes of a slab take

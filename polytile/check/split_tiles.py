@@ -18,8 +18,7 @@ from itertools import product
 import islpy as isl
 
 from polytile.check.relations import OUT, Check, accesses, conflicts, union, value_flow
-
-WARP = 32
+from polytile.machine import WARP_SIZE
 
 
 class SplitError(Exception):
@@ -179,7 +178,7 @@ class _Tiles:
 
     def _check_box(self) -> None:
         """The cells that a tile touches at all of its steps are no more than its threads have."""
-        points, lanes = self.plan["points"], WARP * self.plan["points"][-1]
+        points, lanes = self.plan["points"], WARP_SIZE * self.plan["points"][-1]
         box = [lanes] if self.dims == 1 else [points[0] * self.plan["warps"], lanes]
         touched = union([self.touched(array) for array in {w["array"] for w in self.plan["writes"]}], isl.UnionMap)
         widths = touched.range_product(touched).range().unwrap().deltas()

@@ -29,12 +29,7 @@ from polytile.scheduling.cost.array_layout import element_size
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.point_count import fix_parameters
-
-OTHER_REGISTERS = 56  # of a thread, beside those of its cells
-WANTED = 28, 2.5, 4  # registers that ptxas may want beside those of cells, and more for each cell and array
-TRANSFER_INSTRUCTIONS = 75  # to fill and drain a cell
-ISSUED, ISSUED_BY, MOST_ISSUED = 0.62, 16, 0.85  # of the cycles, by so many warps; at most
-OVERLAPPED = 0.2  # of what others take, beside the longest
+from polytile.tuning import SplitTuning
 
 
 def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
@@ -69,6 +64,10 @@ class SplitCost:
     machine: Machine
     parameters: Mapping[str, int]
 
+    @property
+    def _tuning(self) -> SplitTuning:
+        return self.machine.tuning.split
+
     # Resources -----------------------------------------------------------------------------------
     @cached_property
     def _size(self) -> dict[str, int]:
@@ -78,12 +77,13 @@ class SplitCost:
     @property
     def registers(self) -> int:
         """About how many registers a thread needs: its cells, rows of neighbours, and what it computes with."""
-        return self._of_cells + OTHER_REGISTERS
+        alone, cell = self._tuning.other_registers
+        return ceil(self._of_cells + alone + cell * prod(self.plan.points))
 
     @property
     def spills(self) -> bool:
         """Whether ptxas may want more registers than threads of such a block can have."""
-        alone, cell, array = WANTED
+        alone, cell, array = self._tuning.wanted_registers
         wanted = self._of_cells + alone + cell * prod(self.plan.points) + array * len(self.plan.versions)
         thread = self.machine.registers_per_sm // (WARP_SIZE * self.plan.warps)
         return wanted > min(thread, MAX_THREAD_REGISTERS)
@@ -166,7 +166,7 @@ class SplitCost:
     @cached_property
     def step_seconds(self) -> float:
         parts = self.issuing, self.waiting, self.memory
-        return float(max(parts) + OVERLAPPED * (sum(parts) - max(parts)) + self.launching)
+        return float(max(parts) + self._tuning.beside * (sum(parts) - max(parts)) + self.launching)
 
     @property
     def launching(self) -> float:
@@ -182,16 +182,17 @@ class SplitCost:
         warps = self.plan.warps if self.plan.dims == 2 else 1
         each = self._instructions * warps / (REGISTER_FILE_PARTITIONS * self.machine.speed.clock)  # of a tile
         resident = min(self.tiles / self._at_once, 1.0) * self.blocks_at_once * self.plan.warps
-        issued = min(MOST_ISSUED, ISSUED * sqrt(resident / ISSUED_BY))
+        share, of_warps, most = self._tuning.issued
+        issued = min(most, share * sqrt(resident / of_warps))
         return self._tiles_a_step / self.machine.sms * each / issued
 
     @property
     def waiting(self) -> float:
         """Rounds of tiles, each as long as its steps take one behind the other."""
-        tuning, plan = self.machine.tuning.split, self.plan
+        tuning, plan = self._tuning, self.plan
         level = tuning.level_us + (tuning.barrier_us if plan.dims == 2 else 0.0)
         alone = 1e-6 * (tuning.tile_us + plan.height * len(plan.levels) * level)
-        alone += self._instructions / self.machine.speed.clock
+        alone += self._tuning.cycles_alone * self._instructions / self.machine.speed.clock
         return float(max(1.0, self.tiles / self._at_once) * 2**plan.dims * alone / plan.height)
 
     @property
@@ -214,7 +215,7 @@ class SplitCost:
             beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
             total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * (2 + 2 * words * len(beside))
             total += 12 + 2 * sum(plan.points)
-        return float(plan.height * total + len(plan.fields) * cells * TRANSFER_INSTRUCTIONS)
+        return float(plan.height * total + len(plan.fields) * cells * self._tuning.transfer_instructions)
 
     @property
     def _bytes(self) -> float:

@@ -26,8 +26,7 @@ from polytile.scheduling.strategies.split.register_tiles import (
 from polytile.scheduling.strategies.split.sizes import SplitSizes, asked_cuts, box_cut, spread_sizes
 from polytile.scheduling.strategies.split.tile_sets import Cut
 
-HEIGHTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, 60, 62, 64, 80, 96, 120)
-MOST_REGISTERS = 168  # by this count
+HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 40, 48, 60, 62, 64, 80, 96, 120)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,8 @@ def _if_fits(
 ) -> Iterator[RegisterTiles]:
     sized = with_sizes(plan, cuts, warps, points)
     cost = _cost(problem, sized)
-    fits = cost.registers <= MOST_REGISTERS and cost.shared_bytes <= problem.options.shared_memory
+    fits = cost.registers <= problem.machine.tuning.split.most_registers
+    fits = fits and cost.shared_bytes <= problem.options.shared_memory
     fits = fits and WARP_SIZE * warps <= MAX_BLOCK_THREADS and not cost.spills
     if fits and cost.blocks_at_once:
         threads = (WARP_SIZE * warps,) if plan.dims == 1 else (warps, WARP_SIZE)
