@@ -10,8 +10,9 @@ after:  a[v] = 0 <= h(x + 1) && .. ? A[x] : 0;  ..steps..  if (0 <= h(x) && ..) 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from polytile.codegen.lowering.split.tile_places import TilePlaces
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each
@@ -209,12 +210,8 @@ class Asked:
         return both(self.inside, compare("<=", self.since, self.until))
 
 
-def _all(of: object, parts: Sequence[Expr]) -> Expr:
-    assert callable(of)
-    found: Expr = parts[0]
-    for part in parts[1:]:
-        found = of(found, part)
-    return found
+def _all(of: Callable[[Expr, Expr], Expr], parts: Sequence[Expr]) -> Expr:
+    return reduce(of, parts)
 
 
 def _not(condition: Expr) -> Expr:
