@@ -213,11 +213,11 @@ class _Replacement:
         steps = [self._step_of(block_items(branch)) for branch in (node.iftrue, node.iffalse)]
         if not isinstance(steps[0], int) or steps[0] != steps[1]:
             return self._chosen(node, value)
-        node.cond = self._with(node.cond, copied(value))
+        node.cond = self._with(node.cond, value)
         for slot in ("iftrue", "iffalse"):
             branch = getattr(node, slot)
             if branch is not None:
-                made, _ = self._block(block_items(branch), copied(value))
+                made, _ = self._block(block_items(branch), None if value is None else copied(value))
                 setattr(node, slot, c_ast.Compound(made, branch.coord))
         return node, plus(self._needed(value), steps[0]) if steps[0] else value
 

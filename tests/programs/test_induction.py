@@ -146,6 +146,8 @@ def test_loops_stay_parallel() -> None:
 REFUSED = {
     "under a condition on data": "j = 0; for (i = 0; i < n; i++) if (b[i] > 0) { a[j] = b[i]; j++; }",
     "other constants in the branches": "j = 0; for (i = 0; i < n; i++) { if (b[i] > 0) j++; else j += 2; a[j] = 1; }",
+    "unknown before both branches": "j = (int) b[0]; if (n > 2) { j++; a[0] = 1; } else { j++; } a[j] = 1;",
+    "unknown in a loop": "j = (int) b[0]; for (i = 0; i < n; i++) { if (i > 2) j++; else j++; a[j] = 1; }",
     "chosen by data": "for (i = 0; i < n; i++) { j = i; if (b[i] > 0) j = 0; a[j] = 1; }",
     "handed on by data": "j = 0; for (i = 0; i < n; i++) { a[i] = b[j]; if (b[i] > 0) j = i; }",
     "through a triangle": "j = 0; for (i = 0; i < n; i++) for (int r = 0; r < i; r++) { a[j] = 1; j++; }",
