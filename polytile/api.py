@@ -63,6 +63,8 @@ class Settings(TypedDict, total=False):
     max_shared_memory: int | None
     parameters: dict[str, int]
     strict: bool
+    order: str
+    registers: int
     graphs: bool
     arch: str
     load_schedule: str | None

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from math import prod
 
 from polytile.diagnostics import UsageError
-from polytile.machine import MAX_BLOCK_THREADS, STATIC_SHARED_BYTES, machine_of
+from polytile.machine import (
+    MAX_BLOCK_THREADS,
+    MAX_THREAD_REGISTERS,
+    MIN_THREAD_REGISTERS,
+    STATIC_SHARED_BYTES,
+    machine_of,
+)
 
 SUPERPOSED = "superposed"  # loops on blocks and on threads by two schedules, reductions among them
 TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
@@ -23,6 +29,7 @@ STRATEGIES = {
     OVERLAPPED: "polytile.scheduling.strategies.overlapped.strategy",
 }
 SCHEDULES = ("auto", *STRATEGIES)
+ORDERS = ("auto", "source", "tree", "sweep")  # of large bodies: codegen/passes/order_statements.py
 MAX_TILE = 1 << 20
 MAX_OPERATIONS = 20_000_000
 CODE_OPERATIONS = MAX_OPERATIONS // 4  # isl operations of finding the loops of a schedule
@@ -37,9 +44,10 @@ class Options:
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
     entry of `block` is thread.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
     block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation,
-    contraction and reciprocals that round. `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the
-    shared memory of a block, in bytes. With `raise_bugs` an internal error ends the compilation, where it would else go
-    on without the SCoP, or without the improvement of its kernels that fails.
+    contraction and reciprocals that round. `order` is that of large bodies, `registers` bound those of a thread.
+    `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the shared memory of a block, in bytes. With
+    `raise_bugs` an internal error ends the compilation, where it would else go on without the SCoP, or without the
+    improvement of its kernels that fails.
     """
 
     schedule: str = "auto"
@@ -49,6 +57,8 @@ class Options:
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
     strict: bool = False
+    order: str = "auto"
+    registers: int = 0  # 0: as many as the compiler takes
     graphs: bool = False
     arch: str = "sm_90"
     max_shared_memory: int | None = None  # None: what needs no opting in
@@ -66,6 +76,13 @@ class Options:
                     raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
         if not 0 <= self.time_tile <= MAX_TILE:
             raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
+        if self.order not in ORDERS:
+            raise UsageError(f"unknown order {self.order!r}", hint=f"one of {', '.join(ORDERS)}")
+        if self.registers and not MIN_THREAD_REGISTERS <= self.registers <= MAX_THREAD_REGISTERS:
+            raise UsageError(
+                f"--registers: a thread cannot be bounded to {self.registers} registers",
+                hint=f"bounds run from {MIN_THREAD_REGISTERS} to {MAX_THREAD_REGISTERS}",
+            )
         if self.max_operations < 1:
             raise UsageError("--max-operations is at least 1")
         if len(self.block) > 3:

@@ -149,7 +149,17 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     sums = _sums_of_few(state.scop, tuning)
     given = None if state.given is None else {plan.kernel: plan for plan in state.given}
     tiles = {plan.kernel: plan for plan in tile_plans(state.kernel_plans)}
-    decided = Decisions(state.homes, state.handovers, last_reads(scop, schedule), sums, given, tiles)
+    asked = state.options
+    decided = Decisions(
+        state.homes,
+        state.handovers,
+        last_reads(scop, schedule),
+        sums,
+        given,
+        tiles,
+        "" if asked.order == "source" else asked.order,
+        asked.registers,
+    )
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
     plain = replace(lowered.program, graphs=state.options.graphs)
     context, steps = Context(state.machine, lowered.names), list[After]()

@@ -28,7 +28,7 @@ class Decisions:
     which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
     accumulate partial results, or add them up, and how many iterations may load at once. `given` are plans that a
     schedule file has, by the same number: None where loops and cache hints are to be found. `tiles` are plans with
-    copies, which say what becomes of loops."""
+    copies, which say what becomes of loops. `order` is that of large bodies, `registers` bound those of a thread."""
 
     storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
@@ -36,6 +36,8 @@ class Decisions:
     sums: Mapping[str, int] = field(default_factory=dict)
     given: Mapping[int, KernelPlan] | None = None
     tiles: Mapping[int, KernelPlan] = field(default_factory=dict)
+    order: str = ""
+    registers: int = 0
 
 
 def plan_kernels(
@@ -66,7 +68,7 @@ def plan_kernels(
             prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,
         )
         plans.append(plan)
-    return tuple(plans)
+    return tuple(replace(plan, order=decided.order, registers=decided.registers) for plan in plans)
 
 
 def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:

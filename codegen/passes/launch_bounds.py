@@ -32,6 +32,12 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
     return replace(kernel, min_blocks=min(fitting, machine.blocks_per_sm), wanted_registers=0)
 
 
+def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """A thread may have so many registers at most as were asked for, in place of other bounds."""
+    fitting = context.machine.registers_per_sm // prod(kernel.block)
+    return replace(kernel, max_registers=min(plan.registers, fitting), min_blocks=0)
+
+
 def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:
     """As many as these loops want; `kept` are the arrays that live inside the kernel."""
     vectors = [_of_vectors(n, kept, tuning) for n in batches]

@@ -33,7 +33,8 @@ class LoweredPlan:
     `last_reads` are arrays that nothing reads afterwards. A `tiled` kernel has copies of tiles; `min_blocks` of it are
     to be on a multiprocessor at once, and copies with these labels may be `wide`. With `clean`, bodies become as a
     person would write them; with `carry`, values stay in registers from iteration to iteration, and with `prefetch`
-    such loops load ahead, as the kernel has few threads.
+    such loops load ahead, as the kernel has few threads. Large bodies are put in an `order` that takes few registers,
+    of which a thread has at most `registers`; nothing and 0 leave both as they are.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -50,6 +51,8 @@ class LoweredPlan:
     wide: Mapping[str, WideCopy] = field(default_factory=dict)
     carry: bool = False
     prefetch: bool = False
+    order: str = ""
+    registers: int = 0
     stages: Mapping[str, int] = field(default_factory=dict)
     alignment: Alignment | None = None
     requested: frozenset[str] = frozenset()

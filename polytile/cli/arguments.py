@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from polytile import __version__
 from polytile.diagnostics import UsageError
-from polytile.options import SCHEDULES
+from polytile.options import ORDERS, SCHEDULES
 
 DESCRIPTION = "Compile the static control parts of a C file to CUDA, proven legal and optionally validated."
 EPILOG = """exit status: 0 done; 1 the input, or a SCoP of it, cannot be compiled; 2 wrong usage; 3 validation failed;
@@ -42,6 +42,8 @@ class Request:
     max_operations: int | None
     max_seconds: int | None
     strict: bool
+    order: str
+    registers: int
     graphs: bool
     validate: bool
     sanitize: tuple[str, ...]
@@ -107,6 +109,8 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     rounding = "may results round differently: additions in another order, reciprocals of constants?"
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
+    add("--order", metavar="O", default="auto", help=f"the order of large bodies: {_or(ORDERS)} (auto)")
+    add("--registers", metavar="N", help="registers that a thread may have")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
     add("--save-schedule", metavar="F", help="write the schedules to this file")
 
@@ -165,6 +169,8 @@ def parse(arguments: Sequence[str]) -> Request:
         max_operations=_optional("--max-operations", found.max_operations),
         max_seconds=_optional("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
+        order=found.order,
+        registers=0 if found.registers is None else _integer("--registers", found.registers),
         graphs=found.graphs,
         validate=found.validate,
         sanitize=_checks(found.sanitize),

@@ -39,6 +39,7 @@ PROGRAMS = {  # that have what improves kernels
     "cache-hints": AGAIN,
     "forward-shared": AGAIN,
     "wide-copies": PRODUCT,
+    "order-statements": PRODUCT,
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,

@@ -1,0 +1,271 @@
+"""Straight-line statements as a value graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
+from polytile.diagnostics import Location
+from polytile.ir.def_use import mentioned_names
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Call,
+    Cast,
+    CType,
+    Declare,
+    Expr,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    Unary,
+    children,
+    walk,
+)
+from polytile.ir.kernel import Comment, Kernel
+from polytile.ir.memory import Space
+from polytile.ir.polynomial import Polynomial, difference, index_of
+from polytile.ir.substitute import with_values
+
+OPERAND = "#"  # begins the name of an operand in an operation
+_COSTLY = ("/", "%")
+
+
+class NotStraightError(Exception):
+    """A block holds what value graphs do not express."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The graph of a block, and the declarations of integers that its subscripts use."""
+
+    graph: ValueGraph
+    integers: tuple[Declare, ...]
+
+
+def is_straight(stmt: Stmt) -> bool:
+    """Whether a statement can be part of a block: assignments and declarations of values without conditions."""
+    match stmt:
+        case Scope(body=body):
+            return all(map(is_straight, body))
+        case Declare(value=None, type=ctype):
+            return ctype.kind == "float"
+        case Declare(value=value) if value is not None:
+            return _is_plain(value)
+        case Assign(target=target, op=op, value=value):
+            plain = _is_plain(value) and isinstance(target, Access | Name) and op in ("", "+", "-", "*", "/")
+            subscripts = target.subscripts if isinstance(target, Access) else ()
+            whole = not isinstance(target, Access) or target.field is None
+            return plain and whole and target.type.kind == "float" and not _reads(subscripts)
+    return isinstance(stmt, Comment)
+
+
+def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = ()) -> Block:
+    """The graph of statements that are all straight; raises NotStraightError where names would have to live on, as in
+    those `behind` them, or change that are declared elsewhere."""
+    declared = {s.name for s in _inside(body) if isinstance(s, Declare)}
+    if declared & {*mentioned_names(*behind)}:
+        raise NotStraightError
+    builder = _Builder(kernel)
+    builder.block(body, top=True)
+    return Block(builder.graph, tuple(builder.integers))
+
+
+def _is_plain(value: Expr) -> bool:
+    """Whether all of a value is computed whatever its parts are, and reads no element whose place is in memory."""
+    for node in walk(value):
+        match node:
+            case Access(subscripts=subscripts, field=member):
+                if member is not None or _reads(subscripts):
+                    return False
+            case Binary(op=op):
+                if op not in ("+", "-", "*", "/", "%"):
+                    return False
+            case Unary(op="-" | "+") | Cast() | Call() | Literal() | Name():
+                pass
+            case _:
+                return False
+    return True
+
+
+def _reads(subscripts: Iterable[Expr]) -> bool:
+    return any(isinstance(n, Access) for s in subscripts for n in walk(s))
+
+
+def _inside(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, Scope):
+            yield from _inside(stmt.body)
+
+
+@dataclass(slots=True)
+class _Place:
+    """An element of an array: the loads and the store that have reached it last."""
+
+    index: Polynomial
+    store: int | None = None
+    value: int | None = None  # what was stored
+    loads: list[int] = field(default_factory=list)
+
+
+class _Builder:
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.graph = kernel, ValueGraph()
+        self.integers: list[Declare] = []
+        self.known: dict[str, Expr] = {}  # integers, in terms of names that are declared around all points
+        self.own: dict[str, Expr] = {}  # those among them that scopes inside declare
+        self.values: dict[str, int | None] = {}
+        self.places: dict[str, list[_Place]] = {}
+
+    # Statements -----------------------------------------------------------------------------------
+    def block(self, body: Sequence[Stmt], *, top: bool) -> None:
+        for stmt in body:
+            match stmt:
+                case Scope():
+                    known, own, values = dict(self.known), dict(self.own), dict(self.values)
+                    self.block(stmt.body, top=False)
+                    changed = {name: self.values[name] for name in values}
+                    shadowed = {s.name for s in stmt.body if isinstance(s, Declare)}
+                    self.known, self.own = known, own
+                    self.values = {n: v if n in shadowed else changed[n] for n, v in values.items()}
+                case Declare(type=ctype, value=value) if ctype.kind == "int" and value is not None:
+                    self._integer(stmt, value, top=top)
+                case Declare(name=name, type=ctype, value=value):
+                    self.values[name] = None if value is None else self._named(name, self._as(value, ctype))
+                case Assign():
+                    self._assign(stmt)
+
+    def _integer(self, stmt: Declare, value: Expr, *, top: bool) -> None:
+        if _reads([value]):
+            raise NotStraightError
+        here = with_values(value, self.own)
+        self.known[stmt.name] = with_values(value, self.known)
+        if top and stmt.name not in {d.name for d in self.integers}:
+            self.integers.append(replace(stmt, value=here))
+        else:
+            self.own[stmt.name] = here
+
+    def _assign(self, stmt: Assign) -> None:
+        target, value = stmt.target, stmt.value
+        if stmt.op:
+            ctype = max((target.type, value.type), key=lambda t: (t.kind == "float", t.size))
+            value = Binary(stmt.op, target, value, ctype)
+        found = self._as(value, target.type)
+        if isinstance(target, Access):
+            self._store(target, found, stmt.location)
+        elif target.name in self.values:
+            self.values[target.name] = self._named(target.name, found)
+        else:
+            raise NotStraightError
+
+    def _named(self, name: str, value: int) -> int:
+        if self.graph.nodes[value].kind is Kind.OPERATION:
+            self.graph.names.setdefault(value, name)
+        return value
+
+    # Values ---------------------------------------------------------------------------------------
+    def _as(self, value: Expr, ctype: CType) -> int:
+        """The value in the type of what it is assigned to."""
+        return self.value(value if value.type == ctype else Cast(ctype, value))
+
+    def value(self, expr: Expr) -> int:
+        match expr:
+            case Access():
+                return self._load(expr)
+            case Name(name=name, type=ctype) if ctype.kind == "float" and name in self.values:
+                found = self.values[name]
+                if found is None:
+                    raise NotStraightError
+                return found
+            case Literal() | Name():
+                return self._constant(expr)
+        if expr.type.kind == "int" and not _reads([expr]):
+            return self._constant(expr)
+        return self._operation(expr)
+
+    def _constant(self, expr: Expr) -> int:
+        here = with_values(expr, self.own)
+        return self.graph.add(ValueNode(Kind.CONSTANT, with_values(here, self.known), (), here, 0))
+
+    def _operation(self, expr: Expr) -> int:
+        parts = [e for e in children(expr) if isinstance(e, Expr)]
+        operands = tuple(self.value(e) for e in parts)
+        nodes = [self.graph.nodes[o] for o in operands]
+        if all(n.kind is Kind.CONSTANT for n in nodes) and _is_cheap(expr):
+            whole = with_operands(expr, [n.expr for n in nodes])
+            key = with_operands(expr, [n.key for n in nodes if isinstance(n.key, Expr)])
+            return self.graph.add(ValueNode(Kind.CONSTANT, key, (), whole, 0))
+        slots = with_operands(expr, [Name(f"{OPERAND}{k}", e.type) for k, e in enumerate(parts)])
+        return self.graph.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(expr)))
+
+    # Memory ---------------------------------------------------------------------------------------
+    def _place(self, access: Access) -> tuple[_Place, Access, list[_Place]]:
+        """The place of an access, how it is written, and the places of its array that may be the same."""
+        here = replace(access, subscripts=tuple(with_values(s, self.own) for s in access.subscripts))
+        full = replace(access, subscripts=tuple(with_values(s, self.known) for s in access.subscripts))
+        index = index_of(self.kernel.subscripts(full), self.kernel.storage_of(access.array).extents)
+        all_places = self.places.setdefault(access.array, [])
+        found = next((p for p in all_places if p.index == index), None)
+        if found is None:
+            all_places.append(found := _Place(index))
+        return found, here, [p for p in all_places if p is not found and _may_meet(p.index, index)]
+
+    def _load(self, access: Access) -> int:
+        space = self.kernel.storage_of(access.array).space
+        if space is Space.VALUE:
+            return self._constant(access)
+        if space is Space.POINTER:
+            raise NotStraightError
+        place, here, others = self._place(access)
+        if place.value is not None:
+            return place.value
+        after = tuple(p.store for p in (place, *others) if p.store is not None)
+        key = (access.array, frozenset(place.index.items()), max(after, default=-1))
+        found = self.graph.add(ValueNode(Kind.LOAD, key, (), here, words(access), after))
+        if found not in place.loads:
+            place.loads.append(found)
+        return found
+
+    def _store(self, target: Access, value: int, location: Location) -> None:
+        if self.kernel.storage_of(target.array).space in (Space.POINTER, Space.VALUE):
+            raise NotStraightError
+        place, here, others = self._place(target)
+        before: list[int] = []
+        for p in (place, *others):
+            before += [*p.loads, *([p.store] if p.store is not None else [])]
+        key = (target.array, frozenset(place.index.items()))
+        node = ValueNode(Kind.STORE, key, (value,), here, 0, tuple(dict.fromkeys(before)), location)
+        for p in others:  # what was known of them may have changed
+            p.value = None
+        place.store, place.value, place.loads = self.graph.add(node), value, []
+
+
+def with_operands(expr: Expr, operands: Sequence[Expr]) -> Expr:
+    """An operation on other operands."""
+    match expr, operands:
+        case (Unary() | Cast()), (operand,):
+            return replace(expr, operand=operand)
+        case Binary(), (left, right):
+            return replace(expr, left=left, right=right)
+        case Call(), _:
+            return replace(expr, arguments=tuple(operands))
+    raise NotStraightError
+
+
+def _is_cheap(expr: Expr) -> bool:
+    """Whether compilers compute it anew wherever it is used."""
+    return isinstance(expr, Unary | Cast) or (isinstance(expr, Binary) and expr.op not in _COSTLY) or _literal(expr)
+
+
+def _literal(expr: Expr) -> bool:
+    return all(isinstance(n, Literal | Binary | Unary | Cast) for n in walk(expr))
+
+
+def _may_meet(a: Polynomial, b: Polynomial) -> bool:
+    """Whether two elements may be one: their distance is no constant but 0."""
+    apart = difference(a, b)
+    return bool(apart.keys() - {()}) or not apart

@@ -1,0 +1,106 @@
+"""List orders: what needs the fewest elements that are not loaded yet comes first [Rawat et al., "Associative
+instruction reordering to alleviate register pressure", SC 2018].
+
+before: a = A[0] + A[1]; b = B[0] * B[1]; c = A[1] * A[2]        sequence: a, b, c
+after:  a, c, b                                                  A[1] is loaded, so c needs one element, b two
+
+Among equals the one that leaves the fewest registers live is next; what it completes runs at once, unless that would
+take more registers than it frees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from polytile.codegen.ordering.value_graph import Kind, ValueGraph
+
+
+def list_order(graph: ValueGraph) -> tuple[int, ...]:
+    """The greedy sequence of all nodes."""
+    state = _State(graph)
+    waiting = [n for n in graph.order if graph.nodes[n].kind is not Kind.LOAD]
+    while waiting:
+        missing = {n: (state.loads[n] & ~state.loaded).bit_count() for n in waiting}
+        least = min(missing.values())
+        cones = [state.cone(n) for n in waiting if missing[n] == least]
+        best = min(cones, key=lambda cone: (state.growth(cone), len(cone), cone[-1]))
+        for number in best:
+            state.run(number)
+        state.complete([u for number in best for u in state.uses[number]])
+        waiting = [n for n in waiting if not state.done[n]]
+    return tuple(state.sequence)
+
+
+@dataclass(slots=True)
+class _State:
+    """What is computed so far; sets of loads are bits of a number."""
+
+    graph: ValueGraph
+    uses: list[list[int]] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)  # uses that have not run
+    done: list[bool] = field(default_factory=list)
+    loads: list[int] = field(default_factory=list)  # that a node needs, itself among them
+    needs: list[tuple[int, ...]] = field(default_factory=list)
+    loaded: int = 0
+    sequence: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        nodes = self.graph.nodes
+        self.uses = self.graph.uses()
+        self.left = [len(u) for u in self.uses]
+        self.done = [node.kind is Kind.CONSTANT for node in nodes]
+        self.needs = [self.graph.needs(n) for n in range(len(nodes))]
+        for number, node in enumerate(nodes):
+            own = 1 << number if node.kind is Kind.LOAD else 0
+            for need in self.needs[number]:
+                own |= self.loads[need]
+            self.loads.append(own)
+
+    def cone(self, number: int) -> list[int]:
+        """What has to run for a node, in order, itself last."""
+        found: dict[int, None] = {}
+        waiting = [(number, False)]
+        while waiting:
+            at, visited = waiting.pop()
+            if self.done[at] or at in found:
+                continue
+            if visited:
+                found[at] = None
+            else:
+                waiting += [(at, True), *((n, False) for n in reversed(self.needs[at]))]
+        return list(found)
+
+    def growth(self, cone: Sequence[int]) -> int:
+        """By how many registers more are live behind a cone than before it."""
+        used: dict[int, int] = {}
+        for number in cone:
+            for operand in dict.fromkeys(self.graph.nodes[number].operands):
+                used[operand] = used.get(operand, 0) + 1
+        inside = set(cone)
+        born = sum(self.graph.nodes[n].width for n in inside if self.left[n] > used.get(n, 0))
+        died = (o for o, count in used.items() if count == self.left[o] and o not in inside)
+        return born - sum(self.graph.nodes[o].width for o in died)
+
+    def run(self, number: int) -> None:
+        self.done[number] = True
+        self.sequence.append(number)
+        if self.graph.nodes[number].kind is Kind.LOAD:
+            self.loaded |= 1 << number
+        for operand in dict.fromkeys(self.graph.nodes[number].operands):
+            self.left[operand] -= 1
+
+    def complete(self, candidates: Iterable[int]) -> None:
+        """Run what has all it needs and takes no more registers than it frees, and what that completes."""
+        waiting = list(candidates)
+        at = 0
+        while at < len(waiting):
+            number, at = waiting[at], at + 1
+            ready = not self.done[number] and all(self.done[n] for n in self.needs[number])
+            if not ready or self.growth([number]) > 0:
+                continue
+            self.run(number)
+            waiting += self.uses[number]
+            for operand in self.graph.nodes[number].operands:
+                if self.left[operand] == 1:
+                    waiting += [u for u in self.uses[operand] if not self.done[u]]

@@ -1,0 +1,99 @@
+"""Large bodies in an order that takes few registers [Rawat et al., PPoPP 2018; SC 2018].
+
+before: x = A[i] * w[0] + ..; y = B[i] * w[1] + ..; A[i] = x; B[i] = y        all that x reads, then all of y
+after:  v0 = A[i] * w[0]; v1 = ..; A[i] = ..; v2 = B[i] * w[1]; ..             values near their uses
+
+ptxas moves instructions, too, but spills where a body holds more values than there are registers. Operations keep their
+operands, so results are the same bits; of several orders the one with the fewest live registers is taken, that of the
+source among them. Each block is compared with what it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
+from polytile.codegen.ordering.code_motion import interleave
+from polytile.codegen.ordering.emit import emit
+from polytile.codegen.ordering.equivalence import equivalent
+from polytile.codegen.ordering.list_order import list_order
+from polytile.codegen.ordering.sweep_order import sweep_orders
+from polytile.codegen.ordering.tree_order import depth_first
+from polytile.codegen.ordering.value_graph import ValueGraph, is_order, max_live
+from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.diagnostics import InternalError
+from polytile.ir.expr import Stmt, with_bodies
+from polytile.ir.kernel import Kernel
+from polytile.ir.name_supply import Names
+from polytile.machine import MAX_THREAD_REGISTERS
+from polytile.work_pieces import deep_recursion
+
+TREE, SWEEP, AUTO = "tree", "sweep", "auto"
+AUTO_SHARE = 0.75  # of the registers of a thread that values may take before a body is ordered
+LEAST_OPERATIONS = 32  # of a block that is worth ordering
+MOST_OPERATIONS = 4000  # that are ordered in a few seconds
+_Body = tuple[Stmt, ...]
+
+
+def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+    """Large bodies without branches are put in an order that takes few registers."""
+
+    def ordered(run: _Body, behind: _Body) -> _Body:
+        return _ordered(kernel, run, behind, plan, context.names)
+
+    with deep_recursion():
+        return replace(kernel, body=_each_block(kernel.body, ordered))
+
+
+def _each_block(body: _Body, change: Callable[[_Body, _Body], _Body]) -> _Body:
+    """A body with its longest runs of straight statements changed, each by itself and what is behind it."""
+    found: list[Stmt] = []
+    at = 0
+    while at < len(body):
+        end = at
+        while end < len(body) and is_straight(body[end]):
+            end += 1
+        if end == at:
+            found.append(with_bodies(body[at], lambda inner: _each_block(inner, change)))
+            end = at + 1
+        else:
+            found += change(body[at:end], body[end:])
+        at = end
+    return tuple(found)
+
+
+def _ordered(kernel: Kernel, run: _Body, behind: _Body, plan: LoweredPlan, names: Names) -> _Body:
+    """One block in the best order; as it is where that is the source's."""
+    try:
+        block = build_graph(kernel, run, behind)
+    except NotStraightError:
+        return run
+    graph = block.graph
+    if not LEAST_OPERATIONS <= graph.operations <= MOST_OPERATIONS:
+        return run
+    if plan.order == AUTO and max_live(graph, graph.order) <= AUTO_SHARE * (plan.registers or MAX_THREAD_REGISTERS):
+        return run
+    sequence = best_order(graph, plan.order)
+    if sequence == graph.order:
+        return run
+    made = (*block.integers, *emit(graph, sequence, names)) if is_order(graph, sequence) else ()
+    if not equivalent(graph, build_graph(kernel, made).graph):
+        raise InternalError(f"kernel {kernel.name}: another order of a block computes something else")
+    return made
+
+
+def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
+    """The sequence with the fewest live registers among those of a kind; the source's where no other has fewer."""
+    return min((graph.order, *_candidates(graph, wanted)), key=lambda sequence: max_live(graph, sequence))
+
+
+def _candidates(graph: ValueGraph, wanted: str) -> Iterator[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = []
+    if wanted in (TREE, AUTO):
+        found += [depth_first(graph), list_order(graph)]
+    if wanted in (SWEEP, AUTO):
+        found += sweep_orders(graph)
+    yield from found
+    best = min(found, key=lambda sequence: max_live(graph, sequence), default=graph.order)
+    yield from (interleave(graph, sequence) for sequence in dict.fromkeys((best, graph.order)))
