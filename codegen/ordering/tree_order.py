@@ -20,6 +20,7 @@ from polytile.codegen.ordering.sweep_order import with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
 
 MAX_PERMUTED = 5040  # orders of the children of a node that are tried
+MAX_EVALUATIONS = 20_000  # of nodes, each with what is live around it; the rest keep the order of the source
 Labels = frozenset[Hashable]
 NONE: Labels = frozenset()
 
@@ -72,6 +73,9 @@ class TreeOrder:
 
     def _orders(self, tree: Tree, live: Labels, needed: Labels) -> Iterator[tuple[Tree, ...]]:
         """All orders of the children, or of more than a few those whose largest children come first."""
+        if len(self._known) > MAX_EVALUATIONS:
+            yield tree.children
+            return
         if factorial(min(len(tree.children), 8)) <= MAX_PERMUTED and len(tree.children) < 8:
             yield from permutations(tree.children)
             return
