@@ -9,16 +9,17 @@ order of additions; by powers of two it does not, so that these are multiplied b
 
 from __future__ import annotations
 
+import math
+import struct
+import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
 
 from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Stmt, Unary, rewrite
 from polytile.ir.scop import Scop, Statement
 
-_FLOATS: dict[int, type[np.floating[Any]]] = {4: np.float32, 8: np.float64}
+_LIMITS = {4: (2.0**-126, (2 - 2.0**-23) * 2.0**127), 8: (sys.float_info.min, sys.float_info.max)}  # of full precision
+_DIGITS = 9  # which tell all floats of 4 bytes apart
 
 
 def multiply_by_reciprocals(scop: Scop, exact: bool) -> Scop:
@@ -84,31 +85,38 @@ def _held(value: Fraction | None, ctype: CType) -> Fraction | None:
     if value is None or ctype.kind == "int":
         return value if value is not None and value.denominator == 1 else None
     rounded = _rounded(value, ctype)
-    return None if rounded is None else Fraction(float(rounded))
+    return None if rounded is None else Fraction(rounded)
 
 
-def _rounded(value: Fraction, ctype: CType) -> np.floating[Any] | None:
+def _rounded(value: Fraction, ctype: CType) -> float | None:
     """The value in a floating type, if that holds it in full precision."""
-    kind = _FLOATS.get(ctype.size)
-    if kind is None:
+    if ctype.size not in _LIMITS:
         return None
-    limits = np.finfo(kind)
-    if value and not float(limits.tiny) <= abs(value) <= float(limits.max):
+    least, most = _LIMITS[ctype.size]
+    if value and not least <= abs(value) <= most:
         return None
-    return kind(float(value))
+    return _single(float(value)) if ctype.size == 4 else float(value)
+
+
+def _single(value: float) -> float:
+    """The nearest float of 4 bytes."""
+    try:
+        found: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return math.inf
+    return found
 
 
 def _literal(value: Fraction, ctype: CType) -> Expr | None:
     rounded = _rounded(value, ctype)
     if rounded is None:
         return None
-    text = np.format_float_scientific(abs(rounded), unique=True, trim="0") if _is_long(rounded) else str(abs(rounded))
-    found = Literal(text + ("f" if ctype.size == 4 else ""), ctype)
+    size = abs(rounded)
+    texts = (f"{size:.{digits}g}" for digits in range(1, _DIGITS))
+    text = repr(size) if ctype.size == 8 else next((t for t in texts if _single(float(t)) == size), f"{size:.9g}")
+    point = "" if "." in text or "e" in text else ".0"
+    found = Literal(f"{text}{point}{'f' if ctype.size == 4 else ''}", ctype)
     return Unary("-", found, ctype) if rounded < 0 else found
-
-
-def _is_long(value: np.floating[Any]) -> bool:
-    return bool(value) and not 1e-4 <= abs(float(value)) < 1e15
 
 
 def _is_power_of_two(value: Fraction) -> bool:

@@ -45,7 +45,6 @@ TEXTS = {
     "box-2d-3": (box(2, 3), 2),
     "sides": (SIDES, 3),
 }
-QUICK = ("jacobi-1d", "fdtd-2d")
 
 
 def in_registers(name: str, **settings: Any) -> CompiledScop:
@@ -73,7 +72,7 @@ def sizes(plan: SplitPlan) -> Iterator[dict[str, int]]:
             )
 
 
-@pytest.mark.slow(but=QUICK)
+@pytest.mark.slow(but=("jacobi-1d", "fdtd-2d"))
 @pytest.mark.parametrize("name", TEXTS)
 def test_values(name: str) -> None:
     scop = in_registers(name, tile=(24,) if name == "jacobi-1d" else ())

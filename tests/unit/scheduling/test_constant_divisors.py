@@ -40,7 +40,7 @@ def literals(value: Expr) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("ctype", ["double", "float"])
-@pytest.mark.parametrize("divisor", [3.0, 118.0, 0.1, 1e-30, 1e30, 7e10, 1.0])
+@pytest.mark.parametrize("divisor", [3.0, 118.0, 0.1, 1e-30, 1e30, 7e10, 1.0, 2.9389e-39 * 1e1])
 def test_a_quotient_becomes_a_product_with_the_nearest_reciprocal(ctype: str, divisor: float) -> None:
     kind = np.float32 if ctype == "float" else np.float64
     value = value_of(f"x / ({ctype}) {divisor!r}", ctype)
