@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -13,8 +14,23 @@ from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.polynomial import Polynomial
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, If, Stmt, Ternary, children
-from polytile.ir.indirect_subscripts import gathered
+from polytile.ir.expr import (
+    Access,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    Ternary,
+    While,
+    children,
+    walk,
+)
 from polytile.ir.scop import AccessKind
 
 Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an access: (which `if`, 0 then / 1 else)
@@ -23,7 +39,8 @@ Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an acce
 @dataclass(frozen=True, slots=True)
 class RawAccess:
     """One access before its array's shape is final. `points` may constrain the `inner` iterators of the body. A
-    subscript that reads data is None: it may be any of its dimension."""
+    subscript that reads data is None: it may be any of its dimension. `loose` says that some of the `inner` iterators
+    have bounds that data decide: as far as is known here, subscripts may leave the array, and do not."""
 
     kind: AccessKind
     access: Access
@@ -32,6 +49,7 @@ class RawAccess:
     inner: tuple[str, ...]
     path: Path
     location: Location
+    loose: bool = False
 
 
 @dataclass(slots=True)
@@ -44,10 +62,11 @@ class Collector:
     lenient: bool = False  # note accesses with a subscript that is not affine in `unknown` instead of refusing them
     unknown: list[tuple[AccessKind, str]] = field(default_factory=list)
     found: list[RawAccess] = field(default_factory=list)
-    scalars: frozenset[str] = frozenset()  # declared inside the SCoP, which may hold an index that was read
     _inner: tuple[str, ...] = ()
     _path: Path = ()
     _ifs: int = 0
+    _loose: bool = False
+    _set: frozenset[str] = frozenset()  # scalars that the body has certainly set before
 
     def body(self, statements: Sequence[Stmt], known: isl.Set) -> None:
         for statement in statements:
@@ -61,12 +80,20 @@ class Collector:
                     if op:
                         self._add(AccessKind.READ, target, known)
                     self._add(AccessKind.WRITE, target, known)
+                    self._set |= {target.array} if not (target.subscripts or target.field) else frozenset()
             case Declare(value=value) if value is not None:
                 self._reads(value, known)
             case If():
                 self._if(statement, known)
             case For():
                 self._for(statement, known)
+            case While(condition=condition, body=body):
+                self._reads(condition, known)
+                self._sometimes(body, known)
+            case Scope(body=(Declare(value=Expr()) as first, While() as loop)) if _counts(first, loop):
+                self._counting(first, loop, known)
+            case Scope(body=body):
+                self.body(body, known)
 
     def _if(self, statement: If, known: isl.Set) -> None:
         self._reads(statement.condition, known)
@@ -75,15 +102,47 @@ class Collector:
         except NotAffineError:
             pass
         else:
+            before = self._set
             self.body(statement.then, known.intersect(holds))
+            then, self._set = self._set, before
             self.body(statement.otherwise, known.subtract(holds))
+            self._set &= then
             return
-        number, path = self._ifs, self._path
+        self._sometimes(statement.then, known, statement.otherwise)
+
+    def _sometimes(self, then: Sequence[Stmt], known: isl.Set, otherwise: Sequence[Stmt] = ()) -> None:
+        """Statements that run or not, or those that run instead."""
+        number, path, before, after = self._ifs, self._path, self._set, []
         self._ifs += 1
-        for branch, body in enumerate((statement.then, statement.otherwise)):
-            self._path = (*path, (number, branch))
+        for branch, body in enumerate((then, otherwise)):
+            self._path, self._set = (*path, (number, branch)), before
             self.body(body, known)
-        self._path = path
+            after.append(self._set)
+        self._path, self._set = path, after[0] & after[1]
+
+    def _counting(self, first: Declare, loop: While, known: isl.Set) -> None:
+        """A loop `{ int j = row[i]; while (j < row[i + 1]) { ...; j += 1; } }`: j is what is known of it."""
+        assert first.value is not None
+        self._reads(first.value, known)
+        *body, step = loop.body
+        assert isinstance(step, Assign)
+        up, iterator, points = step.op == "+", Name(first.name, first.type), known
+        self.evaluator.iterators[first.name] = first.type
+        try:
+            here, lower = self.evaluator.pw_aff(iterator, known), self.evaluator.used(first.value, known)
+            distance = here.sub(self.evaluator.of_polynomial(lower, first.value))
+            points = points.intersect((distance if up else distance.neg()).nonneg_set())
+        except NotAffineError:
+            pass
+        inner, loose = self._inner, self._loose
+        self._inner, self._loose = (*inner, first.name), True
+        self._reads(loop.condition, points)
+        for part in _conjuncts(loop.condition):
+            with suppress(NotAffineError):
+                points = points.intersect(self.evaluator.condition(part, points))
+        self._sometimes(body, points)
+        self._inner, self._loose = inner, loose
+
 
     def _for(self, statement: For, known: isl.Set) -> None:
         if not isinstance(statement.step, int):
@@ -101,10 +160,10 @@ class Collector:
             points = domain(head, self.evaluator, known)
         except NotAffineError as problem:
             raise bad_bound(problem, head, self.translator) from None
-        inner = self._inner
+        inner, before = self._inner, self._set
         self._inner = (*inner, statement.iterator)
         self.body(statement.body, points)
-        self._inner = inner
+        self._inner, self._set = inner, before
 
     def _reads(self, expr: Expr, known: isl.Set) -> None:
         """Note the reads of an expression, each where it is evaluated."""
@@ -142,6 +201,8 @@ class Collector:
         self._path = path
 
     def _add(self, kind: AccessKind, access: Access, known: isl.Set) -> None:
+        if kind is AccessKind.READ and access.array in self._set and not (access.subscripts or access.field):
+            return
         try:
             subscripts = tuple(self._subscript(kind, access, s, known) for s in access.subscripts)
         except UserError:
@@ -149,7 +210,11 @@ class Collector:
                 raise
             self.unknown.append((kind, access.array))
             return
-        self.found.append(RawAccess(kind, access, subscripts, known, self._inner, self._path, access.location))
+        path, location = self._path, access.location
+        if kind is AccessKind.WRITE and (self._loose or None in subscripts):
+            path = (*path, (self._ifs, 0))  # one of the elements, if any
+            self._ifs += 1
+        self.found.append(RawAccess(kind, access, subscripts, known, self._inner, path, location, self._loose))
 
     def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
         try:
@@ -157,18 +222,26 @@ class Collector:
             if len(access.subscripts) > 1 or self.lenient:
                 self.evaluator.of_polynomial(value, expr)
         except NotAffineError as problem:
-            if kind is AccessKind.READ and problem.data and not self.lenient and self._is_gathered(expr):
+            if problem.data and not self.lenient:
                 self._reads(expr, known)
                 return None
             location = (self.translator.location(expr) if self.translator else None) or access.location
             raise not_affine_subscript(self.names.get(access.array, access.array), expr, problem, location) from None
         return value
 
-    def _is_gathered(self, expr: Expr) -> bool:
-        found = gathered(expr)
-        if found is None or not isinstance(found.index, Access):
-            return False
-        return bool(found.index.subscripts) or found.index.array in self.scalars
+
+def _counts(first: Declare, loop: While) -> bool:
+    """Whether only the last statement of a loop changes the variable that is declared before it, by a constant."""
+    match loop.body[-1:]:
+        case (Assign(target=Name(name=name) as target, op="+" | "-", value=Literal()),) if name == first.name:
+            return sum(isinstance(n, Assign) and n.target == target for s in loop.body for n in walk(s)) == 1
+    return False
+
+
+def _conjuncts(condition: Expr) -> list[Expr]:
+    if isinstance(condition, Binary) and condition.op == "&&":
+        return _conjuncts(condition.left) + _conjuncts(condition.right)
+    return [condition]
 
 
 def not_affine_subscript(array: str, expr: Expr, problem: NotAffineError, location: Location) -> UserError:

@@ -11,6 +11,7 @@ from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.constant_loads import with_constant_loads
 from polytile.frontend.counted_loops import with_counted_loops
+from polytile.frontend.data_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.induction_substitution import without_induction
@@ -23,6 +24,7 @@ from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
+from polytile.frontend.switches import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import substituted, variables_in
 from polytile.ir.expr import INT, CType
@@ -51,7 +53,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = _without_assumptions(body)
-    body = tuple(with_counted_loops(body))
+    body = tuple(with_counted_loops([without_switch(node) for node in body]))
     named = goto_targets(place.function)
     body = tuple(without_continue(without_labels(node, named)) for node in body)
     result: Inlined = inlined(body, place.scope, context.functions)
@@ -61,7 +63,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     counted = without_induction(
         result.body, place.scope, lambda name: _live_after(place, liveness, name), liveness.has_address
     )
-    result = replace(result, body=counted.body)
+    body = with_data_loops(counted.body, lambda name: _live_after(place, liveness, name))
+    result = replace(result, body=body)
     used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
     symbols = symbols_of(place, used, liveness)
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]

@@ -15,6 +15,7 @@ from polytile.frontend.loop_text import loops_span
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items
+from polytile.ir.expr import For, While, walk
 from polytile.ir.scop import Scop
 
 _Path = tuple[c_ast.Node, ...]
@@ -134,6 +135,21 @@ class _Search:
         source = self.context.file.source
         place = ScopPlace(function, scope.frozen(), tuple(loops), tuple(following), path, location_of(loops[0]), None)
         try:
-            return self.attempt(place.at(loops_span(source.raw, source.path, loops)))
+            scop = self.attempt(place.at(loops_span(source.raw, source.path, loops)))
         except UserError as error:
             return error, place
+        hidden = _hidden_loops(scop)
+        return scop if hidden is None else (hidden, place)
+
+
+def _hidden_loops(scop: Scop) -> UserError | None:
+    """Why loops inside of one that data end had better be tried alone: nothing around it may run in parallel."""
+    for statement in scop.statements:
+        outer = next((n for n in walk(*statement.body) if isinstance(n, While)), None)
+        if outer is not None and not statement.iterators and any(isinstance(n, For) for n in walk(outer)):
+            return UserError(
+                "data decide when this loop ends: what is inside would be one statement",
+                location=outer.location,
+                hint="its inner loops are tried; mark the whole with `#pragma scop` if it is to be one SCoP",
+            )
+    return None

@@ -137,23 +137,32 @@ class _Assembler:
                     self._check_subscript(access, k, subscript, extent)
 
     def _check_gathered(self, array: str) -> None:
-        """Refuse subscripts that read data where it is not known what they may reach, or where it changes."""
-        accesses = self._accesses(array)
-        for access in (a for a in accesses if None in a.subscripts):
-            k = access.subscripts.index(None)
-            reason, hint = "", "copy what is read to an array that the SCoP does not write"
-            if any(a.kind is AccessKind.WRITE for a in accesses):
-                reason = "it reads data, and the SCoP writes the array"
-            elif None in (extents := self.shapes.found[array].polynomials) or any(e and e.degree > 1 for e in extents):
-                reason = "it reads data, and how large the array is is not known"
-                hint = f"declare the array with its size, such as `{self._source(array)}[n]`"
-            if reason:
-                spelt = describe(access.access.subscripts[k])
+        """Refuse subscripts that data decide where it is not known what they may reach."""
+        extents = self.shapes.found[array].polynomials
+        if all(e is not None and e.degree <= 1 for e in extents):
+            return
+        for access in self._accesses(array):
+            if None in access.subscripts or (access.loose and self._unbounded(access)):
+                k = access.subscripts.index(None) if None in access.subscripts else 0
+                spelt, source = describe(access.access.subscripts[k]), self._source(array)
                 raise UserError(
-                    f"the subscript `{spelt}` of `{self._source(array)}` is not affine: {reason}",
+                    f"the subscript `{spelt}` of `{source}` is not affine: it reads data, and how large the array is "
+                    "is not known",
                     location=access.location,
-                    hint=hint,
+                    hint=f"declare the array with its size, such as `{source}[n]`",
                 )
+
+    def _unbounded(self, access: RawAccess) -> bool:
+        """Whether data alone decide how far the first subscript of an access may reach."""
+        subscript = access.subscripts[0]
+        if subscript is None or subscript.degree > 1:
+            return True
+        value = self.evaluator.of_polynomial(subscript, access.access)
+        reached = isl.Set.from_pw_aff(value).intersect_params(access.points)
+        names = [reached.get_dim_name(_PARAM, k) for k in range(reached.dim(_PARAM))]
+        for name in [n for n in names if n in access.inner]:
+            reached = reached.project_out(_PARAM, reached.find_dim_by_name(_PARAM, name), 1)
+        return not reached.is_bounded()
 
     def _check_subscript(self, access: RawAccess, k: int, subscript: Polynomial, extent: Polynomial) -> None:
         expr = access.access.subscripts[k]
@@ -264,7 +273,24 @@ def lift(
         last = relation.dim(isl.dim_type.out) - 1
         relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
         relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
+    return _within(relation, raw, sizes, evaluator) if raw.loose else relation
+
+
+def _within(relation: isl.Map, raw: RawAccess, sizes: Sequence[Polynomial | None], evaluator: Evaluator) -> isl.Map:
+    """The part of a relation that lies inside its array, where the loops of a body alone do not show that it does."""
+    for k, size in enumerate(sizes):
+        if size is not None and size.degree <= 1:
+            below = _below(evaluator.of_polynomial(size, raw.access))
+            relation = relation.intersect_range(_at(below, relation, k))
     return relation
+
+
+def _at(values: isl.Set, relation: isl.Map, k: int) -> isl.Set:
+    """The elements whose subscript number `k` is one of `values`."""
+    rank = relation.dim(isl.dim_type.out)
+    before = isl.Set(f"{{ [{', '.join(f'b{i}' for i in range(k))}] }}")
+    after = isl.Set(f"{{ [{', '.join(f'a{i}' for i in range(rank - k - 1))}] }}")
+    return before.flat_product(values).flat_product(after).set_tuple_name(relation.get_tuple_name(isl.dim_type.out))
 
 
 def _below(size: isl.PwAff) -> isl.Set:

@@ -10,10 +10,12 @@ from pycparser import c_ast, c_generator
 from polytile.diagnostics import NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.body_locals import with_body_locals
 from polytile.frontend.build_scop import Draft, finish
 from polytile.frontend.c_types import where
 from polytile.frontend.chosen_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
+from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
@@ -26,8 +28,6 @@ from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 
 _REFUSED_LEAVES = (
-    c_ast.While,
-    c_ast.DoWhile,
     c_ast.Switch,
     c_ast.Break,
     c_ast.Continue,
@@ -77,6 +77,7 @@ class _Extractor:
                 location=self.region.location,
                 hint="put `#pragma scop` and `#pragma endscop` around loops that compute something",
             )
+        self.drafts = with_body_locals(self.drafts, self.shapes)
         return finish(self.region, self.drafts, orders, self.evaluator, self.shapes)
 
     def _assume(self) -> None:
@@ -103,8 +104,12 @@ class _Extractor:
                 return []
             case c_ast.Compound():
                 return self._block(node.block_items, here)
+            case c_ast.For() if has_break(node):
+                return self._data_loop(node, here)
             case c_ast.For():
-                return [self._loop(node, here)]
+                return self._loop(node, here)
+            case c_ast.While() | c_ast.DoWhile():
+                return self._data_loop(node, here)
             case c_ast.If():
                 return self._conditional(node, here)
             case c_ast.DeclList():
@@ -125,14 +130,20 @@ class _Extractor:
             return []
         return self._emit((made,), node, here)
 
-    def _loop(self, node: c_ast.For, here: _Here) -> Order:
+    def _loop(self, node: c_ast.For, here: _Here) -> list[Order]:
         head = header(node, self.translator, self.evaluator, here.points)
         try:
             points = domain(head, self.evaluator, here.points)
         except NotAffineError as problem:
+            if problem.data:
+                return self._data_loop(node, here)
             raise bad_bound(problem, head, self.translator) from None
         inside = _Here(points, (*here.iterators, head.iterator))
-        return Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))
+        return [Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))]
+
+    def _data_loop(self, node: c_ast.Node, here: _Here) -> list[Order]:
+        """A loop that runs as often as data say: one statement, with all that is inside as its body."""
+        return self._emit(Branches(self.translator, self.evaluator).many(node, here.points), node, here)
 
     def _conditional(self, node: c_ast.If, here: _Here) -> list[Order]:
         try:
@@ -245,8 +256,7 @@ class _Extractor:
 
     # Statements -----------------------------------------------------------------------------------------------------
     def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:
-        inside = frozenset(v.name for v in self.names.declared.values() if not (v.extents or v.is_name))
-        collector = Collector(self.evaluator, self.translator, self.shapes.sources(), scalars=inside)
+        collector = Collector(self.evaluator, self.translator, self.shapes.sources())
         body = tuple(with_chosen_elements(s, lambda value: self._is_affine(value, here.points)) for s in body)
         collector.body(body, here.points)
         if here.points.intersect(self.evaluator.context).is_empty():

@@ -18,6 +18,7 @@ from pycparser import c_ast
 from polytile.frontend.constants import constant_type
 from polytile.frontend.conversions import declared
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops
+from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
@@ -265,7 +266,7 @@ class _Replacement:
         if self._writes(loop.stmt) or count.declared:
             raise _UnknownError
         loop.init.rvalue = self._with(count.first, value)
-        trips = self._trips(count, loop.init.rvalue)
+        trips = None if has_break(loop) else self._trips(count, loop.init.rvalue)
         if trips is None:
             return loop, None
         return loop, total(self._known(copied(loop.init.rvalue)), scaled(trips, count.step))
@@ -286,7 +287,7 @@ class _Replacement:
         made, _ = self._block(items, entry)
         self.loops.pop()
         loop.stmt = c_ast.Compound(made, loop.stmt.coord)
-        trips = None if step is None else self._trips(count, count.first)
+        trips = None if step is None or has_break(loop) else self._trips(count, count.first)
         return loop, None if trips is None or step is None else total(copied(self._needed(value)), scaled(trips, step))
 
     def _handed_on(
@@ -345,6 +346,8 @@ class _Replacement:
         """What an inner loop adds up, where the number of its iterations does not change outside of it."""
         count, step = count_of(loop), self._step_of(block_items(loop.stmt))
         if count is None or step is None or count.name == self.name or _changes(loop.stmt, count.name):
+            return None
+        if has_break(loop):
             return None
         if self._writes(loop.cond) or self._writes(loop.next):
             return None

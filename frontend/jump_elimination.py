@@ -42,6 +42,17 @@ def goto_targets(function: c_ast.Node) -> frozenset[str]:
     return frozenset(str(n.name) for n in nodes_below(function) if isinstance(n, c_ast.Goto))
 
 
+def has_break(loop: Any) -> bool:
+    """Whether a `break` in the body of a loop ends this loop."""
+    return _breaks(loop.stmt)
+
+
+def _breaks(node: c_ast.Node | None) -> bool:
+    if node is None or isinstance(node, (*LOOPS, c_ast.Switch)):
+        return False
+    return isinstance(node, c_ast.Break) or any(_breaks(child) for _, child in node.children())
+
+
 def jumps(node: c_ast.Node) -> bool:
     """Whether a `continue` of the loop at hand is in a statement."""
     if isinstance(node, c_ast.Continue):

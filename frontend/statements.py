@@ -8,31 +8,39 @@ import islpy as isl
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
-from polytile.frontend.affine import Evaluator
+from polytile.frontend.accesses import bad_bound
+from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.builtin_names import WITHOUT_EFFECT, calls
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
-from polytile.frontend.loops import header
+from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Variable
-from polytile.ir.expr import INT, Access, Assign, Declare, Expr, For, If, Literal, Stmt
+from polytile.ir.expr import (
+    INT,
+    Access,
+    Assign,
+    Break,
+    Declare,
+    Expr,
+    For,
+    If,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    Unary,
+    While,
+)
+from polytile.ir.substitute import block
 
 _REFUSED: dict[type[c_ast.Node], tuple[str, str]] = {
-    c_ast.While: (
-        "a `while` loop",
-        "write a `for` loop with affine bounds, or leave the loop outside the SCoP; `while` loops may count: "
-        "`i = lower; while (i < upper) { ...; i++; }`, where nothing else changes i or leaves the loop",
+    c_ast.Switch: (
+        "this `switch`",
+        "let each case end with a `break` of its own, outside other statements, and declare variables before it; or "
+        "write it as `if` and `else`: `if (k == 1) ...; else if (k == 2) ...;`",
     ),
-    c_ast.DoWhile: (
-        "a `do` loop",
-        "write a `for` loop with affine bounds, or leave the loop outside the SCoP; `do` loops may count: "
-        "`i = lower; do { ...; i++; } while (i < upper);`, where nothing else changes i or leaves the loop",
-    ),
-    c_ast.Switch: ("a `switch`", "write it as `if` and `else`: `if (k == 1) ...; else if (k == 2) ...;`"),
-    c_ast.Break: (
-        "`break`",
-        "put the condition into the loop's bounds, `for (int i = 0; i < n && i < last; i++)`, let an `if` around the "
-        "rest of the body skip it, or leave this loop outside the SCoP",
-    ),
+    c_ast.Break: ("`break`", "let it stand in a loop of the SCoP"),
     c_ast.Continue: ("`continue`", "put the rest of the loop's body under the opposite `if`"),
     c_ast.Return: ("`return`", "end the SCoP before it"),
     c_ast.Goto: ("`goto`", "use loops and `if`"),
@@ -139,7 +147,16 @@ class Branches:
             case c_ast.If():
                 return (self.conditional(node, known),)
             case c_ast.For():
-                return (self._loop(node, known),)
+                return self._loop(node, known)
+            case c_ast.While(cond=condition, stmt=stmt):
+                return (While(self.translator.value(condition), self.many(stmt, known), where(node)),)
+            case c_ast.DoWhile(cond=condition, stmt=stmt):
+                body = self.many(stmt, known)
+                over = Unary("!", self.translator.value(condition))
+                last = If(over, (Break(where(node)),), (), where(node))
+                return (While(Literal("1", INT), (*block(body), last), where(node)),)
+            case c_ast.Break():
+                return (Break(where(node)),)
             case c_ast.Decl():
                 return self._declaration(node)
             case c_ast.DeclList():
@@ -155,10 +172,26 @@ class Branches:
         condition = self.translator.value(node.cond)
         return If(condition, self.many(node.iftrue, known), self.many(node.iffalse, known), where(node))
 
-    def _loop(self, node: c_ast.For, known: isl.Set) -> For:
+    def _loop(self, node: c_ast.For, known: isl.Set) -> tuple[Stmt, ...]:
+        """before: for (j = row[i]; j < row[i + 1]; j++) S;
+        after:  { int j = row[i]; while (j < row[i + 1]) { S; j += 1; } }
+        """
         head = header(node, self.translator, self.evaluator, known)
-        body = self.many(node.stmt, known)
-        return For(head.iterator, head.lower, head.condition, head.step, body, head.type, head.location)
+        iterator = Name(head.iterator, head.type)
+        try:
+            points = domain(head, self.evaluator, known)
+        except NotAffineError as problem:
+            if not problem.data:
+                raise bad_bound(problem, head, self.translator) from None
+            counts = False
+        else:
+            counts = not has_break(node)
+        body = self.many(node.stmt, points if counts else known)
+        if counts:
+            return (For(head.iterator, head.lower, head.condition, head.step, body, head.type, head.location),)
+        step = Assign(iterator, "+" if head.step > 0 else "-", Literal(str(abs(head.step)), INT), head.location)
+        loop = While(head.condition, (*block(body), step), head.location)
+        return (Scope((Declare(head.iterator, head.type, head.lower, head.location), loop)),)
 
     def _declaration(self, node: c_ast.Decl) -> tuple[Stmt, ...]:
         variable = self.translator.names.declared[id(node)]

@@ -26,6 +26,7 @@ from polytile.ir.expr import (
     Stmt,
     Ternary,
     Unary,
+    While,
     rewrite,
 )
 from polytile.ir.scop import Statement
@@ -110,4 +111,7 @@ def _with_c_types(node: Any) -> Any:
             return replace(node, condition=_with_c_types(node.condition), then=then, otherwise=otherwise)
         case For():
             return replace(node, body=tuple(_with_c_types(s) for s in node.body))
+        case While():
+            body = tuple(_with_c_types(s) for s in node.body)
+            return replace(node, condition=_with_c_types(node.condition), body=body)
     return node

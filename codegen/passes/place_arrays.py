@@ -12,7 +12,7 @@ from typing import Any
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir import arith
-from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, rewrite
+from polytile.ir.expr import Access, Binary, Execution, Expr, For, If, Literal, Scope, Stmt, While, rewrite
 from polytile.ir.fold import constant
 from polytile.ir.gpu_ops import ThreadIndex
 from polytile.ir.kernel import Kernel
@@ -55,6 +55,8 @@ class Contracted:
             case For():
                 bounds = {"lower": rewrite(stmt.lower, change), "condition": rewrite(stmt.condition, change)}
                 return replace(stmt, body=self.addressed(stmt.body, known), **bounds)
+            case While():
+                return replace(stmt, condition=rewrite(stmt.condition, change), body=self.addressed(stmt.body, known))
             case If():
                 then, otherwise = (self.addressed(part, known) for part in (stmt.then, stmt.otherwise))
                 return replace(stmt, condition=rewrite(stmt.condition, change), then=then, otherwise=otherwise)

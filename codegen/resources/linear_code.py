@@ -30,6 +30,7 @@ from polytile.ir.expr import (
     Name,
     Scope,
     Stmt,
+    While,
     children,
 )
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, Prefetch, PrivateArray, Store, ThreadIndex
@@ -115,6 +116,8 @@ class _Builder:
                 for branch in (then, otherwise):
                     with self._scope():
                         self.block(branch)
+            case While(condition=condition, body=body):
+                self._repeated(condition, body)
             case Scope(body=body):
                 self.block(body)
             case Barrier():
@@ -164,6 +167,17 @@ class _Builder:
             self.code.instructions += again * (self.code.instructions - count)
         elif straight and not strides:
             self._unroll(self.code.instructions - count, self.code.values[first:])
+        self.code.loops.append(Loop(start, self.at))
+        self.block_start = self.at
+
+    def _repeated(self, condition: Expr, body: Iterable[Stmt]) -> None:
+        """A loop of a statement's body, whose iterations nobody knows."""
+        start = self.at
+        self.starts.append(start)
+        with self._scope():
+            self._step([self.value(condition)])
+            self.block(body)
+        self.starts.pop()
         self.code.loops.append(Loop(start, self.at))
         self.block_start = self.at
 

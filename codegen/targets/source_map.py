@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Stmt, While, walk
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store
 
 _MARK = "\x1e"
@@ -62,6 +62,8 @@ def _location(stmt: Stmt) -> Location | None:
         case AsyncCopy(location=location) | MultiplyAccumulate(location=location) if location.line:
             return location
         case If(location=location, condition=condition) | For(location=location, condition=condition):
+            return location if location.line else _first(condition)
+        case While(location=location, condition=condition):
             return location if location.line else _first(condition)
         case Assign(value=Expr() as value) | Declare(value=Expr() as value):
             return _first(value)

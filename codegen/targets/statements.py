@@ -11,7 +11,22 @@ from polytile.codegen.targets.line_wrap import INDENT, WIDTH, broken, indented
 from polytile.codegen.targets.source_map import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
-from polytile.ir.expr import INT, Assign, Binary, Call, Declare, Execution, Expr, For, If, Name, Scope, Stmt
+from polytile.ir.expr import (
+    INT,
+    Assign,
+    Binary,
+    Break,
+    Call,
+    Declare,
+    Execution,
+    Expr,
+    For,
+    If,
+    Name,
+    Scope,
+    Stmt,
+    While,
+)
 from polytile.ir.fold import absorbed
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Pointer, Store
 from polytile.ir.kernel import Comment, Launch
@@ -60,6 +75,11 @@ class StatementPrinter:
                     *indented(self.lines(stmt.body, shown)),
                     "}",
                 ]
+            case While(condition=condition, body=body):
+                start = broken(f"while ({self.expression.truth(condition)}) {{")
+                return [*start, *indented(self.lines(body, shown)), "}"]
+            case Break():
+                return ["break;"]
             case Scope(body=body):
                 return ["{", *indented(self.lines(body, shown)), "}"]
             case Execution(body=body):

@@ -8,7 +8,7 @@ from polytile.codegen.passes.driver import LOWERING, all_passes
 from polytile.codegen.targets.expressions import Printer
 from polytile.compilation import Compilation
 from polytile.ir.dump_kernel import node_text
-from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Scope, Stmt
+from polytile.ir.expr import Access, Assign, Declare, Execution, Expr, For, If, Scope, Stmt, While
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Barrier, Comment, Kernel, Launch
 from polytile.ir.scop import Array, Scop
@@ -100,6 +100,9 @@ def _stmt(stmt: Stmt, depth: int) -> Iterable[str]:
             if otherwise:
                 yield f"{pad}else"
                 yield from _block(otherwise, depth + 1)
+        case While(condition=c, body=body):
+            yield f"{pad}while {_text(c)}"
+            yield from _block(body, depth + 1)
         case Execution(statement=statement, values=values, body=body):
             yield f"{pad}execution {statement}({', '.join(map(_text, values))})"
             yield from _block(body, depth + 1)

@@ -200,6 +200,22 @@ class For(Stmt):
 
 
 @dataclass(frozen=True, slots=True)
+class While(Stmt):
+    """`while (condition) body`: a loop whose number of iterations depends on data, in the body of a statement."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+    location: Location = _field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Break(Stmt):
+    """The innermost `While` around ends; no `For` stands between."""
+
+    location: Location = _field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Scope(Stmt):
     """`{ body }`: declarations inside end with it."""
 
@@ -256,7 +272,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """The blocks of statements that a loop, branch or scope holds."""
     match stmt:
-        case For(body=body) | Scope(body=body) | Execution(body=body):
+        case For(body=body) | While(body=body) | Scope(body=body) | Execution(body=body):
             return (body,)
         case If(then=then, otherwise=otherwise):
             return then, otherwise
@@ -266,7 +282,7 @@ def bodies(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 def with_bodies(stmt: _Stmt, change: Callable[[tuple[Stmt, ...]], tuple[Stmt, ...]]) -> _Stmt:
     """The statement with every block that it holds changed."""
     match stmt:
-        case For(body=body) | Scope(body=body) | Execution(body=body):
+        case For(body=body) | While(body=body) | Scope(body=body) | Execution(body=body):
             return replace(stmt, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(stmt, then=change(then), otherwise=change(otherwise))

@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.def_use import declares, written_names
-from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, rewrite, walk
+from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Scope, Stmt, While, rewrite, walk
 from polytile.ir.fold import fold_node
 from polytile.ir.gpu_ops import AsyncCopy, Load, Store
 
@@ -128,6 +128,9 @@ def _statement(stmt: Stmt, at: Context) -> Body:
             return _branch(stmt, at)
         case For():
             return _loop(stmt, at)
+        case While(condition=condition, body=body):
+            condition = at.value(condition)
+            return () if known(condition) == 0 else (replace(stmt, condition=condition, body=rewritten(body, at)),)
         case Scope(body=body):
             return braces(rewritten(body, at))
         case Load() | Store() | AsyncCopy():

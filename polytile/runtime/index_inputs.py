@@ -1,19 +1,21 @@
 """Which values may stand in arrays whose elements are subscripts, so that inputs can be drawn that stay in range.
 
-y[i] = x[p[i] + 1] with x[m]:  p[i] from -1 to below m - 1
-k = q[i]; y[i] = x[k]:         q[i] from 0 to below m
+y[i] = x[2 * p[i] + 1] with x[m]:                    p[i] from 0 to below m / 2
+k = q[i]; y[i] = x[k]:                               q[i] from 0 to below m
+for (j = row[i]; j < row[i + 1]; j++) s += val[j]:   row[i] from 0 to below the size of val, in ascending order
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polytile.ir.expr import Access, Assign, Declare, Name, Node, walk
-from polytile.ir.indirect_subscripts import gathered
+from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Node, Scope, While, walk
+from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop
 from polytile.runtime.layout import Layout
 
-Limits = dict[tuple[str, str], tuple[int, int]]  # (array, field or "") -> the least value, and the first beyond
+Key = tuple[str, str]  # (array, field or ""), or ("", name)
+Limits = dict[Key, tuple[int, int]]  # the least value, and the first beyond
 
 
 def index_limits(scop: Scop, layouts: Mapping[str, Layout]) -> Limits:
@@ -24,33 +26,69 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout]) -> Limits:
         for subscript, extent in zip(access.subscripts, layouts[access.array].shape, strict=True):
             index = gathered(subscript)
             if index is not None:
-                _narrow(found, _key(index.index), -index.shift, extent - index.shift)
-    for _ in scop.arrays:
-        for target, source, shift in _copies(nodes):
+                _narrow(found, index, 0, extent)
+    for _ in range(len(scop.arrays) + 2):
+        for target, source, beyond in _bounds(nodes):
             if target in found:
                 low, high = found[target]
-                _narrow(found, source, low - shift, high - shift)
+                _narrow(found, source, low, high + beyond)
     return found
 
 
-def _key(index: Access | Name) -> tuple[str, str]:
+def ascending(scop: Scop) -> frozenset[Key]:
+    """The arrays whose elements are both where loops begin and where they end."""
+    first: set[Key] = set()
+    last: set[Key] = set()
+    for root in (root for s in scop.statements for root in s.body):
+        for node in walk(root):
+            if isinstance(node, Scope) and len(node.body) == 2:
+                match node.body:
+                    case (Declare(value=Expr() as value), While(condition=condition)):
+                        start = gathered(value)
+                        first |= {_key(start)} if start is not None else set()
+                        last |= {_key(end) for _, end, _ in _upper(condition)}
+    return frozenset(first & last)
+
+
+def _key(found: Gathered) -> Key:
+    index = found.index
     return (index.array, index.field or "") if isinstance(index, Access) else ("", index.name)
 
 
-def _narrow(limits: Limits, key: tuple[str, str], low: int, high: int) -> None:
-    least, beyond = limits.get(key, (low, high))
-    limits[key] = max(low, least), min(high, beyond)
+def _narrow(limits: Limits, index: Gathered, low: int, high: int) -> None:
+    """Note that an index is at least `low` and below `high`."""
+    least, greatest = sorted(((low - index.shift) * index.scale, (high - 1 - index.shift) * index.scale))
+    square = index.scale * index.scale
+    low, high = -(-least // square), greatest // square + 1
+    key = _key(index)
+    known = limits.get(key, (low, high))
+    limits[key] = max(low, known[0]), min(high, known[1])
 
 
-def _copies(nodes: list[Node]) -> Iterator[tuple[tuple[str, str], tuple[str, str], int]]:
-    """What takes the value of what, give or take a constant."""
+def _bounds(nodes: list[Node]) -> Iterator[tuple[Key, Gathered, int]]:
+    """What has a value that something else has, too, or that is at most so much beyond it."""
     for node in nodes:
         match node:
             case Assign(target=Access() | Name() as target, op="", value=value):
-                key, index = _key(target), gathered(value)
+                key, index = _key(Gathered(target)), gathered(value)
             case Declare(name=name, value=value) if value is not None:
                 key, index = ("", name), gathered(value)
+            case While(condition=condition):
+                yield from _upper(condition)
+                continue
             case _:
                 continue
         if index is not None:
-            yield key, _key(index.index), index.shift
+            yield key, index, 0
+
+
+def _upper(condition: Expr) -> Iterator[tuple[Key, Gathered, int]]:
+    """The bounds `j < e` of a loop: e is at most one beyond what j may be."""
+    match condition:
+        case Binary(op="&&", left=left, right=right):
+            yield from _upper(left)
+            yield from _upper(right)
+        case Binary(op="<" | "<=" as op, left=left, right=right):
+            value, end = gathered(left), gathered(right)
+            if value is not None and end is not None and (value.shift, value.scale) == (0, 1):
+                yield _key(value), end, int(op == "<")

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
+from polytile.ir.expr import While, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.schedule import MappedSchedule
+from polytile.ir.scop import Scop
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.memory_time import CLEARLY, best, estimate
@@ -51,13 +53,20 @@ def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candid
     host = Candidate(strategy, problem.choices, scop, problem.dependences, None, notes)
     parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
     if not parallel:
-        return _with_notes(host, f"{scop.name} stays on the host: no loop of it is parallel")
+        return _with_notes(host, f"{scop.name} stays on the host: no loop of it is parallel{_one_statement(scop)}")
     schedules = list(_mapped(problem, parallel))
     if not schedules:
         return _with_notes(host, f"{scop.name} stays on the host: mapping its loops takes too long")
     cheapest = _cheapest(problem, schedules)
     schedule = replace(cheapest, tree=with_barriers(cheapest.tree, needed))
     return _with_notes(replace(host, schedule=schedule), *cheapest.notes)
+
+
+def _one_statement(scop: Scop) -> str:
+    """Where a loop is one statement and has all others inside."""
+    loops = (n for s in scop.statements if not s.iterators for n in walk(*s.body) if isinstance(n, While))
+    found = next(loops, None)
+    return "" if found is None else f"; data decide when the loop in line {found.location.line} ends, so it is one step"
 
 
 def inexact(problem: Problem) -> tuple[str, ...]:

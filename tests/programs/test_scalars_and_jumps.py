@@ -73,24 +73,6 @@ def test_values(name: str) -> None:
 
 
 REFUSED = {
-    "a scalar that lives on": ("for (i = 0; i < n; i++) { k = i; b[i] = a[k]; } l = k;", "`k` is assigned inside"),
-    "a scalar that is counted under a condition on data": (
-        "k = 0; for (i = 0; i < n; i++) { b[i] = a[k]; if (b[i] > 0) k++; }",
-        "`k` is assigned inside",
-    ),
-    "a value of the iteration before": ("for (i = 0; i < n; i++) { b[i] = a[k]; k = i; }", "`k` is assigned inside"),
-    "a scalar set for some iterations": (
-        "for (i = 0; i < n; i++) { if (i > 3) k = i; b[i] = a[k]; }",
-        "`k` is assigned inside",
-    ),
-    "a scalar set for some iterations, without a value before": (
-        "for (i = 0; i < n; i++) { if (i % 4 == 0) q = i; b[i] = a[q]; }",
-        "`q` is assigned inside",
-    ),
-    "a scalar without a value before that the last iteration leaves": (
-        "for (i = 0; i < n; i++) { b[i] = 1; q = i; } b[0] = a[q];",
-        "`q` is assigned inside",
-    ),
     "continue in a branch whose declaration hides another": (
         "for (i = 0; i < n; i++) { double v = a[i]; if (i > 2) { double v = b[i]; if (v > 0) continue; } b[i] = v; }",
         "`continue` is not allowed",

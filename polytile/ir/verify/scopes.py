@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, rewrite
+from polytile.ir.expr import Declare, Execution, Expr, For, If, Name, Scope, Stmt, While, rewrite
 
 _Node = TypeVar("_Node", bound=Expr | Stmt)
 
@@ -48,6 +48,9 @@ class _Renaming:
                     then, otherwise = self.block(stmt.then, names), self.block(stmt.otherwise, names)
                     condition = _renamed(stmt.condition, names)
                     found.append(replace(stmt, condition=condition, then=then, otherwise=otherwise))
+                case While(condition=condition, body=inside):
+                    condition = _renamed(condition, names)
+                    found.append(replace(stmt, condition=condition, body=self.block(inside, names)))
                 case Scope(body=inside):
                     found.append(replace(stmt, body=self.block(inside, names)))
                 case Execution(values=values, body=inside):

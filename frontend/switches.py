@@ -1,0 +1,123 @@
+"""`switch` statements as `if` and `else`, where each way through one ends in `break`.
+
+before: switch (k) { case 1: a = 0; break; case 2: b = 0; case 3: c = 0; break; default: d = 0; }
+after:  if (k == 1) a = 0; else if (k == 2) { b = 0; c = 0; } else if (k == 3) c = 0; else d = 0;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pycparser import c_ast
+
+from polytile.frontend.jump_elimination import LOOPS
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import block_items, copied, map_children
+
+MOST_COPIES = 64  # of statements that are reached from several cases
+_Section = tuple[list[c_ast.Node | None], list[c_ast.Node]]  # the values (None: `default`) and what follows them
+
+
+def without_switch(node: Any) -> Any:
+    """Rewrite the `switch` statements of a statement, in place. One with declarations, with a `break` inside another
+    statement of it, or of a value that a side effect computes, stays, and is refused."""
+    node = map_children(node, without_switch)
+    if not isinstance(node, c_ast.Switch):
+        return node
+    made = _as_branches(node)
+    return node if made is None else made
+
+
+def _as_branches(node: c_ast.Switch) -> c_ast.Node | None:
+    sections = _sections(block_items(node.stmt))
+    if sections is None or any(isinstance(n, c_ast.Assignment | c_ast.FuncCall) for n in nodes_below(node.cond)):
+        return None
+    if any(isinstance(n, c_ast.UnaryOp) and n.op in ("++", "--", "p++", "p--") for n in nodes_below(node.cond)):
+        return None
+    ways: list[tuple[list[c_ast.Node | None], list[c_ast.Node]]] = []
+    for k, (values, _) in enumerate(sections):
+        found = list(_from(sections, k))
+        if any(_jumps(n) or isinstance(n, c_ast.Decl) for n in found) or not all(map(_plain, values)):
+            return None
+        ways.append((values, [copied(n) for n in found]))
+    if sum(len(way) for _, way in ways) > MOST_COPIES + sum(len(items) for _, items in sections):
+        return None
+    made: c_ast.Node = c_ast.EmptyStatement(node.coord)
+    for _, way in [w for w in ways if None in w[0]]:
+        made = c_ast.Compound(way, node.coord)
+    for values, way in [w for w in reversed(ways) if None not in w[0]]:
+        tests = [c_ast.BinaryOp("==", copied(node.cond), value, node.coord) for value in values]
+        condition: c_ast.Node = tests[0]
+        for test in tests[1:]:
+            condition = c_ast.BinaryOp("||", condition, test, node.coord)
+        made = c_ast.If(condition, c_ast.Compound(way, node.coord), made, node.coord)
+    return made
+
+
+def _sections(items: list[c_ast.Node]) -> list[_Section] | None:
+    """The cases of a `switch`, neighbouring labels together."""
+    found: list[_Section] = []
+    for item in items:
+        values: list[c_ast.Node | None] = []
+        inner: c_ast.Node | None = item
+        while isinstance(inner, c_ast.Case | c_ast.Default):
+            values.append(inner.expr if isinstance(inner, c_ast.Case) else None)
+            stmts = list(inner.stmts or [])
+            nested = len(stmts) == 1 and isinstance(stmts[0], c_ast.Case | c_ast.Default)
+            if nested:
+                inner = stmts[0]
+                continue
+            if found and not found[-1][1]:
+                values = [*found.pop()[0], *values]
+            found.append((values, stmts))
+            break
+        else:
+            if not found:
+                return None  # a statement before the first case is never reached, or holds declarations
+            found[-1][1].append(item)
+    return found
+
+
+def _from(sections: list[_Section], start: int) -> Iterator[c_ast.Node]:
+    """What runs from one case on, up to the `break`."""
+    for _, items in sections[start:]:
+        for item in items:
+            flat = block_items(item) if isinstance(item, c_ast.Compound) and _ends(item) else [item]
+            for inner in flat:
+                if isinstance(inner, c_ast.Break):
+                    return
+                yield inner
+
+
+def _ends(block: c_ast.Compound) -> bool:
+    """Whether a block in braces ends with the `break` of its case, and declares nothing."""
+    items = block_items(block)
+    return bool(items) and isinstance(items[-1], c_ast.Break) and not any(isinstance(n, c_ast.Decl) for n in items)
+
+
+def _jumps(node: c_ast.Node) -> bool:
+    """Whether a `break` of the `switch` is left inside a statement, or a case label."""
+    if isinstance(node, (*LOOPS, c_ast.Switch)):
+        return False
+    if isinstance(node, c_ast.Break | c_ast.Case | c_ast.Default):
+        return True
+    return any(_jumps(child) for _, child in node.children())
+
+
+def _plain(value: c_ast.Node | None) -> bool:
+    """Whether a case's value compares as it would in the `switch`: numbers of type int, and sums of such."""
+    if value is None:
+        return True
+    if not isinstance(value, c_ast.Constant | c_ast.UnaryOp | c_ast.BinaryOp):
+        return False
+    constants = [n for n in nodes_below(value) if isinstance(n, c_ast.Constant)]
+    small = all(n.type == "char" or (n.type == "int" and n.value.isalnum() and _is_small(n.value)) for n in constants)
+    return small and all(isinstance(n, c_ast.Constant | c_ast.UnaryOp | c_ast.BinaryOp) for n in nodes_below(value))
+
+
+def _is_small(text: str) -> bool:
+    try:
+        return int(text, 8 if text.startswith("0") and text.isdigit() else 0) < 2**31
+    except ValueError:
+        return False
