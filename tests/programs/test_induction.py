@@ -167,11 +167,24 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name: str) -> None:
-    text = (
+ELSEWHERE = ("prefix", "under ?:", "used twice", "an unknown end")  # no subscript is what stands in their way
+
+
+def refused(name: str) -> str:
+    return (
         f"int g;\nvoid use(int *);\nint f(int n, int k, {VECTORS})\n{{\nint i, j, p = 0; unsigned u; use(&p);\n"
         f"#pragma scop\n{REFUSED[name]}\n#pragma endscop\nreturn p;\n}}\n"
     )
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_what_is_refused(name: str) -> None:
     with pytest.raises(UserError):
-        polytile.compile(text, name="f.c")
+        polytile.compile(refused(name), name="f.c")
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if name not in ELSEWHERE])
+def test_values_that_are_not_known_are_indices_that_are_read(name: str) -> None:
+    """They may be any, so that nothing is parallel, and C runs."""
+    (scop,) = polytile.compile(refused(name), name="f.c", raise_bugs=True).scops
+    assert scop.program is None

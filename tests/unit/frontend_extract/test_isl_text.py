@@ -97,7 +97,7 @@ BAD = {
     "body empty": ({"bodies": {**GOOD["bodies"], "T": ";"}}, "the body of `T` does nothing"),
     "body undeclared": ({"bodies": {**GOOD["bodies"], "T": "y[i] = z"}}, "the body of `T`: `z` is used but"),
     "body assigns an iterator": ({"bodies": {**GOOD["bodies"], "T": "i = 1"}}, "the body of `T`: it assigns to `i`"),
-    "body with a loop": ({"bodies": {**GOOD["bodies"], "T": "while (1) ;"}}, "the body of `T`: a `while` loop"),
+    "body with a loop": ({"bodies": {**GOOD["bodies"], "T": "while (1) ;"}}, "writes promises what the body of `T`"),
     "parameter undeclared": ({"parameters": []}, "the parameter `n` is used but not in parameters"),
     "context syntax": ({"context": "n > 0"}, "context is not valid isl notation"),
 }
