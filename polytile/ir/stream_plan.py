@@ -28,6 +28,8 @@ from polytile.ir.cell_layout import require
 from polytile.ir.scop import Array, Origin, Scop
 from polytile.machine import WARP_SIZE
 
+ROOMY_PLANES = 124  # registers of a thread's planes, from one to the next, beside which ptxas has room for others
+
 
 class Exchange(Enum):
     """How threads get values of cells beside their own."""

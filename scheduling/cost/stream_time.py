@@ -20,8 +20,8 @@ from math import ceil, prod
 import islpy as isl
 
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import Exchange, StreamPlan
-from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.ir.stream_plan import ROOMY_PLANES, Exchange, StreamPlan
+from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.point_count import counts, fix_parameters
@@ -38,6 +38,7 @@ STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store plane
 SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
 SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
 SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
+SIDE_READS = 370  # cycles for each step there whose constant cells are read when they are needed, for want of registers
 SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, and rows are far apart in large arrays
 LARGE_ARRAYS = 256 << 20  # bytes, beyond which that was seen
 SIDE_SHARE = 1.5  # the same as SIDE_TILES, where blocks wait for memory
@@ -248,10 +249,17 @@ class StreamCost:
         rounds = (self.rounds - 1) * self._cycles_of(full) + self._cycles_of(min(full, last))
         inputs = sum(1 for _ in self.figures.inputs)
         side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
+        side += 0 if self._is_roomy else SIDE_READS * len(self.plan.made)
         busy = min(1.0, self._memory_cycles / (self._planes * rounds))
         far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, self._array_bytes))
         side *= 1 + SIDE_QUEUE * far * busy**4
         return _together(self._planes * rounds, self._planes * side, self._memory_cycles)
+
+    @property
+    def _is_roomy(self) -> bool:
+        """Whether a thread has registers for constant cells, beside planes."""
+        kept = sum((f.step.slots - 1) * prod(self.plan.points) * f.size for f in self.figures.steps)
+        return kept <= REGISTER_BYTES * ROOMY_PLANES
 
     def _cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""

@@ -16,10 +16,8 @@ from polytile.codegen.lowering.streaming.tile_grid import chunks
 from polytile.ir.arith import add, compare, div, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
 from polytile.ir.name_supply import Names
-from polytile.ir.stream_plan import StreamStep
+from polytile.ir.stream_plan import ROOMY_PLANES, StreamStep
 from polytile.machine import REGISTER_BYTES, WARP_SIZE
-
-ROOMY_PLANES = 124  # registers of a thread's planes, from one to the next, beside which ptxas has room for others
 
 
 class WarpStrips(KernelBody):

@@ -188,3 +188,14 @@ def test_estimates_of_more_iterations_fetch_less() -> None:
     assert four.kernels[0].launches == two.kernels[0].launches / 2
     assert four.fetching < 0.6 * two.fetching
     assert 0 < four.microseconds < two.microseconds
+
+
+def test_tiles_at_sides_take_longer_without_registers_for_constant_cells() -> None:
+    """2,800 x 2,800 cells on an H100: 64 and 96 columns with 4 iterations a kernel take 20 ms, 128 columns 61 ms."""
+    asked = problem("polybench/jacobi-2d.c")
+    sizes = {"tsteps": 1000, "n": 2800}
+    times = [
+        stream_estimate(plan("polybench/jacobi-2d.c", choices), asked.scop, asked.machine, sizes).kernels[0]
+        for choices in (Choices(time_tile=4, tile=(64, columns)) for columns in (64, 96, 128))
+    ]
+    assert times[2].microseconds > 2 * max(t.microseconds for t in times[:2])
