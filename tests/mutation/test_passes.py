@@ -15,7 +15,7 @@ import pytest
 
 import polytile
 from polytile import pipeline
-from polytile.api import CompiledScop
+from polytile.api import CompiledScop, Settings
 from polytile.codegen import passes
 from polytile.codegen.passes import WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.driver import LOWERING, pass_names
@@ -62,6 +62,10 @@ STENCIL = f"""void f(int n, int m, double A[n], double B[n]) {{
 {BEFORE}for (int t = 0; t < m; t++) {{
   for (int i = 1; i < n - 1; i++) B[i] = A[i - 1] + 0.5 * A[i + 1];
   for (int i = 1; i < n - 1; i++) A[i] = B[i - 1] + 0.5 * B[i + 1]; }}{AFTER}"""
+MANY = f"""void f(int n, int m, double A[n + 40], double B[n], double C[n]) {{
+{BEFORE}for (int i = 0; i < n; i++) {{
+  B[i] = {" + ".join(f"{k}.5 * A[i + {k}]" for k in range(0, 40, 2))};
+  C[i] = {" - ".join(f"{k}.5 * A[i + {k}]" for k in range(1, 40, 2))}; }}{AFTER}"""
 GEMVER = Path(__file__).parents[2] / "polybench" / "polybench" / "gemver.c"
 
 Break = Callable[[Kernel], Kernel]
@@ -174,6 +178,12 @@ class Planted:
     verified: bool = False
     schedule: str = "superposed"
     copy_bytes: int = 0
+    order: str = "auto"
+    registers: int = 0
+
+    @property
+    def settings(self) -> Settings:
+        return {"schedule": self.schedule, "order": self.order, "registers": self.registers}
 
 
 PLANTED = (
@@ -191,6 +201,8 @@ PLANTED = (
     Planted("unroll-hints", PRODUCT, each(fewer_points), schedule="tiled"),
     Planted("partition-tiles", PRODUCT, each(without_partial_tiles), schedule="tiled"),
     Planted("wide-copies", PRODUCT, each(backwards), schedule="tiled", copy_bytes=16),
+    Planted("order-statements", MANY, undeclared, verified=True, order="tree"),
+    Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
@@ -239,7 +251,7 @@ def test_verification_finds_it(monkeypatch: pytest.MonkeyPatch, planted: Planted
     changed = plant(monkeypatch, planted)
     name = {} if isinstance(planted.program, Path) else {"name": "test.c"}
     try:
-        (scop,) = polytile.compile(planted.program, schedule=planted.schedule, verify_passes=True, **name).scops
+        (scop,) = polytile.compile(planted.program, verify_passes=True, **planted.settings, **name).scops
         said = " ".join(remark.message for remark in scop.remarks)  # on why another schedule or no such pass is taken
     except InternalError as error:
         said = error.message
@@ -253,7 +265,7 @@ def test_the_emulator_finds_it(
 ) -> None:
     changed = plant(monkeypatch, planted)
     assert isinstance(planted.program, str)
-    (scop,) = polytile.compile(planted.program, name="test.c", schedule=planted.schedule, raise_bugs=True).scops
+    (scop,) = polytile.compile(planted.program, name="test.c", raise_bugs=True, **planted.settings).scops
     assert any(changed)
     assert any(is_found(scop, {"n": n, "m": m}) for n, m in ((150, 68), (9, 4000)))
 

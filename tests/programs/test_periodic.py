@@ -58,7 +58,6 @@ REFUSED = {
     "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(2 * i + 1) % m];", "a constant, and `2 .*` is not"),
     "by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i % m];", "`i` is not provably above -\\(m\\)"),
     "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
-    "by data": ("double a[n], int b[n]", "a[i] = a[i % b[i]];", "it reads `b\\[i\\]`"),
 }
 
 
@@ -67,3 +66,10 @@ def test_what_is_refused(name: str) -> None:
     arguments, statement, message = REFUSED[name]
     with pytest.raises(UserError, match=message):
         polytile.compile(source(arguments, f"for (int i = 0; i < n; i++) {statement}"), name="f.c")
+
+
+def test_periods_that_are_read_leave_loops_in_order() -> None:
+    """Any element may be read."""
+    text = source("double a[n], int b[n]", "for (int i = 0; i < n; i++) a[i] = a[i % b[i]];")
+    (scop,) = polytile.compile(text, name="f.c").scops
+    assert scop.program is None
