@@ -9,22 +9,22 @@ from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.assumptions import assumptions_of, is_assumption
-from polytile.frontend.constant_loads import with_constant_loads
+from polytile.frontend.constant_propagation import known_values
 from polytile.frontend.counted_loops import with_counted_loops
-from polytile.frontend.data_loops import with_data_loops
+from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.inline import Inlined, inlined
+from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, without_continue, without_labels
-from polytile.frontend.known_values import known_values
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
-from polytile.frontend.switches import without_switch
+from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import substituted, variables_in
 from polytile.ir.expr import INT, CType

@@ -10,7 +10,7 @@ from pycparser import CParser, c_ast
 from pycparser.c_parser import ParseError
 
 from polytile.diagnostics import UserError
-from polytile.frontend.builtin_names import PROMISES, WITHOUT_EFFECT, calls
+from polytile.frontend.builtin_functions import PROMISES, WITHOUT_EFFECT, calls
 from polytile.frontend.find_scops import ScopPlace, polytile_pragma
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below

@@ -11,10 +11,10 @@ from pycparser import c_ast
 from polytile.diagnostics import UserError
 from polytile.frontend.assumptions import is_assumption
 from polytile.frontend.conversions import cast_to
+from polytile.frontend.early_returns import with_one_value
 from polytile.frontend.normalise import normalised, spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.preprocess import is_shipped
-from polytile.frontend.returns import with_one_value
 from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import (
     WRITING,

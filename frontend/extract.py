@@ -10,10 +10,9 @@ from pycparser import c_ast, c_generator
 from polytile.diagnostics import NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
-from polytile.frontend.body_locals import with_body_locals
 from polytile.frontend.build_scop import Draft, finish
 from polytile.frontend.c_types import where
-from polytile.frontend.chosen_subscripts import choice, with_chosen_elements
+from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
@@ -21,6 +20,7 @@ from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes
+from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.frontend.trees import block_items
 from polytile.ir.expr import Access, Assign, Cast, CType, Declare, Expr, If, Name, Stmt, walk

@@ -9,21 +9,18 @@ is, and is refused where it decides what is accessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.constants import constant_type
-from polytile.frontend.conversions import declared
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.normalise import base_node
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scalar_value import ScalarValue, UnknownValueError, changes, names
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import (
-    address_taken,
     block_items,
     copied,
     map_children,
@@ -59,10 +56,6 @@ class Counted:
     names: frozenset[str] = frozenset()
 
 
-class _UnknownError(Exception):
-    """A value that is needed is not known."""
-
-
 def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Asked, has_address: _Asked) -> Counted:
     """Replace the variables that count, one after the other. `live_after` says whether a variable's value may be read
     after the statements, `has_address` whether pointers may lead to it."""
@@ -74,7 +67,7 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
         for name in waiting:
             try:
                 done = _Replacement.of(name, done, scope).run(done, live_after)
-            except _UnknownError:
+            except UnknownValueError:
                 left.append(name)
                 continue
             names.add(name)
@@ -85,47 +78,15 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
 
 
 @dataclass(slots=True)
-class _Replacement:
-    """Follows the value of one variable; None is an unknown one."""
-
-    name: str
-    type: CType
-    shape: Shape
-    scope: Scope
-    changing: frozenset[str]  # names that do not have one value in all of the statements
-    taken: set[str]
-    outer: bool  # declared outside the statements
-    inner: Mapping[str, Sequence[Any]]  # the declarations in the statements, by name
-    loops: list[tuple[str, CType]] = field(default_factory=list)  # the iterators of the loops around
-
-    @classmethod
-    def of(cls, name: str, body: Sequence[c_ast.Node], scope: Scope) -> _Replacement:
-        nodes = [n for node in body for n in nodes_below(node)]
-        own = [n for n in nodes if isinstance(n, c_ast.Decl) and n.name == name]
-        binding = scope.lookup(name)
-        if len(own) > 1 or (own and binding is not None) or any(address_taken(n) == name for n in nodes):
-            raise _UnknownError
-        if binding is not None and (binding.level == "global" or binding.static or binding.kind == "function"):
-            raise _UnknownError
-        shape = scope.shape(own[0].type) if own else binding.shape if binding is not None else None
-        if shape is None or not _is_counter(shape) or (own and own[0].storage):
-            raise _UnknownError
-        assert shape.base is not None
-        changed = {n for node in nodes if (n := written_name(node) or address_taken(node)) is not None}
-        changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        taken |= {b.name for b in scope.bindings()}
-        inner: dict[str, list[Any]] = {}
-        for node in (n for n in nodes if isinstance(n, c_ast.Decl) and n.name):
-            inner.setdefault(str(node.name), []).append(node)
-        return cls(name, shape.base, shape, scope, frozenset(changed), taken, not own, inner)
+class _Replacement(ScalarValue):
+    """Follows the value of one variable through statements."""
 
     def run(self, body: tuple[c_ast.Node, ...], live_after: _Asked) -> tuple[c_ast.Node, ...]:
         start = c_ast.ID(self.name) if self.outer else None
         items, value = self._block([copied(n) for n in body], start)
         if self.outer and live_after(self.name):
             if value is None or self._mentions(value):
-                raise _UnknownError
+                raise UnknownValueError
             items = [*items, c_ast.Assignment("=", c_ast.ID(self.name), copied(value), body[-1].coord)]
         if not self.outer or any(outside_own_loops(node, self.name) for node in items):
             items = [self._renamed(node) for node in items]
@@ -183,8 +144,8 @@ class _Replacement:
         return any(use.name == written_name(other) for use in variables_in(node))
 
     def _statement(self, node: Any, value: c_ast.Node | None) -> tuple[c_ast.Node | None, c_ast.Node | None]:
-        if isinstance(node, c_ast.Decl) and value is not None and _names(value) & {node.name}:
-            raise _UnknownError
+        if isinstance(node, c_ast.Decl) and value is not None and names(value) & {node.name}:
+            raise UnknownValueError
         if not self._mentions(node):
             return node, value
         match node:
@@ -206,7 +167,7 @@ class _Replacement:
             added = self._with(node.rvalue, value)
             return None, self._known(c_ast.BinaryOp(node.op[0], copied(self._needed(value)), added, node.coord))
         if isinstance(node, _CONTROL):
-            raise _UnknownError
+            raise UnknownValueError
         return self._with(node, value), value
 
     def _branches(self, node: c_ast.If, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
@@ -239,8 +200,8 @@ class _Replacement:
 
     def _loop(self, loop: Any, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         count = count_of(loop)
-        if count is None or (value is not None and count.name in _names(value) and count.name != self.name):
-            raise _UnknownError
+        if count is None or (value is not None and count.name in names(value) and count.name != self.name):
+            raise UnknownValueError
         if count.name == self.name:
             return self._own_loop(loop, count, value)
         first = self._with(count.first, value)
@@ -249,8 +210,8 @@ class _Replacement:
         else:
             loop.init.rvalue = first
         here = self._iterator_type(loop, count)
-        if self._writes(loop.cond) or self._writes(loop.next) or _changes(loop.stmt, count.name):
-            raise _UnknownError
+        if self._writes(loop.cond) or self._writes(loop.next) or changes(loop.stmt, count.name):
+            raise UnknownValueError
         if not self._writes(loop.stmt):
             loop.cond = self._with(loop.cond, value)
             self.loops.append((count.name, here))
@@ -258,13 +219,13 @@ class _Replacement:
             self.loops.pop()
             return loop, value
         if self._mentions(loop.cond):
-            raise _UnknownError
+            raise UnknownValueError
         return self._counting_loop(loop, count, here, value)
 
     def _own_loop(self, loop: Any, count: Count, value: c_ast.Node | None) -> tuple[c_ast.Node, c_ast.Node | None]:
         """A loop that counts with the variable itself, which has its last value afterwards."""
         if self._writes(loop.stmt) or count.declared:
-            raise _UnknownError
+            raise UnknownValueError
         loop.init.rvalue = self._with(count.first, value)
         trips = None if has_break(loop) else self._trips(count, loop.init.rvalue)
         if trips is None:
@@ -302,15 +263,15 @@ class _Replacement:
         self.loops.append((inside, self.type))  # a name for what it is not known to be
         try:
             _, end = self._block([copied(item) for item in items], c_ast.ID(inside))
-        except _UnknownError:
+        except UnknownValueError:
             return None
         finally:
             self.loops.pop()
-        if end is None or value is None or inside in _names(end):
+        if end is None or value is None or inside in names(end):
             return None
         try:
             first, iterator = self._known(copied(count.first)), self._known(c_ast.ID(count.name))
-        except _UnknownError:
+        except UnknownValueError:
             return None
         later = c_ast.BinaryOp(">" if count.step > 0 else "<", iterator, first)
         before = substituted(copied(end), {count.name: plus(c_ast.ID(count.name), -count.step)})
@@ -345,7 +306,7 @@ class _Replacement:
     def _step_of_loop(self, loop: Any) -> int | c_ast.Node | None:
         """What an inner loop adds up, where the number of its iterations does not change outside of it."""
         count, step = count_of(loop), self._step_of(block_items(loop.stmt))
-        if count is None or step is None or count.name == self.name or _changes(loop.stmt, count.name):
+        if count is None or step is None or count.name == self.name or changes(loop.stmt, count.name):
             return None
         if has_break(loop):
             return None
@@ -363,126 +324,13 @@ class _Replacement:
             return None
         try:
             known = self._known(copied(first)), self._known(copied(condition[1]))
-        except _UnknownError:
+        except UnknownValueError:
             return None
         return iterations(count, *known, condition[0])
-
-    # Values ---------------------------------------------------------------------------------------------------------
-    def _needed(self, value: c_ast.Node | None) -> c_ast.Node:
-        if value is None:
-            raise _UnknownError
-        return value
-
-    def _with(self, node: Any, value: c_ast.Node | None) -> Any:
-        """An expression or a simple statement with the variable's value in its place."""
-        if not self._mentions(node):
-            return node
-        if self._writes(node):
-            raise _UnknownError
-        return substituted(node, {self.name: self._needed(value)})
-
-    def _known(self, node: Any) -> c_ast.Node:
-        """A value in the type of the variable; made of constants, sizes, and iterators of the loops around."""
-        match node:
-            case c_ast.Constant():
-                return self._converted(node, constant_type(node))
-            case c_ast.ID():
-                return self._converted(node, self._type_of(str(node.name)))
-            case c_ast.UnaryOp(op="-" | "+" | "!"):
-                node.expr = self._known(node.expr)
-                return node
-            case c_ast.BinaryOp(op="+" | "-" | "*" | "/" | "%" | "<" | "<=" | ">" | ">=" | "==" | "!=" | "&&" | "||"):
-                node.left, node.right = self._known(node.left), self._known(node.right)
-                return node
-            case c_ast.TernaryOp():
-                node.cond, node.iftrue = self._known(node.cond), self._known(node.iftrue)
-                node.iffalse = self._known(node.iffalse)
-                return node
-            case c_ast.Cast(expr=c_ast.ID() | c_ast.Constant()) if self._is_own_type(node.to_type):
-                return self._known(node.expr)
-        raise _UnknownError
-
-    def _is_own_type(self, node: c_ast.Node) -> bool:
-        shape = self.scope.shape(node)
-        return not shape.layers and shape.base == self.type
-
-    def _converted(self, node: c_ast.Node, kind: CType | None) -> c_ast.Node:
-        """A leaf of a value in the type of the variable, so that no sum or product overflows in a narrower one."""
-        if kind == self.type:
-            return node
-        if kind is None or kind.size > self.type.size or (kind.size == self.type.size and not kind.signed):
-            raise _UnknownError
-        declarator = c_ast.TypeDecl(None, [], None, base_node(self.shape, node.coord), node.coord)
-        return c_ast.Cast(c_ast.Typename(None, [], None, declarator, node.coord), node, node.coord)
-
-    def _type_of(self, name: str) -> CType | None:
-        """The type of what has one value here, else None."""
-        for loop, kind in reversed(self.loops):
-            if loop == name:
-                return kind
-        binding = self.scope.lookup(name)
-        if name == self.name:
-            return self.type
-        if binding is None or name in self.changing or binding.level == "global" or binding.static:
-            return None
-        plain = not binding.shape.layers and binding.shape.base is not None and binding.shape.base.kind == "int"
-        return binding.shape.base if plain else None
-
-    def _iterator_type(self, loop: Any, count: Count) -> CType:
-        if count.declared:
-            shape = self.scope.shape(loop.init.decls[0].type)
-        else:
-            binding = self.scope.lookup(count.name)
-            inside = self.inner.get(count.name, ())
-            if (binding is None and len(inside) != 1) or (binding is not None and inside):
-                raise _UnknownError  # of several variables of the name
-            shape = binding.shape if binding is not None else self.scope.shape(inside[0].type)
-        if shape.layers or shape.base is None or shape.base.kind != "int":
-            raise _UnknownError
-        return shape.base
-
-    # Questions ------------------------------------------------------------------------------------------------------
-    def _mentions(self, node: c_ast.Node | None) -> bool:
-        return any(
-            isinstance(n, c_ast.ID | c_ast.Decl) and n.name == self.name for n in nodes_below(node)
-        )
-
-    def _writes(self, node: c_ast.Node | None) -> bool:
-        return _changes(node, self.name)
-
-    def _renamed(self, node: Any) -> Any:
-        """The statement with another iterator in each loop that counts with the variable, which it declares."""
-        for loop in [n for n in nodes_below(node) if isinstance(n, c_ast.For)]:
-            count = count_of(loop)
-            if count is not None and count.name == self.name and not count.declared:
-                name = fresh(self.name, self.taken)
-                start, other = loop.init.rvalue, {self.name: c_ast.ID(name, loop.coord)}
-                loop.cond, loop.next = substituted(loop.cond, other), substituted(loop.next, other)
-                loop.stmt = substituted(loop.stmt, other)
-                loop.init = c_ast.DeclList([declared(name, start, self.shape, loop.coord)], loop.coord)
-        return node
 
 
 def _as_node(value: int | c_ast.Node) -> c_ast.Node:
     return number(value) if isinstance(value, int) else value
-
-
-def _is_counter(shape: Shape) -> bool:
-    base = shape.base
-    return not shape.layers and not shape.const and base is not None and base.kind == "int" and base.signed and (
-        base.size >= 4
-    )
-
-
-def _names(node: c_ast.Node) -> set[str]:
-    return {str(use.name) for use in variables_in(node)}
-
-
-def _changes(node: c_ast.Node | None, name: str) -> bool:
-    """Whether a statement sets a variable, other than by declaring another one of its name."""
-    return any(
-        written_name(n) == name or (isinstance(n, c_ast.Decl) and n.name == name) for n in nodes_below(node)
-    )
 
 
 def _exchanged(node: Any, old: c_ast.Node, new: c_ast.Node) -> Any:

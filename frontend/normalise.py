@@ -9,7 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.diagnostics import UserError
-from polytile.frontend.builtin_names import is_builtin
+from polytile.frontend.builtin_functions import is_builtin
 from polytile.frontend.constants import constant_node
 from polytile.frontend.parse import location_of
 from polytile.frontend.scope import Scope, Shape

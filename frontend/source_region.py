@@ -15,7 +15,7 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.assemble import FileContext
-from polytile.frontend.builtin_names import NO_OPERATIONS
+from polytile.frontend.builtin_functions import NO_OPERATIONS
 from polytile.frontend.callees import called_name
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.math_functions import INDEX_HELPERS

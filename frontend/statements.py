@@ -10,7 +10,7 @@ from pycparser import c_ast
 from polytile.diagnostics import UserError
 from polytile.frontend.accesses import bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
-from polytile.frontend.builtin_names import WITHOUT_EFFECT, calls
+from polytile.frontend.builtin_functions import WITHOUT_EFFECT, calls
 from polytile.frontend.c_types import where
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from polytile.codegen.passes.driver import After
 from polytile.diagnostics import Diagnostic
@@ -22,7 +23,10 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Analysed, Candidate, Plans
 from polytile.scheduling.proof.legality import Proof
+from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.reductions.text import with_partials
+
+ORDERED = "order-statements"  # the pass behind which large bodies are in another order
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class Compilation:
         if self.proof:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
+        lines += [f"  {line}" for line in self._arithmetic()]
         if self.considered:
             lines += ["  considered:", *(f"    {line}" for line in self.considered)]
         if self.program:
@@ -143,6 +148,20 @@ class Compilation:
         if self.kernel_plans:
             lines += ["  plans:", *(f"    {line}" for line in self.plan_text().splitlines())]
         return "\n".join(lines)
+
+    def _arithmetic(self) -> Iterator[str]:
+        """What became of the operations of statements, and in which order they are."""
+        plain = self.source.statements
+        exact = multiply_by_reciprocals(self.source, self.options.strict).statements
+        changed = [a.name for a, b in zip(plain, exact, strict=True) if a is not b]
+        if changed:
+            yield f"divisions by constants are multiplications by reciprocals in {', '.join(changed)}"
+        for before, after in pairwise(self.steps):
+            if after.done == ORDERED and before.kernel.body != after.kernel.body:
+                order = f"an order of few live values (--order {self.options.order})"
+                yield f"{after.kernel.name}: statements are in {order}"
+        if self.program and self.options.registers:
+            yield f"a thread has {self.options.registers} registers at most, as asked for"
 
     def with_remark(self, message: str, *, severity: str = "remark", hint: str | None = None) -> Compilation:
         remark = Diagnostic(severity, message, self.scop.location if self.scop.location.line else None, hint)

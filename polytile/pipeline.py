@@ -19,6 +19,7 @@ from polytile.codegen.lowering.streaming.stream_program import StreamProgram, st
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
 from polytile.codegen.passes.driver import After, improvements, optimise
+from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context
 from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
@@ -26,6 +27,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
 from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
@@ -180,11 +182,17 @@ def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
     program = split_program(scop, plan, memory, index_type(scop))
-    program = replace(program, graphs=state.options.graphs)
+    program = replace(program, kernels=_bounded(program.kernels, state), graphs=state.options.graphs)
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)
     return replace(state, program=program, steps=())
+
+
+def _bounded(kernels: tuple[Kernel, ...], state: Compilation) -> tuple[Kernel, ...]:
+    """Kernels that no pass sees, with as many registers as were asked for."""
+    registers = state.options.registers
+    return tuple(bounded(kernel, registers, state.machine) for kernel in kernels) if registers else kernels
 
 
 def _first_iterations(state: Compilation) -> StreamProgram | None:
@@ -209,7 +217,7 @@ def _behind(program: HostProgram, first: StreamProgram, state: Compilation) -> H
         program,
         parameters=tuple(p for p in program.parameters if p.name != first.rest.name),
         buffers=(*buffers(scop, state.transfers, frozenset(inside - used)), *shadows),
-        kernels=(*first.kernels, *program.kernels),
+        kernels=(*_bounded(first.kernels, state), *program.kernels),
         body=(*first.prefix, *program.body),
     )
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polytile.codegen.ordering.sweep_order import with_late_loads
+from polytile.codegen.ordering.label_sweeps import with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, max_live
 
 MAX_ROUNDS = 3

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from math import factorial
 
-from polytile.codegen.ordering.sweep_order import with_late_loads
+from polytile.codegen.ordering.label_sweeps import with_late_loads
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph
 
 MAX_PERMUTED = 5040  # orders of the children of a node that are tried

@@ -18,6 +18,7 @@ from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.expr import Access, Assign, Declare, For, If, Scope, Stmt, walk
 from polytile.ir.gpu_ops import Load, WarpReduce
 from polytile.ir.kernel import Kernel
+from polytile.machine import Machine
 from polytile.tuning import RegisterTuning
 
 
@@ -34,8 +35,12 @@ def launch_bounds(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel
 
 def register_limit(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """A thread may have so many registers at most as were asked for, in place of other bounds."""
-    fitting = context.machine.registers_per_sm // prod(kernel.block)
-    return replace(kernel, max_registers=min(plan.registers, fitting), min_blocks=0)
+    return bounded(kernel, plan.registers, context.machine)
+
+
+def bounded(kernel: Kernel, registers: int, machine: Machine) -> Kernel:
+    """A kernel whose threads have so many registers at most, and no more than a block of them can have."""
+    return replace(kernel, max_registers=min(registers, machine.registers_per_sm // prod(kernel.block)), min_blocks=0)
 
 
 def registers(batches: Sequence[For], kept: frozenset[str], tuning: RegisterTuning) -> int:

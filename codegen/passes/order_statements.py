@@ -17,8 +17,8 @@ from polytile.codegen.ordering.build_graph import NotStraightError, build_graph,
 from polytile.codegen.ordering.code_motion import interleave
 from polytile.codegen.ordering.emit import emit
 from polytile.codegen.ordering.equivalence import equivalent
-from polytile.codegen.ordering.list_order import list_order
-from polytile.codegen.ordering.sweep_order import sweep_orders
+from polytile.codegen.ordering.label_sweeps import sweep_orders
+from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import ValueGraph, is_order, max_live
 from polytile.codegen.passes.plan import Context, LoweredPlan

@@ -4,8 +4,8 @@
     # placement {"name": "t", "array": "t", "uses": [], "level": "kernel", "memory": "private", "owner": "thread", ...}
     # loop {"label": "k", "loads_first": 8}
     # cache ["A", "streaming"]
-    # stream {"name": "j2d5pt", "iterations": 8, ...}                of the first iterations of a time loop
-    # split {"name": "jacobi", "height": 8, ...}                     of tiles in registers
+    # stream {"name": "smooth", "iterations": 8, ...}                of the first iterations of a time loop
+    # split {"name": "smooth", "height": 8, ...}                     of tiles in registers
 
 What has no line is not done; a file without such lines leaves all plans to be found.
 """

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from polytile.codegen.lowering.split.tile_places import TilePlaces
+from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each
 from polytile.ir.arith import add, both, compare, either, least, lift, mod, most, mul, sub
 from polytile.ir.expr import BOOL, Access, Assign, CType, Expr, Name, Scope, Stmt, Unary

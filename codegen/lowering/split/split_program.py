@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of, statement_lines
 from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.split.fill_and_drain import Band, Transfers
-from polytile.codegen.lowering.split.tile_places import TilePlaces
+from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.tile_steps import TileSteps, rings_of
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
@@ -21,7 +22,7 @@ from polytile.ir.expr import BOOL, LLONG, Call, CType, Declare, Expr, For, If, N
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Comment, Coordinate, Kernel, KernelParameter, Launch
-from polytile.ir.memory import Space, Storage
+from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
@@ -186,29 +187,13 @@ class _Program:
     def _parameters(self) -> tuple[KernelParameter, ...]:
         integers = [p.name for p in self.scop.parameters]
         integers += [n.name for n in (*self.first, *self.counts, self.start, self.begin, self.finish, self.last)]
-        found = [KernelParameter(name, self.integer) for name in (*integers, self.phase.name)]
-        for home in self._storage():
-            value = home.space is Space.VALUE
-            found.append(KernelParameter(home.name, home.element, None if value else home.array, home.read_only))
-        return tuple(found)
+        return parameters_of((*integers, self.phase.name), self._storage(), self.integer)
 
     def _storage(self) -> tuple[Storage, ...]:
-        written = {w.array for w in self.plan.writes}
-        return tuple(
-            Storage(
-                array.name,
-                Space.VALUE if self.scop.by_value(array) else Space.GLOBAL,
-                array.element,
-                array.extents,
-                array.name,
-                read_only=array.name not in written,
-            )
-            for array in self.scop.arrays
-        )
+        return array_storage(self.scop, {w.array for w in self.plan.writes})
 
     def _summary(self) -> tuple[str, ...]:
-        statements = [self.scop.statement(w.statement) for w in self.plan.writes]
-        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
+        lines = statement_lines(self.scop.statement(w.statement) for w in self.plan.writes)
         return (*lines, f"split schedule; {self.plan.height} steps from {self.start.name} on, tiles in registers")
 
 

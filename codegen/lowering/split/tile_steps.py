@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from polytile.codegen.lowering.split.fill_and_drain import Band
-from polytile.codegen.lowering.split.tile_places import TilePlaces
+from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
+from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over
-from polytile.codegen.lowering.streaming.shown_rows import Edges
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
 from polytile.ir.arith import add, both, compare, least, mod, most, mul, sub
 from polytile.ir.edge_rows import EdgeRows

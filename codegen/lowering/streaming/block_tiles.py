@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.plane_rings import age, column_of_lane, each, over, runs
-from polytile.codegen.lowering.streaming.shown_rows import Edges
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import add, binary, both, compare, either, lift, mul, sub

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of, statement_lines
 from polytile.codegen.lowering.lower import wide
 from polytile.codegen.lowering.streaming.block_tiles import BlockTiles
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
@@ -26,8 +27,8 @@ from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, div, lift, most, mul, select, sub
 from polytile.ir.expr import LLONG, CType, Declare, Expr, For, If, Name, Stmt, walk
 from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
-from polytile.ir.kernel import Coordinate, Kernel, KernelParameter, Launch
-from polytile.ir.memory import Space, Storage
+from polytile.ir.kernel import Coordinate, Kernel, Launch
+from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
 from polytile.ir.stream_plan import Exchange, StreamPlan
@@ -128,14 +129,10 @@ class _Program:
         integers = (*(p.name for p in self.scop.parameters), *(n.name for n in self.counts))
         also = (self.chunk, stream.time, self.last)
         integers += tuple(one.name for one in also if isinstance(one, Name))
-        parameters = [KernelParameter(name, self.integer) for name in integers]
-        for home in self._storage(stream):
-            value = home.space is Space.VALUE
-            parameters.append(KernelParameter(home.name, home.element, None if value else home.array, home.read_only))
         return pruned(
             Kernel(
                 name=f"{self.scop.name}_{'out' if number else 'in'}",
-                parameters=tuple(parameters),
+                parameters=parameters_of(integers, self._storage(stream), self.integer),
                 block=self._threads(),
                 coordinates=(
                     Coordinate(block.name, BlockIndex("x")),
@@ -160,22 +157,10 @@ class _Program:
         return x, y, z
 
     def _storage(self, stream: Stream) -> tuple[Storage, ...]:
-        written = {stream.target(store, stream.nowhere).array for store in stream.stores}
-        return tuple(
-            Storage(
-                array.name,
-                Space.VALUE if self.scop.by_value(array) else Space.GLOBAL,
-                array.element,
-                array.extents,
-                array.name,
-                read_only=array.name not in written,
-            )
-            for array in self.scop.arrays
-        )
+        return array_storage(self.scop, {stream.target(store, stream.nowhere).array for store in stream.stores})
 
     def _summary(self, stream: Stream) -> tuple[str, ...]:
-        statements = [self.scop.statement(name) for name in self.cells.writers]
-        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
+        lines = statement_lines(self.scop.statement(name) for name in self.cells.writers)
         if not isinstance(stream.time, Name):
             return tuple(lines)
         where = "to" if stream.to_shadows else "from"

@@ -34,7 +34,7 @@ from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.split.cone import Cone, NoConeError, cones
 from polytile.scheduling.strategies.split.kernel_trees import mapped_tree
 from polytile.scheduling.strategies.split.parallel_kernels import with_kernels
-from polytile.scheduling.strategies.split.register_sizes import register_tiles
+from polytile.scheduling.strategies.split.register_tile_sizes import register_tiles
 from polytile.scheduling.strategies.split.sizes import SLAB_DIMENSIONS, slab_sizes, split_sizes
 from polytile.scheduling.strategies.split.slab_trees import slab_tree
 from polytile.scheduling.strategies.split.tile_sets import Tiling

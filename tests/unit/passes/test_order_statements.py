@@ -15,8 +15,8 @@ from polytile.codegen.ordering.build_graph import build_graph, is_straight
 from polytile.codegen.ordering.code_motion import interleave
 from polytile.codegen.ordering.emit import emit
 from polytile.codegen.ordering.equivalence import equivalent
-from polytile.codegen.ordering.list_order import list_order
-from polytile.codegen.ordering.sweep_order import sweep_orders
+from polytile.codegen.ordering.label_sweeps import sweep_orders
+from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
 from polytile.codegen.passes import order_statements
@@ -207,3 +207,26 @@ def test_results_are_the_same_bits(emulator: None, seed: int, order: str) -> Non
     text = f"void f({ARGUMENTS})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     found = polytile.compile(text, name="test.c", strict=True, order=order, raise_bugs=True).scops[0]
     found.validate(on="emulator", parameters={"n": 100}, seed=seed, sanitize=("address", "race"))
+
+
+def test_the_explanation_says_what_was_ordered_and_bounded() -> None:
+    folders = [ROOT / "polybench", ROOT / "polybench" / "polybench"]
+    file = REORDER / "derivative.c"
+    compiled = {
+        order: polytile.compile(file, include_dirs=folders, order=order, registers=96) for order in ("source", "tree")
+    }
+    lines = {order: program.scops[0].explain() for order, program in compiled.items()}
+    assert "few live values (--order tree)" in lines["tree"] and "few live values" not in lines["source"]
+    assert all("96 registers at most" in found for found in lines.values())
+
+
+@pytest.mark.parametrize("schedule", ["split", "overlapped", "classic"])
+def test_registers_are_bounded_in_all_kernels_of_all_schedules(schedule: str) -> None:
+    text = (
+        "void f(int T, int n, int m, float A[2][n][m])\n{\n#pragma scop\nfor (int t = 0; t < T; t++)\n"
+        "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)\n"
+        "A[(t + 1) % 2][i][j] = A[t % 2][i - 1][j] + A[t % 2][i][j - 1] + A[t % 2][i][j + 1];\n#pragma endscop\n}\n"
+    )
+    (scop,) = polytile.compile(text, schedule=schedule, registers=72).scops
+    assert scop.program is not None
+    assert {kernel.max_registers for kernel in scop.program.kernels} == {72}

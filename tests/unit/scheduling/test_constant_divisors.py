@@ -134,3 +134,9 @@ def test_kernels_agree_with_c(strict: bool) -> None:
     assert any("/ 15.5f" in line for line in code) == strict
     (found,) = scop.validate(on="emulator", parameters={"steps": 5, "n": 23, "m": 41}, sanitize="all")
     assert found.bitwise == strict
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_the_explanation_names_the_statements(strict: bool) -> None:
+    (scop,) = polytile.compile(STENCIL, strict=strict).scops
+    assert ("multiplications by reciprocals in S0" in scop.explain()) != strict
