@@ -286,11 +286,13 @@ class Program:
         return tuple(files)
 
     def build(self, executable: str | os.PathLike[str], *, on: str = "auto", link: Sequence[str | Path] = ()) -> Path:
-        """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers."""
-        from polytile.execution import chosen_place
+        """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers.
+
+        `auto` is nvcc where it is installed, with or without a GPU, else the emulator."""
+        from polytile.execution import build_place
         from polytile.runtime.build import build_program
 
-        target, place = Path(executable), chosen_place(on)
+        target, place = Path(executable), build_place(on)
         with tempfile.TemporaryDirectory(prefix="polytile-") as folder:
             host, kernels, _ = self.write(folder)
             build_program(

@@ -10,6 +10,7 @@ from polytile.diagnostics import UsageError
 from polytile.pipeline import sequential_text
 from polytile.runtime.binding import Call
 from polytile.runtime.checked import Unit, checked_engine, checks_named
+from polytile.runtime.compilers import nvcc
 from polytile.runtime.counted import Counted, counted_engine
 from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
@@ -116,10 +117,10 @@ class Execution:
         return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
 
 
-def chosen_place(on: str) -> str:
-    """`gpu` or `emulator`; raises UsageError for another place, and DeviceError without the GPU that is asked for."""
+def build_place(on: str) -> str:
+    """`gpu` or `emulator`, for a program to build: nvcc needs no GPU, and `auto` takes it where there is one."""
     check_place(on)
-    return on if on != "auto" else ("gpu" if on_gpu("auto") else "emulator")
+    return on if on != "auto" else ("emulator" if nvcc() is None else "gpu")
 
 
 def check_place(on: str) -> None:

@@ -54,13 +54,34 @@ def run(request: Request, report: Report) -> int:
     if request.validate and not _validate(request, report, program):
         report.line("nothing was written")
         return EXIT_VALIDATION
-    _write(request, report, program)
-    if request.build is not None:
-        with report.stage("build"):
-            program.build(request.build, on=request.on, link=request.link)
-        report.add(executable=request.build)
-        report.line(f"built {request.build}")
+    if status != EXIT_DONE:  # a file that is newer than its source would let the next `make` go on
+        report.line("nothing was written; with --keep-going a SCoP that is refused stays C in what is written")
+        return status
+    if request.build is not None:  # first: a build that fails leaves no other file either
+        _build(request, report, program, request.build)
+    try:
+        _write(request, report, program)
+    except BaseException:
+        if request.build is not None:
+            Path(request.build).unlink(missing_ok=True)
+        raise
     return status
+
+
+def _build(request: Request, report: Report, program: Program, executable: str) -> None:
+    from polytile.execution import build_place
+
+    place = build_place(request.on)
+    with report.stage("build"):
+        program.build(executable, on=place, link=request.link)
+    report.add(executable=executable, built_for=place)
+    if place == "gpu":
+        how = f"with nvcc, for {request.arch}"
+    elif request.on == "auto":
+        how = "for the emulator, which runs the kernels on this machine's CPU, slowly: nvcc was not found"
+    else:
+        how = "for the emulator, which runs the kernels on this machine's CPU, slowly"
+    report.line(f"built {executable} {how}")
 
 
 def _options(request: Request) -> Options:

@@ -174,11 +174,22 @@ def test_a_refused_scop_stays_c_and_the_others_are_compiled(tmp_path: Path, caps
     assert run(path, "-o", tmp_path) == 1
     captured = capsys.readouterr()
     assert f"{path}:12:" in captured.err and "error: " in captured.err
+    assert "nothing was written; with --keep-going" in captured.out
+    assert [p.name for p in tmp_path.iterdir()] == ["two.c"]  # nothing with which `make` would go on
+    assert run(path, "-o", tmp_path, "--keep-going") == 0
+    assert "warning: " in capsys.readouterr().err
     host = (tmp_path / "two_host.c").read_text()
     assert "polytile_" in host and "A[p[i]] = 1.0;" in host
     assert (tmp_path / "two_kernel.cu").exists() and (tmp_path / "two_kernel.h").exists()
-    assert run(path, "-o", tmp_path, "--keep-going") == 0
-    assert "warning: " in capsys.readouterr().err
+
+
+def test_a_build_that_fails_leaves_no_file(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`good` has no main, so it cannot be linked."""
+    out = tmp_path / "out"
+    assert run(good, "-o", out, "--build", tmp_path / "program", "--on", "emulator") == 4
+    assert "linking program failed" in capsys.readouterr().err
+    assert not (tmp_path / "program").exists()
+    assert not out.exists()
 
 
 def test_a_parameter_that_contradicts_the_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

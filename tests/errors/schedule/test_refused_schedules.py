@@ -63,17 +63,19 @@ def test_every_file_is_tested() -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The program is written nevertheless, with the SCoP as the user's C."""
+    """Nothing is written; with --keep-going the program is, with the SCoP as the user's C."""
     place, message, hint = REFUSED[name]
     source = HERE / f"{name.split('_')[0]}.c"
     schedule = HERE / f"{name}.yaml"
-    status = main([str(source), "--target", "cuda", "-o", str(tmp_path), "--load-schedule", str(schedule)])
-    assert status == 1
+    command = [str(source), "--target", "cuda", "-o", str(tmp_path), "--load-schedule", str(schedule)]
+    assert main(command) == 1
+    assert not list(tmp_path.iterdir())
     errors = capsys.readouterr().err
     first, *rest = [line for line in errors.splitlines() if line.strip()]
     assert first.startswith(f"{source}:{place}: error: ")
     assert message in first
     assert any("note: " in line and hint in line for line in rest)
+    assert main([*command, "--keep-going"]) == 0
     assert "polytile_" not in (tmp_path / f"{source.stem}_host.c").read_text().split("#pragma scop")[0]
     assert "#pragma scop" in (tmp_path / f"{source.stem}_host.c").read_text()
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -225,10 +226,28 @@ def test_the_whole_program_gives_the_same_result(
     plain, built = tmp_path / "plain", tmp_path / "built"
     subprocess.run(["cc", "-O1", str(source), "-o", str(plain), "-lm"], check=True, timeout=60)
     assert run(source, "-o", tmp_path, "--build", built, "--on", "emulator", "-D", "N=50") == 0
-    assert f"built {built}" in capsys.readouterr().out
+    assert f"built {built} for the emulator, which runs the kernels on this machine's CPU" in capsys.readouterr().out
     subprocess.run(["cc", "-O1", "-DN=50", str(source), "-o", str(plain), "-lm"], check=True, timeout=60)
     outputs = [subprocess.run([str(p)], capture_output=True, check=True, timeout=60).stdout for p in (plain, built)]
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+def test_build_takes_nvcc_without_a_gpu(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(source, "-o", tmp_path, "--build", tmp_path / "built") == 0
+    assert f"built {tmp_path / 'built'} with nvcc, for sm_90" in capsys.readouterr().out
+    assert b"cudaLaunchKernelExC" in (tmp_path / "built").read_bytes()
+
+
+def test_build_says_that_it_takes_the_emulator_without_nvcc(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NVCC", "no-such-nvcc")
+    assert run(source, "-o", tmp_path, "--build", tmp_path / "built") == 0
+    assert "for the emulator, which runs the kernels on this machine's CPU, slowly: nvcc" in capsys.readouterr().out
+    assert run(source, "-o", tmp_path / "out", "--build", tmp_path / "other", "--on", "gpu") == 4
+    assert "build with --on emulator" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists() and not (tmp_path / "out").exists()
 
 
 def test_schedule_files() -> None:

@@ -151,5 +151,9 @@ def test_a_scop_that_takes_too_long_leaves_the_others_alone(tmp_path: Path) -> N
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
     assert done.returncode == 1
     assert done.stderr.startswith("deep.c:3:9: error: compiling this takes too long\n")
+    assert not (tmp_path / "deep_host.c").exists()
+    done = subprocess.run([*command, "--keep-going"], cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0
+    assert done.stderr.startswith("deep.c:3:9: warning: compiling this takes too long\n")
     assert "g_scop0" in (tmp_path / "deep_host.c").read_text()
     assert "f_scop0" not in (tmp_path / "deep_host.c").read_text()
