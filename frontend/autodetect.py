@@ -1,4 +1,5 @@
-"""Looking for SCoPs in a file without pragmas: outermost loops that extraction accepts, neighbours joined."""
+"""Looking for SCoPs in a file without pragmas, or in a marked one that calls what may do anything: outermost loops that
+extraction accepts, neighbours joined."""
 
 from __future__ import annotations
 
@@ -42,6 +43,13 @@ def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Scop
     return Detection(tuple(search.scops), tuple(search.refused))
 
 
+def detect_inside(context: FileContext, place: ScopPlace, attempt: Callable[[ScopPlace], Scop]) -> Detection:
+    """The same below the statements of one place."""
+    search = _Search(context, attempt)
+    search.items(place.function, list(place.items), place.following, place.scope.child(), place.path)
+    return Detection(tuple(search.scops), tuple(search.refused))
+
+
 @dataclass(slots=True)
 class _Search:
     context: FileContext
@@ -50,17 +58,26 @@ class _Search:
     refused: list[tuple[UserError, ScopPlace]] = field(default_factory=list)
 
     def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
-        items = block_items(block)
+        self.items(function, block_items(block), (), scope, (*path, block))
+
+    def items(
+        self,
+        function: c_ast.FuncDef,
+        items: list[c_ast.Node],
+        following: Sequence[c_ast.Node],
+        scope: Scope,
+        path: _Path,
+    ) -> None:
         start = 0
         for is_loop, group in groupby(items, key=lambda i: isinstance(i, c_ast.For)):
             members = list(group)
             end = start + len(members)
             if is_loop:
-                self._run(function, members, items[end:], scope, (*path, block))
+                self._run(function, members, [*items[end:], *following], scope, path)
             else:
                 for item in members:
                     scope.bind(item)
-                    self._below(function, item, scope, (*path, block))
+                    self._below(function, item, scope, path)
             start = end
 
     def _below(self, function: c_ast.FuncDef, node: c_ast.Node | None, scope: Scope, path: _Path) -> None:

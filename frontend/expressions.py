@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pycparser import c_ast
 
-from polytile.diagnostics import Location, UserError
+from polytile.diagnostics import Location, OpaqueCallError, UserError
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
 from polytile.frontend.name_binding import Iterator, Names, Variable
@@ -247,28 +247,23 @@ class Translator:
     def _call(self, node: c_ast.FuncCall) -> Expr:
         name = node.name.name if isinstance(node.name, c_ast.ID) else None
         if name is None:
-            raise UserError(
+            raise OpaqueCallError(
                 "a call through a pointer cannot be analysed",
                 location=where(node),
                 hint="call the function by its name, so that it can be inlined",
             )
-        arguments = tuple(self.value(a) for a in (node.args.exprs if node.args else ()))
         if name in self.names.region.functions:
             raise _not_inlined(name, node)
+        if name not in FUNCTIONS and name not in INDEX_HELPERS:
+            raise _unknown(name, node)
+        arguments = tuple(self.value(a) for a in (node.args.exprs if node.args else ()))
         if name in FUNCTIONS:
             signature = FUNCTIONS[name]
             _check_arity(name, len(signature.arguments), len(arguments), node)
             converted = tuple(_convert(a, t) for a, t in zip(arguments, signature.arguments, strict=True))
             return Call(name, converted, signature.result)
-        if name in INDEX_HELPERS:
-            _check_arity(name, 2, len(arguments), node)
-            return _index_helper(INDEX_HELPERS[name], arguments, node)
-        raise UserError(
-            f"the function `{name}` is not known to be free of side effects",
-            location=where(node),
-            hint=f"define `{name}` in this file as a small function, so that it is inlined, "
-            "or call it outside the SCoP; C's math functions are known",
-        )
+        _check_arity(name, 2, len(arguments), node)
+        return _index_helper(INDEX_HELPERS[name], arguments, node)
 
 
 def usual_or_same(a: CType, b: CType, location: Location) -> CType:
@@ -385,9 +380,17 @@ def _needs_integers(op: str, node: c_ast.Node) -> UserError:
     return UserError(f"`{op}` needs integers", location=where(node), hint="cast the operands to an integer type")
 
 
+def _unknown(name: str, node: c_ast.Node) -> UserError:
+    return OpaqueCallError(
+        f"the function `{name}` is not known to be free of side effects",
+        location=where(node),
+        hint=f"define `{name}` in this file as a small function, so that it is inlined; C's math functions are known",
+    )
+
+
 def _not_inlined(name: str, node: c_ast.Node) -> UserError:
-    return UserError(
+    return OpaqueCallError(
         f"the call of `{name}` could not be inlined",
         location=where(node),
-        hint=f"make `{name}` a function with a single `return` of an expression, or call it outside the SCoP",
+        hint=f"make `{name}` a function with a single `return` of an expression",
     )

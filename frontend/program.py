@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polytile.diagnostics import Location, NothingRunsError, UserError
+from polytile.diagnostics import Location, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
-from polytile.frontend.autodetect import detect
+from polytile.frontend.autodetect import detect, detect_inside
 from polytile.frontend.extract import extract
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
@@ -32,7 +32,8 @@ class Refusal:
 class SourceProgram:
     """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte.
 
-    `refusals` are SCoPs that the user marked; `remarks` are loops that detection tried in vain; `macros` are the names
+    `refusals` are SCoPs that the user marked, those among them whose calls stay on the host and whose loops without
+    calls are in `scops`; `remarks` are loops that detection tried in vain; `macros` are the names
     that are a macro somewhere in the file or in what it includes; `detected` are the names of SCoPs without pragmas.
     """
 
@@ -65,23 +66,27 @@ def read_program(
     refusals: list[Refusal] = []
     remarks: list[Refusal] = []
     detected: frozenset[str] = frozenset()
-    for name, place in named(context, places):
+    counts: dict[str, int] = {}
+    linkage = Linkage.of(context.file)
+
+    def attempt(place: ScopPlace) -> Scop:
+        numbered = dict(counts)
+        function = linkage.unique(place.function_name)
+        scop = scop_of(context, place, fresh_scop_name(function, numbered, context.file.names))
+        counts.update(numbered)
+        return scop
+
+    for name, place in list(named(context, places, counts)):
         try:
             scops.append(scop_of(context, place, name))
         except UserError as error:
             refusals.append(Refusal(error, name, place.span))
+            if isinstance(error, OpaqueCallError):
+                inside = detect_inside(context, place, attempt)
+                scops += inside.scops
+                refusals += [Refusal(e, name, p.span) for e, p in _each_once([(error, place), *inside.refused])][1:]
     if autodetect:
         taken = {p.function_name for p in places}
-        counts: dict[str, int] = {}
-        linkage = Linkage.of(context.file)
-
-        def attempt(place: ScopPlace) -> Scop:
-            numbered = dict(counts)
-            function = linkage.unique(place.function_name)
-            scop = scop_of(context, place, fresh_scop_name(function, numbered, context.file.names))
-            counts.update(numbered)
-            return scop
-
         found = detect(context, taken, attempt)
         scops += found.scops
         detected = frozenset(s.name for s in found.scops)
@@ -93,6 +98,14 @@ def read_program(
     return SourceProgram(
         source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected
     )
+
+
+def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[UserError, ScopPlace]]:
+    """The first refusal with each message."""
+    first: dict[str, tuple[UserError, ScopPlace]] = {}
+    for error, place in refused:
+        first.setdefault(error.message, (error, place))
+    return list(first.values())
 
 
 def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:

@@ -34,9 +34,14 @@ def read_places(
     return FileContext.of(file), marked_places(file)
 
 
-def named(context: FileContext, places: Sequence[ScopPlace]) -> Iterator[tuple[str, ScopPlace]]:
-    """Each place with a name that no identifier of the file has, nor a SCoP of another: `kernel_gemm_scop0`."""
-    counts: dict[str, int] = {}
+def named(
+    context: FileContext, places: Sequence[ScopPlace], counts: dict[str, int] | None = None
+) -> Iterator[tuple[str, ScopPlace]]:
+    """Each place with a name that no identifier of the file has, nor a SCoP of another: `kernel_gemm_scop0`.
+
+    `counts` is how many names of each function are taken.
+    """
+    counts = {} if counts is None else counts
     linkage = Linkage.of(context.file)
     for place in places:
         yield fresh_scop_name(linkage.unique(place.function_name), counts, context.file.names), place

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import islpy as isl
 from pycparser import c_ast
 
-from polytile.diagnostics import UserError
+from polytile.diagnostics import OpaqueCallError, UserError
 from polytile.frontend.accesses import bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.builtin_functions import WITHOUT_EFFECT, calls
@@ -113,20 +113,25 @@ def _check_assignable(target: Expr, value: Expr, node: c_ast.Node) -> None:
 
 
 def _not_a_statement(node: c_ast.Node) -> UserError:
-    if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):
+    if isinstance(node, c_ast.FuncCall) and not isinstance(node.name, c_ast.ID):
+        return OpaqueCallError(
+            "a call through a pointer may do anything",
+            location=where(node),
+            hint="call the function by its name, so that it can be inlined",
+        )
+    if isinstance(node, c_ast.FuncCall):
         name, arguments = node.name.name, node.args.exprs if node.args else []
         if any(isinstance(a, c_ast.UnaryOp) and a.op == "&" for a in arguments):
-            return UserError(
+            return OpaqueCallError(
                 f"the call of `{name}` passes an address",
                 location=where(node),
                 hint=f"pass the array and its subscripts apart, `{name}(A, i)`: small functions of this file that take "
                 "arrays are inlined",
             )
-        return UserError(
-            f"the call of `{node.name.name}` may do anything",
+        return OpaqueCallError(
+            f"the call of `{name}` may do anything",
             location=where(node),
-            hint=f"move the call out of the SCoP, or define `{node.name.name}` in this file as a small function, "
-            "so that it is inlined",
+            hint=f"define `{name}` in this file as a small function, so that it is inlined",
         )
     return refuse(node)
 

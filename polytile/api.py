@@ -22,7 +22,16 @@ from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.c.host_file import host_file
 from polytile.codegen.targets.cuda.cuda import print_unit
 from polytile.compilation import Compilation
-from polytile.diagnostics import Diagnostic, InternalError, NothingRunsError, UsageError, UserError, is_bug, reported
+from polytile.diagnostics import (
+    Diagnostic,
+    InternalError,
+    NothingRunsError,
+    OpaqueCallError,
+    UsageError,
+    UserError,
+    is_bug,
+    reported,
+)
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
@@ -354,7 +363,7 @@ def compile_file(
         path, text, include_dirs=[str(d) for d in include_dirs], defines=defines, autodetect=autodetect
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
-    marked = [error for error in refused if not isinstance(error, NothingRunsError)]
+    marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]
     names = [s.name for s in source.scops]
     if not refused:
         check_parameters([p for s in source.scops for p in s.parameters], options.parameters)
@@ -399,7 +408,8 @@ def compile(
     """Compile a C file (a Path) or C text (a str, which messages call `name`).
 
     A SCoP that is refused stays C and is listed in `refusals`, as is one that runs no statement; when every SCoP is
-    refused the first refusal is raised.
+    refused the first refusal is raised. Of a SCoP that calls what may do anything the loops without such calls are in
+    `scops`, and the call is in `refusals`.
     """
     if isinstance(source, str) and "\n" not in source and source.rstrip().endswith((".c", ".h")):
         raise UsageError(f"{source!r} is read as C text", hint="pass pathlib.Path for a file")

@@ -120,6 +120,10 @@ class NothingRunsError(UserError):
     """A SCoP runs no statement: it stays as it is, and nothing is wrong with it."""
 
 
+class OpaqueCallError(UserError):
+    """A call in a SCoP may do anything: what is around it runs on the host, and nothing is wrong with it."""
+
+
 class IllegalSchedule(UserError):
     """A schedule breaks a dependence; the message names one pair of instances."""
 

@@ -21,6 +21,7 @@ from polytile.diagnostics import (
     FindingsError,
     InternalError,
     NothingRunsError,
+    OpaqueCallError,
     UsageError,
     UserError,
     ValidationError,
@@ -33,6 +34,9 @@ from polytile.work_pieces import limit
 if TYPE_CHECKING:
     from polytile.runtime.emulator.counts import Counts
     from polytile.runtime.validate import Validation
+
+
+_ON_HOST = ": it stays on the host, with the loops around it"
 
 
 def run(request: Request, report: Report) -> int:
@@ -179,8 +183,9 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         for remark in scop.remarks:
             _remark(report, scop, remark)
     idle = [r for r in program.refusals if isinstance(r, NothingRunsError)]
-    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals if r not in idle])
-    report.add(idle=[as_object(r.diagnostic) for r in idle])
+    calls = [r for r in program.refusals if isinstance(r, OpaqueCallError)]
+    report.add(refusals=[as_object(r.diagnostic) for r in program.refusals if r not in idle and r not in calls])
+    report.add(idle=[as_object(r.diagnostic) for r in idle], calls=[as_object(r.diagnostic) for r in calls])
     status = EXIT_DONE
     for refusal in program.refusals:
         if isinstance(refusal, InternalError) and request.verbose:
@@ -188,18 +193,22 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         severity = _severity(request, refusal, marked=any(refusal is one for one in program.marked))
         if severity == "error":
             status = max(status, refusal.exit_status)
-        report.diagnostic(replace(refusal.diagnostic, severity=severity))
+        report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
     if request.explain:
         report.add(explanation=program.explain())
         report.text(program.explain())
     return status
 
 
+def _message(refusal: UserError | InternalError) -> str:
+    return refusal.message + _ON_HOST if isinstance(refusal, OpaqueCallError) else refusal.message
+
+
 def _severity(request: Request, refusal: UserError | InternalError, *, marked: bool) -> str:
     """How bad it is that a SCoP stays C, which the file marks or detection found."""
     if marked:
         return "warning" if request.keep_going else "error"
-    return "remark" if isinstance(refusal, UserError) else "warning"
+    return "remark" if isinstance(refusal, UserError) and not isinstance(refusal, OpaqueCallError) else "warning"
 
 
 def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:

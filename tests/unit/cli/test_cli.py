@@ -275,10 +275,29 @@ def test_a_refused_scop_that_is_marked_is_an_error_beside_detected_ones(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "f.c"
-    marked = "void g(int);\nvoid f(int n)\n{\n#pragma scop\n    for (int i = 0; i < n; i++) g(i);\n#pragma endscop\n}\n"
+    body = "    for (int i = 0; i < n; i++) return;"
+    marked = f"void g(int);\nvoid f(int n)\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     loops = "void h(int n, double a[n])\n{\n    for (int i = 0; i < n; i++) a[i] = 1;\n}\n"
     source.write_text(marked + loops)
     assert run(source, "--target", "cuda", "--autodetect", "-o", tmp_path / "out") == 1
-    assert "f.c:5:33: error: the call of `g` may do anything" in capsys.readouterr().err
+    assert "f.c:5:33: error: `return` is not allowed in a SCoP" in capsys.readouterr().err
     assert run(source, "--target", "cuda", "--autodetect", "--keep-going", "-o", tmp_path / "out") == 0
-    assert "warning: the call of `g` may do anything" in capsys.readouterr().err
+    assert "warning: `return` is not allowed in a SCoP" in capsys.readouterr().err
+
+
+def test_calls_that_may_do_anything_stay_on_the_host_and_are_no_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "f.c"
+    source.write_text(
+        "void g(int);\nvoid f(int n, double a[n])\n{\n#pragma scop\n    for (int i = 0; i < n; i++) a[i] = 1;\n"
+        "    for (int i = 0; i < n; i++) g(i);\n#pragma endscop\n}\n"
+    )
+    assert run(source, "--target", "cuda", "--json", "-o", tmp_path / "out") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [s["status"] for s in said["scops"]] == ["compiled"]
+    assert said["refusals"] == []
+    assert [c["line"] for c in said["calls"]] == [6]
+    assert run(source, "--target", "cuda", "-o", tmp_path / "out") == 0
+    warning = "f.c:6:33: warning: the call of `g` may do anything: it stays on the host, with the loops around it"
+    assert warning in capsys.readouterr().err

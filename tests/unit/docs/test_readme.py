@@ -14,6 +14,7 @@ import pytest
 import polytile
 from polytile.cli.main import main
 from polytile.codegen.targets.cuda.cuda import print_kernel
+from polytile.diagnostics import OpaqueCallError
 
 ROOT = Path(__file__).resolve().parents[3]
 README = ROOT / "README.md"
@@ -60,7 +61,7 @@ def test_every_option_is_listed_and_every_listed_one_exists(file: Path, capsys: 
 @pytest.mark.parametrize("text", blocks(LANGUAGE, "c"), ids=lambda text: " ".join(text.split())[:40])
 def test_c_examples_are_right(text: str) -> None:
     program = polytile.compile(text, name="example.c", autodetect="#pragma scop" not in text)
-    assert [str(refusal) for refusal in program.refusals] == []
+    assert [str(refusal) for refusal in program.refusals if not isinstance(refusal, OpaqueCallError)] == []
     assert [found.scop for scop in program.scops for found in scop.validate(on="emulator", seed=1)]
 
 
