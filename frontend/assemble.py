@@ -17,7 +17,7 @@ from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import with_constant_loads
-from polytile.frontend.jump_elimination import goto_targets, without_continue, without_labels
+from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
@@ -54,8 +54,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = _without_assumptions(body)
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
-    named = goto_targets(place.function)
-    body = tuple(without_continue(without_labels(node, named)) for node in body)
+    body = tuple(without_continue(node) for node in with_breaks(body))
+    body = without_goto(body, goto_targets(place.function, place.items))
     result: Inlined = inlined(body, place.scope, context.functions)
     loads = with_constant_loads(result.body, place.scope)
     result = replace(result, body=loads.body)

@@ -1,11 +1,12 @@
-// expect: 7:7: error: `goto` is not allowed in a SCoP
+// expect: 8:7: error: `goto` is not allowed in a SCoP
 void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 {
 #pragma scop
-    A[0] = 1;
+    for (int i = 0; i < n; i++)
+      A[i] = 1;
     if (A[0] > x)
       goto end;
-    A[0] = 2;
-    end: A[0] = 3;
+    double y = A[0];
+    end: A[0] = y;
 #pragma endscop
 }
