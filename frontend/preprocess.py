@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -74,11 +75,13 @@ def preprocess(
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
     preprocessor: str = "auto",
+    flags: Sequence[str] = (),
 ) -> Preprocessed:
     """Expand the macros and includes of a C file.
 
     `defines` are `NAME` or `NAME=VALUE`. `preprocessor` is a command such as `gcc`, "pcpp", or "auto": the system's
-    C preprocessor when there is one, else pcpp.
+    C preprocessor when there is one, else pcpp. `flags` are more options of a command, such as `-include config.h`,
+    with absolute paths; pcpp knows none.
     """
     if text is None:
         path, text = read_input(path)
@@ -86,7 +89,11 @@ def preprocess(
         remember_source(path, text)
     command = _system_preprocessor() if preprocessor == "auto" else preprocessor
     request = _Request(
-        path, _open_assumptions(text.removeprefix("\ufeff").replace("\r\n", "\n")), tuple(include_dirs), tuple(defines)
+        path,
+        _open_assumptions(text.removeprefix("\ufeff").replace("\r\n", "\n")),
+        tuple(include_dirs),
+        tuple(defines),
+        tuple(flags),
     )
     output = _run_pcpp(request) if command in (None, "pcpp") else _run_system(str(command), request)
     lines, origins = split_markers(output, path, request.display)
@@ -134,6 +141,7 @@ class _Request:
     text: str
     include_dirs: tuple[str, ...]
     defines: tuple[str, ...]
+    flags: tuple[str, ...]
 
     @property
     def folder(self) -> str:
@@ -162,7 +170,7 @@ class _Request:
 
 
 def _run_system(command: str, request: _Request) -> str:
-    arguments = [command, "-E", "-dD", "-x", "c", "-std=gnu99", "-nostdinc", "-w"]
+    arguments = [*shlex.split(command), "-E", "-dD", "-x", "c", "-std=gnu99", "-nostdinc", "-w", *request.flags]
     arguments += [f"-I{d}" for d in request.search] + [f"-D{m}" for m in request.macros] + ["-"]
     try:
         done = run_bounded(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polytile.diagnostics import Location, NothingRunsError, OpaqueCallError, UserError
+from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect, detect_inside
 from polytile.frontend.extract import extract
@@ -54,13 +54,16 @@ def read_program(
     defines: Sequence[str] = (),
     autodetect: bool = False,
     preprocessor: str = "auto",
+    flags: Sequence[str] = (),
 ) -> SourceProgram:
-    """Read a C file (`-`: standard input) and extract its SCoPs.
+    """Read a C file (`-`: standard input) and extract its SCoPs; `preprocess` says what the preprocessor gets.
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
     """
     with piece("reading", Location(path, 1)):
-        context, places = read_places(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
+        context, places = read_places(
+            path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags
+        )
     source = context.file.source
     scops: list[Scop] = []
     refusals: list[Refusal] = []
@@ -124,4 +127,4 @@ def _nothing_found(path: str, autodetect: bool, remarks: list[Refusal]) -> UserE
     if remarks:
         first = remarks[0].error
         hint = f"the first loop that could be one is refused: {first.location}: {first.message}"
-    return UserError("no SCoP in this file", location=Location(path, 1), hint=hint)
+    return NoScopError("no SCoP in this file", location=Location(path, 1), hint=hint)

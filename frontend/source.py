@@ -27,9 +27,12 @@ def read_places(
     include_dirs: Sequence[str] = (),
     defines: Sequence[str] = (),
     preprocessor: str = "auto",
+    flags: Sequence[str] = (),
 ) -> tuple[FileContext, list[ScopPlace]]:
     """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
-    source = preprocess(path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor)
+    source = preprocess(
+        path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags
+    )
     file = parse(source)
     return FileContext.of(file), marked_places(file)
 

@@ -353,14 +353,23 @@ def compile_file(
     schedules: str | None = None,
     schedules_file: str = "load_schedule",
     observe: Callable[[str, str, object], None] | None = None,
+    preprocessor: str = "auto",
+    preprocessor_flags: Sequence[str] = (),
 ) -> Program:
     """Compile every SCoP of a file; those that are refused are in `refusals`, and nothing is raised for them.
 
-    `observe` is called with the SCoP's name, a stage's name and its result. Raises UserError when the file as a
-    whole cannot be read, and UsageError when an option does not fit any SCoP.
+    `observe` is called with the SCoP's name, a stage's name and its result. `preprocessor` is the command that expands
+    macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. Raises UserError when the
+    file as a whole cannot be read, and UsageError when an option does not fit any SCoP.
     """
     source = read_program(
-        path, text, include_dirs=[str(d) for d in include_dirs], defines=defines, autodetect=autodetect
+        path,
+        text,
+        include_dirs=[str(d) for d in include_dirs],
+        defines=defines,
+        autodetect=autodetect,
+        preprocessor=preprocessor,
+        flags=preprocessor_flags,
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]

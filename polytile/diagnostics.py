@@ -124,6 +124,10 @@ class OpaqueCallError(UserError):
     """A call in a SCoP may do anything: what is around it runs on the host, and nothing is wrong with it."""
 
 
+class NoScopError(UserError):
+    """A file has no SCoP."""
+
+
 class IllegalSchedule(UserError):
     """A schedule breaks a dependence; the message names one pair of instances."""
 

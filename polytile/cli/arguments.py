@@ -64,6 +64,8 @@ class Request:
     verbose: bool
     quiet: bool
     seed: int | None
+    preprocessor: str = "auto"
+    preprocessor_flags: tuple[str, ...] = ()
 
 
 class _Parser(argparse.ArgumentParser):

@@ -133,6 +133,8 @@ def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
         schedules=None if load is None else _read_schedules(load),
         schedules_file=load or "",
         observe=dumps.observe if request.dump else None,
+        preprocessor=request.preprocessor,
+        preprocessor_flags=request.preprocessor_flags,
     )
 
 

@@ -6,6 +6,7 @@ after:  f.c:30:9: error: compiling this takes too long; the other SCoPs of the f
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import os
@@ -13,9 +14,11 @@ import select
 import signal
 import sys
 import time
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from polytile import work_pieces
 from polytile.cli.main import SUBCOMMANDS, main, open_streams
@@ -35,12 +38,20 @@ def guarded_main() -> int:
     """Run the command in a child process; returns the exit status."""
     open_streams()
     gc.set_threshold(FEW_COLLECTIONS, 20, 20)
-    if not hasattr(os, "fork") or (len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS):
-        return main()
+    return main() if len(sys.argv) > 1 and sys.argv[1] in SUBCOMMANDS else watched(main)
+
+
+def watched(work: Callable[[], int]) -> int:
+    """Do `work` in a child process, once more without each piece that takes too long; returns its exit status.
+
+    `work` prints what it has to say when its pieces are done, and nothing else happens in this process meanwhile.
+    """
+    if not hasattr(os, "fork"):
+        return work()
     hurried: set[str] = set()
     given_up: dict[str, str] = {}
     while True:
-        child = _Child.start(hurried, given_up)
+        child = _Child.start(work, hurried, given_up)
         status = child.wait()
         stuck = child.stuck(status)
         if stuck is None or stuck in given_up:
@@ -69,18 +80,16 @@ class _Child:
     deadline: float = 0.0  # for the child to end after that
 
     @classmethod
-    def start(cls, hurried: set[str], given_up: dict[str, str]) -> _Child:
+    def start(cls, work: Callable[[], int], hurried: set[str], given_up: dict[str, str]) -> _Child:
         reader, writer = os.pipe()
+        _flush()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
             work_pieces.watched(lambda text: _tell(writer, text), hurried, given_up)
             signal.signal(signal.SIGTERM, _terminated)
             _allow_deep_recursion()
-            with work_pieces.deep_recursion():
-                status = main()
-            gc.freeze()  # Python would look through all objects once more before it ends
-            sys.exit(status)
+            _end(_status(work))
         os.close(writer)
         return cls(pid, reader)
 
@@ -139,6 +148,30 @@ class _Child:
             self.reason = f"compiling this takes more than {work_pieces.MEGABYTES} MB of memory"
         if self.reason:
             os.kill(self.pid, signal.SIGKILL)
+
+
+def _status(work: Callable[[], int]) -> int:
+    try:
+        with work_pieces.deep_recursion():
+            return work()
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else EXIT_BUG
+    except BaseException:
+        traceback.print_exc()
+        return EXIT_BUG
+
+
+def _end(status: int) -> NoReturn:
+    """End the child without going back through the frames that it has from its parent, which would clean up."""
+    atexit._run_exitfuncs()
+    _flush()
+    os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
 
 
 def _allow_deep_recursion() -> None:

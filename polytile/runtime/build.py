@@ -59,7 +59,8 @@ class Build:
         if self.on == "emulator":
             return compile_object(source, target)
         exact = ["--fmad=false", "-Xcompiler", "-ffp-contract=off"] if self.strict else []
-        command = [_nvcc(), "-std=c++17", "-O3", f"-arch={self.arch}", *exact, "-c", str(source), "-o", str(target)]
+        command = [_nvcc(), "-std=c++17", "-O3", f"-arch={self.arch}", *exact, "-Xcompiler", "-fPIC", "-c", str(source)]
+        command += ["-o", str(target)]
         self._run(command, source)
         return target
 

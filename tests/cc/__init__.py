@@ -1,0 +1,1 @@
+"""`polytile cc`, and builds with it."""
