@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.kernel_arrays import array_storage, parameters_of, statement_lines
 from polytile.codegen.lowering.lower import wide
-from polytile.codegen.lowering.split.fill_and_drain import Band, Transfers
+from polytile.codegen.lowering.split.fill_and_drain import Transfers
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.tile_steps import TileSteps, rings_of
+from polytile.codegen.lowering.split.touched_cells import Band
 from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, binary, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, LLONG, Call, CType, Declare, Expr, For, If, Name, Stmt
-from polytile.ir.gpu_ops import BlockIndex, ThreadIndex
+from polytile.ir.gpu_ops import BlockIndex, Shuffle, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Storage
@@ -119,25 +120,27 @@ class _Program:
     def _kernel(self) -> Kernel:
         names, plan = self.names.copy(), self.plan
         block = Name(names.fresh("block"), self.integer)
-        axes = ("x", "y")[: plan.dims][::-1]
-        threads = tuple(Name(names.fresh("thread" if a == "x" else "warp"), self.integer) for a in axes)
+        axes = ("x", "y")[: plan.dims]
+        indices = tuple(Name(names.fresh(n), self.integer) for n in ("thread", "thread_row")[: plan.dims])
+        warp, lane = (Name(names.fresh(n), self.integer) for n in ("warp", "lane"))
         places = TilePlaces(plan, self.cells, names)
         rings = rings_of(self.scop, plan, names)
         band = Band(self.start, self.begin, self.finish, self.last)
-        steps = TileSteps(self.scop, plan, places, rings, band, names, threads)
-        moves = Transfers(self.scop, plan, places, rings, band, names)
+        steps = TileSteps(self.scop, plan, places, rings, band, names, (warp, lane))
+        moves = Transfers(self.scop, plan, places, rings, band, names, lane)
         work = (
             *(ring.declared() for ring in rings.values()),
             Comment("fill"),
-            *moves.fill(),
+            moves.fill(),
             steps.loop(),
             Comment("drain"),
-            *moves.drain(),
+            moves.drain(),
         )
+        body: tuple[Stmt, ...] = tuple(self._threads(indices, warp, lane))
         if plan.dims == 1:
-            body = tuple(self._of_warp(places, names, block, threads[0], work))
+            body += tuple(self._of_warp(places, names, block, warp, lane, work))
         else:
-            body = (*steps.prepared(), *self._tile(places, block, names), *places.declared(threads), *work)
+            body += (*steps.prepared(), *self._tile(places, block, names), *places.declared((warp, lane)), *work)
         return pruned(
             Kernel(
                 name=f"{self.scop.name}_split",
@@ -145,7 +148,7 @@ class _Program:
                 block=(WARP_SIZE * plan.warps, 1, 1) if plan.dims == 1 else (WARP_SIZE, plan.warps, 1),
                 coordinates=(
                     Coordinate(block.name, BlockIndex("x")),
-                    *(Coordinate(n.name, ThreadIndex(axis)) for n, axis in zip(threads, axes, strict=True)),
+                    *(Coordinate(n.name, ThreadIndex(axis)) for n, axis in zip(indices, axes, strict=True)),
                 ),
                 storage=(*self._storage(), *steps.storage()),
                 body=body,
@@ -154,13 +157,20 @@ class _Program:
             )
         )
 
+    def _threads(self, indices: Sequence[Name], warp: Name, lane: Name) -> Iterator[Stmt]:
+        """The number of a thread's warp, and its own in it. A number that comes from one lane is known to ptxas to be
+        the same in all: branches that ask for it need not bring lanes together again before they shuffle."""
+        thread = indices[0]
+        number = div(thread, WARP_SIZE) if self.plan.dims == 1 else indices[1]
+        yield Declare(warp.name, self.integer, Shuffle("from", number, lift(0)))
+        yield Declare(lane.name, self.integer, mod(thread, WARP_SIZE) if self.plan.dims == 1 else thread)
+
     def _of_warp(
-        self, places: TilePlaces, names: Names, block: Name, thread: Name, work: Sequence[Stmt]
+        self, places: TilePlaces, names: Names, block: Name, warp: Name, lane: Name, work: Sequence[Stmt]
     ) -> Iterator[Stmt]:
         """A tile of each warp."""
-        number, lane = (Name(names.fresh(n), self.integer) for n in ("number", "lane"))
-        yield Declare(number.name, self.integer, add(mul(block, self.plan.warps), div(thread, WARP_SIZE)))
-        yield Declare(lane.name, self.integer, mod(thread, WARP_SIZE))
+        number = Name(names.fresh("number"), self.integer)
+        yield Declare(number.name, self.integer, add(mul(block, self.plan.warps), warp))
         inside = (*self._tile(places, number, names), *places.declared((lane,)), *work)
         yield If(compare("<", number, self.counts[0]), inside)
 

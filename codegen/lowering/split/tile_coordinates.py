@@ -114,19 +114,21 @@ class TilePlaces:
         return with_values(condition, {TIME: time, **names})
 
     # Steps of a band ---------------------------------------------------------------------------------
-    def since(self, window: Window, k: int, cell: Expr | int) -> Expr:
-        """The first step at which a window holds a cell: 0 in tiles that shrink."""
+    def grown(self, window: Window, k: int, cell: Expr | int) -> Expr:
+        """The first step at which a window of a tile that grows holds a cell, or one before all of the band."""
         cut, x = self.plan.cuts[k], add(self.own[k], cell)
-        below = _first_at_least(sub(window.low[1], x), cut.upper)
-        above = _first_at_least(sub(x, window.high[1]), cut.lower)
-        return select(self.grows[k], most(most(below, above), 0), lift(0))
+        below, above = sub(window.low[1], x), sub(x, window.high[1])
+        if cut.upper == cut.lower:
+            return _first_at_least(most(below, above), cut.lower)
+        return most(_first_at_least(below, cut.upper), _first_at_least(above, cut.lower))
 
-    def until(self, window: Window, k: int, cell: Expr | int) -> Expr:
-        """The last step at which a window holds a cell, negative for none; no last one in tiles that grow."""
+    def shrunk(self, window: Window, k: int, cell: Expr | int) -> Expr:
+        """The last step at which a window of a tile that shrinks holds a cell, -1 for none."""
         cut, x = self.plan.cuts[k], add(self.own[k], cell)
-        below = _last_at_most(sub(x, window.low[0]), cut.lower)
-        above = _last_at_most(sub(window.high[0], x), cut.upper)
-        return select(self.grows[k], lift(NEVER_ENDS), least(below, above))
+        below, above = sub(x, window.low[0]), sub(window.high[0], x)
+        if cut.upper == cut.lower:
+            return _last_at_most(least(below, above), cut.lower)
+        return least(_last_at_most(below, cut.lower), _last_at_most(above, cut.upper))
 
     def inside(self, statement: str, k: int, cell: Expr | int, reach: tuple[int, int] = (0, 0)) -> Expr:
         """Whether a cell is so far from the places of a statement, along one dimension."""
@@ -137,14 +139,14 @@ class TilePlaces:
 
 
 def _first_at_least(wanted: Expr, slope: int) -> Expr:
-    """The first step u with slope u >= wanted, or any that is not positive."""
+    """The first step u with slope u >= wanted, or any that is not positive where 0 is."""
     if slope == 0:
         return select(compare("<=", wanted, 0), lift(0), lift(NEVER_ENDS))
-    return div(add(wanted, slope - 1), slope)
+    return wanted if slope == 1 else div(add(most(wanted, 0), slope - 1), slope)
 
 
 def _last_at_most(room: Expr, slope: int) -> Expr:
     """The last step u with slope u <= room; negative where there is none."""
     if slope == 0:
         return select(compare(">=", room, 0), lift(NEVER_ENDS), lift(-1))
-    return sub(div(most(add(room, slope), 0), slope), 1)
+    return most(room, -1) if slope == 1 else sub(div(most(add(room, slope), 0), slope), 1)

@@ -5,20 +5,21 @@ after:  first = a * u + 1 - own; last = G - 2 - b * u - own;            of the t
         a[-1] = shuffle_up(a[V - 1]); a[V] = shuffle_down(a[0]);
         for (v = 0 .. V - 1) { made = f(a[v-1], a[v], a[v+1]); if (first <= v && v <= last) b[v] = made; }
 
-Rows are tested for a whole warp, columns once for all rows. Rows of other warps come through planes of shared memory
-with one barrier for each level of a step that reads them: the next level that does has planes of its own.
+Rows are tested for a whole warp, columns once for all rows. Where all rows of a warp are between the sides there are no
+tests, and the shuffles of one row hide behind the sums of others. Rows of other warps come through planes of shared
+memory with one barrier for each level of a step that reads them: the next level that does has planes of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from polytile.codegen.lowering.split.fill_and_drain import Band
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
+from polytile.codegen.lowering.split.touched_cells import Band
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
-from polytile.ir.arith import add, both, compare, least, mod, most, mul, sub
+from polytile.ir.arith import add, both, compare, known, least, mod, most, mul, sub
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
 from polytile.ir.gpu_ops import PrivateArray
@@ -175,11 +176,23 @@ class TileSteps:
     def _rows(
         self, write: SplitWrite, turn: int, sides: tuple[Name, Name], made: tuple[Stmt, ...]
     ) -> Iterator[Stmt]:
-        """All rows of a thread, of which a warp runs those that have something to do."""
+        """All rows of a thread: a warp whose rows all have something to do tests none, others each."""
         r, count = self.v[0], self.plan.points[0]
-        runs = both(compare(">=", r, sides[0]), compare("<=", r, sides[1]))
+        first, last = sides
         yield from self._columns_beside(write, turn, alone=False)
-        yield each((count,), (r,), If(runs, made))
+        tested = each((count,), (r,), If(both(compare(">=", r, first), compare("<=", r, last)), made))
+        some = If(both(compare("<", first, count), compare(">=", last, 0)), (tested,))
+        if self._is_one_row(write):
+            yield some
+        else:
+            whole = both(compare("<=", first, 0), compare(">=", last, count - 1))
+            yield If(whole, (each((count,), (r,), *made),), (some,))
+
+    def _is_one_row(self, write: SplitWrite) -> bool:
+        """Whether a statement writes a row that is known, as those at sides of space do."""
+        domain = self.places.domains[write.statement]
+        firsts, lasts = ({known(side) for side in sides} for sides in (domain.first[0], domain.last[0]))
+        return bool((firsts & lasts) - {None})
 
     def _columns_beside(self, write: SplitWrite, turn: int, *, alone: bool) -> Iterator[Stmt]:
         """Columns of other lanes that a statement reads: those read in their own row `alone`, for the row r, or those
