@@ -178,8 +178,9 @@ class _Tiles:
 
     def _check_box(self) -> None:
         """The cells that a tile touches at all of its steps are no more than its threads have."""
-        points, lanes = self.plan["points"], WARP_SIZE * self.plan["points"][-1]
-        box = [lanes] if self.dims == 1 else [points[0] * self.plan["warps"], lanes]
+        points, lanes, warps = self.plan["points"], WARP_SIZE * self.plan["points"][-1], self.plan["warps"]
+        beside = warps if self.plan.get("together", False) else 1
+        box = [lanes * beside] if self.dims == 1 else [points[0] * warps, lanes]
         touched = union([self.touched(array) for array in {w["array"] for w in self.plan["writes"]}], isl.UnionMap)
         widths = touched.range_product(touched).range().unwrap().deltas()
         for k, size in enumerate(box):

@@ -104,8 +104,9 @@ class SplitPlan:
     """Bands of `height` steps, cut along each dimension of space.
 
     A thread keeps `points` neighbouring cells along each dimension, of each of the `versions` of each array (by name).
-    In one dimension a block has `warps` tiles, a warp each; in two its warps lie below one another in one tile. Lanes
-    lie across the last dimension. Values of `transient` arrays are made anew in each step before they are read.
+    In one dimension a block has `warps` tiles, a warp each, or, `together`, one tile with its warps beside one another;
+    in two its warps lie below one another in one tile. Lanes lie across the last dimension. Values of `transient`
+    arrays are made anew in each step before they are read.
     `merged`: tiles that grow along equally many dimensions run in one launch.
     """
 
@@ -119,6 +120,7 @@ class SplitPlan:
     warps: int
     points: tuple[int, ...]
     merged: bool = True
+    together: bool = False
 
     def __post_init__(self) -> None:
         require(self.height > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
@@ -156,7 +158,17 @@ class SplitPlan:
     def box(self) -> tuple[int, ...]:
         """The cells of a tile."""
         lanes = WARP_SIZE * self.points[-1]
-        return (lanes,) if self.dims == 1 else (self.warps * self.points[0], lanes)
+        return (lanes * self.tile_warps,) if self.dims == 1 else (self.warps * self.points[0], lanes)
+
+    @property
+    def tile_warps(self) -> int:
+        """The warps of a tile."""
+        return self.warps if self.dims == 2 or self.together else 1
+
+    @property
+    def tiles(self) -> int:
+        """The tiles of a block."""
+        return self.warps // self.tile_warps
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -216,7 +228,7 @@ class SplitPlan:
         box = " x ".join(map(str, self.box))
         points = " x ".join(map(str, self.points))
         tiles = " x ".join(str(cut.width) for cut in self.cuts)
-        what = f"{self.warps} warp{'s' * (self.warps != 1)} a block"
+        what = f"{self.warps} warp{'s' * (self.warps != 1)} a block{' and tile' * (self.tile_warps > 1)}"
         yield f"bands of {self.height} steps, tiles {tiles} wide in {box} cells; {what}, {points} cells a thread"
         for array, versions in self.versions:
             many = f"{versions} versions of " if versions > 1 else ""

@@ -41,7 +41,7 @@ def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Ma
     kernel = KernelTime(
         number=0,
         launches=phases * ceil(cost.steps / plan.height),
-        blocks=cost.tiles * 2**plan.dims / phases / (plan.warps if plan.dims == 1 else 1),
+        blocks=cost.tiles * 2**plan.dims / phases / plan.tiles,
         threads=WARP_SIZE * plan.warps,
         requests=0.0,
         l2=0.0,
@@ -107,7 +107,7 @@ class SplitCost:
     def shared_bytes(self) -> int:
         """The shared memory of a block: rows that warps show one another, in planes for each level."""
         plan, total = self.plan, 0
-        if plan.dims == 1:
+        if plan.tile_warps == 1:
             return 0
         for level in plan.levels:
             offsets: dict[str, list[int]] = {}
@@ -115,9 +115,15 @@ class SplitCost:
                 if plan.writer(read.statement).level == level and read.offset[0]:
                     offsets.setdefault(read.array, []).append(read.offset[0])
             for array, own in offsets.items():
-                rows = EdgeRows.of(plan.warps, plan.points[0], own).height
-                total += 2 * rows * plan.box[1] * self._size[array]
+                total += 2 * self._shown(own) * self._size[array]
         return total
+
+    def _shown(self, offsets: list[int]) -> int:
+        """The cells that warps show one another of an array that is read so far away."""
+        plan = self.plan
+        if plan.dims == 1:
+            return (plan.warps + 2) * (max(0, *offsets) - min(0, *offsets))
+        return EdgeRows.of(plan.warps, plan.points[0], offsets).height * plan.box[1]
 
     @cached_property
     def blocks_at_once(self) -> int:
@@ -179,8 +185,8 @@ class SplitCost:
     @property
     def issuing(self) -> float:
         """Of instructions, by the warps that a multiprocessor has."""
-        warps = self.plan.warps if self.plan.dims == 2 else 1
-        each = self._instructions * warps / (REGISTER_FILE_PARTITIONS * self.machine.speed.clock)  # of a tile
+        clocks = REGISTER_FILE_PARTITIONS * self.machine.speed.clock
+        each = self._instructions * self.plan.tile_warps / clocks  # of a tile
         resident = min(self.tiles / self._at_once, 1.0) * self.blocks_at_once * self.plan.warps
         share, of_warps, most = self._tuning.issued
         issued = min(most, share * sqrt(resident / of_warps))
@@ -190,7 +196,7 @@ class SplitCost:
     def waiting(self) -> float:
         """Rounds of tiles, each as long as its steps take one behind the other."""
         tuning, plan = self._tuning, self.plan
-        level = tuning.level_us + (tuning.barrier_us if plan.dims == 2 else 0.0)
+        level = tuning.level_us + (tuning.barrier_us if plan.tile_warps > 1 else 0.0)
         alone = 1e-6 * (tuning.tile_us + plan.height * len(plan.levels) * level)
         alone += self._tuning.cycles_alone * self._instructions / self.machine.speed.clock
         return float(max(1.0, self.tiles / self._at_once) * 2**plan.dims * alone / plan.height)
@@ -198,7 +204,7 @@ class SplitCost:
     @property
     def _at_once(self) -> int:
         """The tiles that the GPU has at a time."""
-        return self.machine.sms * self.blocks_at_once * (self.plan.warps if self.plan.dims == 1 else 1)
+        return self.machine.sms * self.blocks_at_once * self.plan.tiles
 
     @property
     def _tiles_a_step(self) -> float:

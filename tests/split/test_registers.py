@@ -79,6 +79,21 @@ def test_values(name: str) -> None:
     same_as_c(scop, sizes(planned(scop)))
 
 
+@pytest.mark.slow(but=("star-1d-4",))
+@pytest.mark.parametrize("name", ["jacobi-1d", "jacobi-1d-7pt", "one-sided-pair", "star-1d-4"])
+def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
+    scop = in_registers(name, block=(96,), tile=(80,))
+    plan = planned(scop)
+    assert plan.tile_warps == 3
+    assert plan.tiles == 1
+    same_as_c(scop, sizes(plan))
+    known = json.loads(certificate("f.c", "", (), [scop.compilation]))["scops"][0]
+    alone = {**known["split"], "together": False}
+    context = scop.compilation.scop.context
+    assert list(split_problems(known["program"], known["split"], context)) == []
+    assert any("more places than" in problem for problem in split_problems(known["program"], alone, context))
+
+
 def test_float_and_several_cells_a_thread() -> None:
     scop = compiled(c_text(replace(SIDES, element="float")), time_tile=2, block=(2, 32), tile=(14, 60))
     assert min(planned(scop).points) > 1

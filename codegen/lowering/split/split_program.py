@@ -111,7 +111,7 @@ class _Program:
         for count in self.counts:
             tiles = mul(tiles, Name(count.name, LLONG))
         if self.plan.dims == 1:
-            return div(add(tiles, self.plan.warps - 1), self.plan.warps)
+            return div(add(tiles, self.plan.tiles - 1), self.plan.tiles)
         if not self.plan.merged:
             return tiles
         return mul(tiles, select(compare("==", Name(self.phase.name, LLONG), 1), lift(2), lift(1)))
@@ -137,10 +137,11 @@ class _Program:
             moves.drain(),
         )
         body: tuple[Stmt, ...] = tuple(self._threads(indices, warp, lane))
-        if plan.dims == 1:
+        if plan.tile_warps == 1 and plan.dims == 1:
             body += tuple(self._of_warp(places, names, block, warp, lane, work))
         else:
-            body += (*steps.prepared(), *self._tile(places, block, names), *places.declared((warp, lane)), *work)
+            own = indices if plan.dims == 1 else (warp, lane)
+            body += (*steps.prepared(), *self._tile(places, block, names), *places.declared(own), *work)
         return pruned(
             Kernel(
                 name=f"{self.scop.name}_split",

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.touched_cells import Band
+from polytile.codegen.lowering.split.warp_ends import WarpEnds
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
@@ -67,10 +68,11 @@ class TileSteps:
         self.low = tuple(Name(names.fresh(f"low_{axis}"), self.integer) for axis in axes)
         self.high = tuple(Name(names.fresh(f"high_{axis}"), self.integer) for axis in axes)
         self.edges: dict[tuple[int, int, Field], Edges] = {}
-        if plan.dims == 2:
+        self.ends: dict[tuple[int, int, Field], WarpEnds] = {}
+        if plan.tile_warps > 1:
             self._find_edges(threads)
 
-    # Exchange of rows --------------------------------------------------------------------------------
+    # Exchange between warps --------------------------------------------------------------------------
     def _find_edges(self, threads: Sequence[Name]) -> None:
         warp, lane = threads
         found: dict[tuple[int, int, Field], list[int]] = {}
@@ -81,19 +83,26 @@ class TileSteps:
                     found.setdefault((turn, level, self._field(read, turn)), []).append(read.offset[0])
         slots = 2 if len({key[:2] for key in found}) == 1 else 1
         for key, offsets in found.items():
-            rows = EdgeRows.of(self.plan.warps, self.plan.points[0], offsets)
             name = self.names.fresh(f"shown_{key[2][0]}")
+            if self.plan.dims == 1:
+                self.ends[key] = WarpEnds(self.rings[key[2]], name, offsets, self.plan.warps, slots, warp, lane)
+                continue
+            rows = EdgeRows.of(self.plan.warps, self.plan.points[0], offsets)
             self.edges[key] = Edges(self.rings[key[2]], name, rows, slots, warp, lane)
 
     def storage(self) -> tuple[Storage, ...]:
-        return tuple(edges.storage() for edges in self.edges.values())
+        rows, ends = self.edges.values(), self.ends.values()
+        return (*(edges.storage() for edges in rows), *(edge.storage() for edge in ends))
 
     def prepared(self) -> Iterator[Stmt]:
         """Nothing that others show is undefined, nor what is beside the tile."""
         slot = Name(self.names.fresh("slot"), self.integer)
         for edges in self.edges.values():
             yield edges.zeros(slot, self.v)
-        if self.edges:
+        if self.ends:
+            row = self.names.fresh("warp_of_cell")
+            yield from (ends.zeros(slot.name, row, self.v[0].name, self.integer) for ends in self.ends.values())
+        if self.edges or self.ends:
             yield Barrier("all rows hold values")
 
     def _field(self, one: SplitRead | SplitWrite, turn: int) -> Field:
@@ -136,11 +145,17 @@ class TileSteps:
         own = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
         for edges in own:
             yield from edges.shown(self.u)
-        if own:
+        beside = [ends for (at, of, _), ends in self.ends.items() if (at, of) == (turn, level)]
+        for ends in beside:
+            yield from ends.shown(self._slot(ends))
+        if own or beside:
             yield Barrier(SHOWN)
         for edges in own:
             for row in edges.rows.fetched:
                 yield from edges.fetched(row, 0, self.u)
+
+    def _slot(self, ends: WarpEnds) -> Expr:
+        return mod(self.u, ends.slots)
 
     # Statements --------------------------------------------------------------------------------------
     def _statement(self, write: SplitWrite, turn: int) -> Iterator[Stmt]:
@@ -210,6 +225,8 @@ class TileSteps:
             if alone:
                 own: Sequence[Expr] = self.v[:-1]
                 yield from (column_of_lane(self.rings[field], 0, column, own) for column in columns)
+                ends = self.ends.get((turn, write.level, field))
+                yield from (ends.fetched(column, self._slot(ends)) for column in columns if ends)
             else:
                 r = self.v[0]
                 every = range(min(rows), self.plan.points[0] + max(rows))

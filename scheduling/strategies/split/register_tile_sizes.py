@@ -26,7 +26,7 @@ from polytile.scheduling.strategies.split.register_tiles import (
 from polytile.scheduling.strategies.split.sizes import SplitSizes, asked_cuts, box_cut, spread_sizes
 from polytile.scheduling.strategies.split.tile_sets import Cut
 
-HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 40, 48, 60, 62, 64, 80, 96, 120)
+HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 40, 48, 60, 62, 64, 80, 96, 120, 160, 192, 240)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,41 +73,66 @@ def _candidates(
     if asked % period:
         raise NoRegisterTilesError(f"bands of {asked} steps begin with different versions of arrays")
     heights = [asked] if asked else [h for h in HEIGHTS if h % period == 0]
-    warps = [threads[0] if plan.dims == 2 else threads[0] // WARP_SIZE] if threads else None
+    blocks = list(_blocks(plan.dims, threads))
     for height in heights:
         if tile:
             cuts = asked_cuts(cones, height, tile)
-            for count in warps or ((8,) if plan.dims == 2 else (1,)):
-                yield from _if_fits(problem, plan, cuts, count, points_for(touched(plan, cuts), count))
+            for block in blocks if threads else [_Block(8 if plan.dims == 2 else 1)]:
+                points = points_for(touched(plan, cuts), block.tile_warps(plan.dims))
+                yield from _if_fits(problem, plan, cuts, block, points)
             continue
-        for count, points in _shapes(problem, plan.dims, warps):
-            box = (count * points[0], WARP_SIZE * points[1]) if plan.dims == 2 else (WARP_SIZE * points[0],)
-            room = touched(plan, tuple(box_cut(cone, 1, height) for cone in cones))
+        room = touched(plan, tuple(box_cut(cone, 1, height) for cone in cones))
+        for block, points in ((b, p) for b in blocks for p in _points(plan.dims)):
+            box = block.cells(points)
             if all(size <= have for size, have in zip(room, box, strict=True)):
                 tops = (1 + have - size for size, have in zip(room, box, strict=True))
                 cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, tops, strict=True))
-                yield from _if_fits(problem, plan, cuts, count, points)
+                yield from _if_fits(problem, plan, cuts, block, points)
 
 
-def _shapes(problem: Problem, dims: int, warps: Sequence[int] | None) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Warps of a block, and cells of a thread."""
-    if dims == 1:
-        for count in warps or (1,):
-            yield from ((count, (columns,)) for columns in (1, 2, 4, 8, 12, 16))
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Warps, in one dimension `together` in one tile or with a tile each."""
+
+    warps: int
+    together: bool = False
+
+    def tile_warps(self, dims: int) -> int:
+        return self.warps if dims == 2 or self.together else 1
+
+    def cells(self, points: tuple[int, ...]) -> tuple[int, ...]:
+        """The cells of a tile along each dimension, by those of a thread."""
+        if len(points) == 2:
+            return self.warps * points[0], WARP_SIZE * points[1]
+        return (self.tile_warps(1) * WARP_SIZE * points[0],)
+
+
+def _blocks(dims: int, threads: Sequence[int]) -> Iterator[_Block]:
+    """Blocks of the threads that are asked for, or those that are tried."""
+    if dims == 2:
+        yield from map(_Block, threads[:1] or (4, 8, 12, 16))
         return
-    for count in warps or (4, 8, 12, 16):
-        for rows in (2, 3, 4, 6, 8, 12, 16):
-            yield from ((count, (rows, columns)) for columns in (1, 2, 3, 4))
+    asked = [threads[0] // WARP_SIZE] if threads else []
+    yield from (_Block(warps) for warps in asked or (1,))
+    yield from (_Block(warps, together=True) for warps in asked or (2, 4, 8, 16) if warps > 1)
+
+
+def _points(dims: int) -> Iterator[tuple[int, ...]]:
+    """Cells of a thread along each dimension."""
+    if dims == 1:
+        yield from ((columns,) for columns in (1, 2, 4, 8, 12, 16))
+    else:
+        yield from ((rows, columns) for rows in (2, 3, 4, 6, 8, 12, 16) for columns in (1, 2, 3, 4))
 
 
 def _if_fits(
-    problem: Problem, plan: SplitPlan, cuts: Sequence[Cut], warps: int, points: tuple[int, ...]
+    problem: Problem, plan: SplitPlan, cuts: Sequence[Cut], block: _Block, points: tuple[int, ...]
 ) -> Iterator[RegisterTiles]:
-    sized = with_sizes(plan, cuts, warps, points)
+    sized = with_sizes(plan, cuts, block.warps, points, together=block.together)
     cost = _cost(problem, sized)
     fits = cost.registers <= problem.machine.tuning.split.most_registers
     fits = fits and cost.shared_bytes <= problem.options.shared_memory
-    fits = fits and WARP_SIZE * warps <= MAX_BLOCK_THREADS and not cost.spills
+    fits = fits and WARP_SIZE * block.warps <= MAX_BLOCK_THREADS and not cost.spills
     if fits and cost.blocks_at_once:
-        threads = (WARP_SIZE * warps,) if plan.dims == 1 else (warps, WARP_SIZE)
+        threads = (WARP_SIZE * block.warps,) if plan.dims == 1 else (block.warps, WARP_SIZE)
         yield RegisterTiles(sized, SplitSizes(tuple(cuts), threads))

@@ -7,6 +7,7 @@ warps of a block have rows of one. Statements read at constant distances, and ea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import ceil
 
@@ -209,20 +210,12 @@ def _is_transient(
     return bool(apart.is_subset(within)) and bool(known.uninitialised.intersect_range(makes).is_empty())
 
 
-def with_sizes(plan: SplitPlan, cuts: Sequence[Cut], warps: int, points: Sequence[int]) -> SplitPlan:
+def with_sizes(
+    plan: SplitPlan, cuts: Sequence[Cut], warps: int, points: Sequence[int], *, together: bool = False
+) -> SplitPlan:
     """The plan with tiles that are cut so; raises InternalError where cells are too few."""
-    return SplitPlan(
-        plan.name,
-        cuts[0].height,
-        tuple(map(plan_cut, cuts)),
-        plan.writes,
-        plan.reads,
-        plan.versions,
-        plan.transient,
-        warps,
-        tuple(points),
-        plan.merged,
-    )
+    cut, height = tuple(map(plan_cut, cuts)), cuts[0].height
+    return replace(plan, height=height, cuts=cut, warps=warps, points=tuple(points), together=together)
 
 
 def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
@@ -232,6 +225,7 @@ def touched(plan: SplitPlan, cuts: Sequence[Cut]) -> tuple[int, ...]:
 
 
 def points_for(places: Sequence[int], warps: int) -> tuple[int, ...]:
-    """The cells of a thread along each dimension for tiles that touch so many places."""
-    columns = ceil(places[-1] / WARP_SIZE)
-    return (columns,) if len(places) == 1 else (ceil(places[0] / warps), columns)
+    """The cells of a thread along each dimension for tiles of so many warps that touch so many places."""
+    if len(places) == 1:
+        return (ceil(places[0] / (WARP_SIZE * warps)),)
+    return ceil(places[0] / warps), ceil(places[-1] / WARP_SIZE)

@@ -1,0 +1,69 @@
+"""Cells at the ends of warps that lie beside one another in a tile of one dimension, in shared memory.
+
+before: a[-1] = shuffle_up(a[V - 1]);                   lane 0 has no neighbour in its warp
+after:  if (lane == 31) ends[slot][1 + w][1] = a[V - 1]; barrier;
+        a[-1] = shuffle_up(a[V - 1]);  if (lane <= 0) a[-1] = ends[slot][1 + (w - 1)][1];
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from polytile.codegen.lowering.streaming.plane_rings import Ring
+from polytile.ir.arith import add, compare, lift, mul, zero
+from polytile.ir.expr import Access, Assign, CType, Expr, For, If, Name, Stmt
+from polytile.ir.gpu_ops import Load, Store
+from polytile.ir.memory import Space, Storage
+from polytile.machine import WARP_SIZE
+
+
+class WarpEnds:
+    """The first cells of each warp that others read, and behind them its last ones, in `slots` planes of shared memory.
+
+    Statements read so many cells `before` and `behind` those that they make. There is a warp on either side of the
+    tile, in whose cells is nothing that matters.
+    """
+
+    def __init__(
+        self, ring: Ring, name: str, offsets: Iterable[int], warps: int, slots: int, warp: Name, lane: Name
+    ) -> None:
+        self.ring, self.name, self.warps, self.slots, self.warp, self.lane = ring, name, warps, slots, warp, lane
+        found = [0, *offsets]
+        self.before, self.behind = -min(found), max(found)
+
+    def storage(self) -> Storage:
+        extents = (self.slots, self.warps + 2, self.before + self.behind)
+        return Storage(self.name, Space.SHARED, self.ring.element, tuple(map(lift, extents)), self.name)
+
+    def zeros(self, slot: str, row: str, column: str, integer: CType) -> Stmt:
+        """What is beside the tile is not undefined."""
+        names = tuple(Name(name, integer) for name in (slot, row, column))
+        body: Stmt = Assign(Access(self.name, names, self.ring.element), "", zero(self.ring.element))
+        for name, first, end, step in (
+            (names[2], self.lane, self.before + self.behind, WARP_SIZE),
+            (names[1], self.warp, self.warps + 2, self.warps),
+            (names[0], lift(0), self.slots, 1),
+        ):
+            body = For(name.name, first, compare("<", name, end), step, (body,), integer, unroll=1)
+        return body
+
+    def shown(self, slot: Expr) -> Iterator[Stmt]:
+        """The cells that others read, each by the lane that has it."""
+        cells = WARP_SIZE * self.ring.points[-1]
+        places = [*range(self.behind), *range(cells - self.before, cells)]
+        for column, place in enumerate(places):
+            lane, own = divmod(place, self.ring.points[-1])
+            target = Access(self.name, (slot, add(self.warp, 1), lift(column)), self.ring.element)
+            yield Store(target, (self.ring.at(0, (own,)),), guard=compare("==", self.lane, lane))
+
+    def fetched(self, column: int, slot: Expr) -> Stmt:
+        """A column that is in another warp for some lanes, counted from the thread's first, in those."""
+        width = self.ring.points[-1]
+        lanes = column // width
+        if lanes < 0:
+            beyond, warps, first = compare("<", self.lane, -lanes), 0, self.before + self.behind
+        else:
+            beyond, warps, first = compare(">=", self.lane, WARP_SIZE - lanes), 2, -WARP_SIZE * width
+        place = add(mul(self.lane, width), first + column)
+        source = Access(self.name, (slot, add(self.warp, warps), place), self.ring.element)
+        return If(beyond, (Load((self.ring.at(0, (column,)),), source),))
