@@ -219,9 +219,10 @@ class SplitCost:
             reads = plan.reads_of(write.statement)
             words = max(1, self._size[write.array] // REGISTER_BYTES)
             beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
-            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * (2 + 2 * words * len(beside))
+            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * words * len(beside)
             total += 12 + 2 * sum(plan.points)
-        return float(plan.height * total + len(plan.fields) * cells * self._tuning.transfer_instructions)
+        alone, cell = self._tuning.transfer_instructions
+        return float(plan.height * total + len(plan.fields) * (alone + cells * cell))
 
     @property
     def _bytes(self) -> float:
