@@ -124,5 +124,6 @@ def as_own(text: str) -> str:
     before: write --tile 32
     after:  write --polytile-tile=32
     """
+    text = text.replace("polytile --help lists the options", HELP)
     named = re.sub(rf"(?<![\w-])--({'|'.join(sorted(SHARED, key=len, reverse=True))})\b", rf"{PREFIX}\1", text)
     return re.sub(rf"({PREFIX}[\w-]+) (?=[\w'\"]*[A-Z0-9])", r"\1=", named)

@@ -81,11 +81,13 @@ def test_cmake(flags: str, project: Path, expected: str) -> None:
 
 
 REFUSED = """
-void scatter(int n, double *a, const int *p, int (*g)(int))
+void scatter(int n, double *a)
 {
 #pragma scop
-    for (int i = 0; i < n; i++)
-        a[p[i]] = g(i);
+    for (int i = 0; i < n; i++) {
+        double *element = a + i;
+        *element = i;
+    }
 #pragma endscop
 }
 """
