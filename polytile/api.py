@@ -41,7 +41,7 @@ from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.output import write_outputs
-from polytile.runtime.parameters import check_parameters, choose_parameters
+from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.runtime.signature import signature
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.work_pieces import deep_recursion, piece
@@ -382,7 +382,7 @@ def compile_file(
         own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
         chosen = replace(options, parameters=own, load_schedule=loaded.get(scop.name))
         try:
-            choose_parameters(scop, own)
+            allowed_values(scop, own)
             if observe is not None:
                 observe(scop.name, "scop", scop)
             with piece(f"{scop.name} {scop.span}", scop.location) as hurried:

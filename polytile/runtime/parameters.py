@@ -8,11 +8,13 @@ import islpy as isl
 
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import integer_range
+from polytile.ir.expr import Binary, Expr, Literal, Name
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept
+_SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides a tile or another size
 
 
@@ -36,25 +38,83 @@ def check_parameters(parameters: Iterable[Parameter], given: Mapping[str, int]) 
 
 
 def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """A value for every parameter: those given, else small ones that the SCoP's context allows and that run something.
+    """A value for every parameter: those given, else small ones that the SCoP's context allows, that run something, and
+    with which subscripts stay in their arrays.
 
     Raises UsageError when the given values contradict the context.
     """
     values = {p.name: given[p.name] for p in scop.parameters if p.name in given}
-    allowed = _bounded(scop).intersect_params(point(values))
-    if allowed.is_empty():
-        raise UsageError(
-            f"{_shown(values)} contradicts what is known of the parameters of {scop.name}: {scop.context}",
-            location=scop.location,
-            hint="change --param, or the assumption in the source",
-        )
-    allowed = _busy(scop, allowed)
+    allowed = allowed_values(scop, values)
     free = [p.name for p in scop.parameters if p.name not in values]
+    if free:
+        allowed = _busy(scop, _inside(scop, allowed))
     for number, name in enumerate(free):
         value = _choice(allowed, name, number)
         values[name] = value
         allowed = allowed.intersect_params(point({name: value}))
     return {p.name: values[p.name] for p in scop.parameters}
+
+
+def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
+    """The parameters that the SCoP's context allows, those that are given fixed; raises UsageError where there are
+    none."""
+    allowed = _bounded(scop).intersect_params(point(given))
+    if allowed.is_empty():
+        raise UsageError(
+            f"{_shown(given)} contradicts what is known of the parameters of {scop.name}: {scop.context}",
+            location=scop.location,
+            hint="change --param, or the assumption in the source",
+        )
+    return allowed
+
+
+def _inside(scop: Scop, allowed: isl.Set) -> isl.Set:
+    """Those of the allowed values with which the SCoP's subscripts stay in its arrays, as far as can be found without
+    much work: a size and a bound that is read, or another parameter, know nothing of each other.
+
+    before: void f(int n, int grid[2], double a[n]) { for (i < grid[0]) a[i] = 0; }, n = 0: any grid[0]
+    after:  grid[0] <= 0
+    """
+    for statement in scop.statements:
+        for access in statement.accesses:
+            extents = scop.array(access.array).extents
+            try:
+                with budget(OPERATIONS):
+                    reached = access.relation.intersect_domain(statement.domain).range()
+                    for k, extent in enumerate(extents):
+                        text = _sum(extent)
+                        if text:
+                            inside = allowed.subtract(_outside(reached, k, text).params()).coalesce()
+                            allowed = inside if _few(inside) else allowed
+            except OverBudgetError:
+                continue
+    return allowed
+
+
+def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
+    """The elements whose subscript number `k` is below 0 or not below `extent`."""
+    names = ", ".join(str(reached.get_dim_name(_PARAM, i)) for i in range(reached.dim(_PARAM)))
+    place = ", ".join(f"x_{i}" for i in range(reached.dim(_SET)))
+    beyond = isl.Set(f"[{names}] -> {{ [{place}] : x_{k} < 0 or x_{k} >= {extent} }}")
+    return reached.intersect(beyond.set_tuple_name(reached.get_tuple_name()))
+
+
+def _sum(extent: Expr | None) -> str:
+    """An extent that is a sum of parameters with constant factors, in isl's notation; else an empty string."""
+    match extent:
+        case Name(name=name):
+            return name
+        case Literal(text=text) if text.isdecimal() and (text == "0" or not text.startswith("0")):
+            return text
+        case Binary(op="+" | "-" | "*" as op, left=left, right=right):
+            one, other = _sum(left), _sum(right)
+            linear = op != "*" or Literal in (type(left), type(right))
+            return f"({one} {op} {other})" if one and other and linear else ""
+    return ""
+
+
+def _few(found: isl.Set) -> bool:
+    return not found.is_empty() and found.n_basic_set() <= MOST_REGIONS
 
 
 def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
@@ -63,7 +123,7 @@ def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
         try:
             with budget(OPERATIONS):
                 busy = allowed.intersect(statement.domain.params()).coalesce()
-                allowed = busy if not busy.is_empty() and busy.n_basic_set() <= MOST_REGIONS else allowed
+                allowed = busy if _few(busy) else allowed
         except OverBudgetError:
             continue
     return allowed

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polytile.diagnostics import DeviceError, ExtractionError
+from polytile.diagnostics import DeviceError, ExtractionError, UserError
 from polytile.ir.c_text import c_string
 from polytile.ir.expr import Access, Assign, walk
 from polytile.ir.indirect_subscripts import gathered
@@ -28,7 +28,8 @@ from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.expectation import Expectation, describe
 from polytile.runtime.layout import Layout, c_type, scalar_dtype
 from polytile.runtime.native import address, function, load
-from polytile.runtime.reference import FLAGS, workspace
+from polytile.runtime.reference import FLAGS, reference, workspace
+from polytile.runtime.stray_accesses import strays
 
 # Only the region's function is kept: what others of the file need of other files is not looked for.
 _ALONE = ("-fvisibility=hidden", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
@@ -74,7 +75,8 @@ class Verbatim:
 def check_extraction(scop: Scop, expectation: Expectation) -> str:
     """Hold what was extracted against the user's own text, on the same inputs, bit for bit.
 
-    Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ.
+    Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ,
+    UserError where that is because the text leaves its arrays.
     """
     if scop.verbatim is None:
         return ""
@@ -85,6 +87,8 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
     own(scop, expectation.layouts, expectation.values, memory)
     for name in expectation.layouts:
         found = compare(name, memory[name], expectation.after[name], tolerance=0.0).mismatch
+        if found is not None and _computed_indices(scop) and _strays(scop, expectation):
+            raise _strayed(scop, expectation)
         if found is not None:
             raise ExtractionError(
                 f"{scop.name}: what was extracted of the C computes something else than the C itself: {found.element} "
@@ -97,12 +101,35 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
 
 def _out_of_bounds(scop: Scop) -> str:
     """What may be the reason where elements are read by an index that the SCoP computes: no input keeps it in range."""
+    computed = ", ".join(_computed_indices(scop))
+    return f"; a value of {computed} may be no index of the array that it is used for" if computed else ""
+
+
+def _strays(scop: Scop, expectation: Expectation) -> bool:
+    """Whether the C leaves its arrays for these inputs. The parsed C is asked: in the text global arrays are C's."""
+    if scop.source is None:
+        return False
+    run = reference(scop, scop.source)
+    return strays(lambda arrays: run(expectation.layouts, expectation.values, arrays), expectation.inputs)
+
+
+def _strayed(scop: Scop, expectation: Expectation) -> UserError:
+    computed = ", ".join(_computed_indices(scop))
+    return UserError(
+        f"{scop.name}: a value of {computed} is no index of the array that it is used for: the C leaves its arrays "
+        f"({describe(expectation)})",
+        location=scop.location,
+        hint="inputs are random; those from which subscripts are computed may need values that validation cannot know",
+    )
+
+
+def _computed_indices(scop: Scop) -> list[str]:
+    """The variables by which elements are indexed and that the SCoP computes: no input keeps them in range."""
     nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
     subscripts = (gathered(s) for n in nodes if isinstance(n, Access) for s in n.subscripts)
     indices = {g.index.array for g in subscripts if g is not None and isinstance(g.index, Access)}
     targets = (n.target for n in nodes if isinstance(n, Assign))
-    computed = sorted(indices & {target.array for target in targets if isinstance(target, Access)})
-    return f"; a value of {', '.join(computed)} may be no index of the array that it is used for" if computed else ""
+    return sorted(indices & {target.array for target in targets if isinstance(target, Access)})
 
 
 @cache

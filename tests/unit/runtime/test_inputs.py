@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from polytile.diagnostics import UsageError, UserError
+from polytile.frontend.program import read_program
 from polytile.ir.expr import DOUBLE, INT, CType, Literal, Name
 from polytile.ir.scop import Array
 from polytile.runtime.inputs import (
@@ -107,3 +108,28 @@ def test_structs_are_laid_out_as_in_c() -> None:
     assert dtype.itemsize == 16 and dtype.fields is not None and dtype.fields["x"][1] == 8
     with pytest.raises(UserError, match="members besides numbers"):
         element_dtype(replace(array, element=CType("struct point", "struct", 24)))
+
+
+READ_SIZES = """
+void f(int n, int m, const int grid[restrict 2], double a[restrict n], double b[restrict n][m + 1])
+{
+#pragma scop
+    for (int i = 0; i < grid[0]; i++)
+        for (int j = 0; j <= grid[1]; j++)
+            b[i][j] = a[i];
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 5), (1, 0), (7, 3), (100, 100)])
+def test_bounds_that_are_read_stay_within_the_sizes_that_are_given(n: int, m: int) -> None:
+    (scop,) = read_program("f.c", READ_SIZES).scops
+    chosen = choose_parameters(scop, {"n": n, "m": m})
+    assert chosen["grid_0"] <= n and chosen["grid_1"] <= m
+
+
+def test_sizes_that_are_not_given_hold_what_the_loops_reach() -> None:
+    (scop,) = read_program("f.c", READ_SIZES).scops
+    chosen = choose_parameters(scop, {})
+    assert 0 < chosen["grid_0"] <= chosen["n"] and 0 <= chosen["grid_1"] <= chosen["m"]

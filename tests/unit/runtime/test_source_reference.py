@@ -11,7 +11,7 @@ import pytest
 from pycparser import c_ast
 
 import polytile
-from polytile.diagnostics import ExtractionError
+from polytile.diagnostics import ExtractionError, UserError
 from polytile.frontend import assemble, inline, normalise, scope
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.program import read_program
@@ -265,6 +265,20 @@ def test_computed_indices_are_named_where_they_may_leave_their_array() -> None:
     assert not check_extraction(scop, given)
     other = replace(given, after={**given.after, "y": given.after["y"] + 1})
     with pytest.raises(ExtractionError, match="; a value of p may be no index of the array that it is used for"):
+        check_extraction(scop, other)
+
+
+@pytest.mark.parametrize("statement", ["y[i] = x[p[i]];", "x[p[i]] = y[i];"])
+def test_c_that_leaves_its_arrays_is_no_fault_of_extraction(statement: str) -> None:
+    text = (
+        "void f(int n, double y[n], double x[n], int p[n])\n{\n#pragma scop\n"
+        f"for (int i = 0; i < n; i++) {{ p[i] = n - i; {statement} }}\n#pragma endscop\n}}\n"
+    )
+    (scop,) = read_program("f.c", text).scops
+    assert scop.source is not None
+    given = expect(scop, scop.source, choose_parameters(scop, {"n": 5}), 1)
+    other = replace(given, after={**given.after, "y": given.after["y"] + 1})
+    with pytest.raises(UserError, match="a value of p is no index of the array that it is used for"):
         check_extraction(scop, other)
 
 
