@@ -49,6 +49,7 @@ class Draft:
     accesses: tuple[RawAccess, ...]
     location: Location
     text: str
+    loops: tuple[Location, ...] = ()  # around it, outermost first
 
 
 def finish(
@@ -207,7 +208,15 @@ class _Assembler:
         body = tuple(self._named(s) for s in draft.body)
         accesses = self._relations(draft, domain, space)
         return Statement(
-            draft.name, draft.iterators, domain, body, accesses, draft.location, reduction(body), draft.text
+            draft.name,
+            draft.iterators,
+            domain,
+            body,
+            accesses,
+            draft.location,
+            reduction(body),
+            draft.text,
+            loops=draft.loops,
         )
 
     def _named(self, node: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 from pycparser import c_ast, c_generator
 
-from polytile.diagnostics import NothingRunsError, UserError
+from polytile.diagnostics import Location, NothingRunsError, UserError
 from polytile.frontend.accesses import Collector, bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.build_scop import Draft, finish
@@ -48,6 +48,7 @@ class _Here:
 
     points: isl.Set = field(compare=False)
     iterators: tuple[str, ...] = ()
+    loops: tuple[Location, ...] = ()
 
 
 @dataclass(slots=True)
@@ -138,7 +139,7 @@ class _Extractor:
             if problem.data:
                 return self._data_loop(node, here)
             raise bad_bound(problem, head, self.translator) from None
-        inside = _Here(points, (*here.iterators, head.iterator))
+        inside = _Here(points, (*here.iterators, head.iterator), (*here.loops, head.location))
         return [Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))]
 
     def _data_loop(self, node: c_ast.Node, here: _Here) -> list[Order]:
@@ -263,7 +264,16 @@ class _Extractor:
             return []
         name = f"{self._prefix()}{len(self.drafts)}"
         self.drafts.append(
-            Draft(name, here.iterators, here.points, body, tuple(collector.found), where(node), statement_text(node))
+            Draft(
+                name,
+                here.iterators,
+                here.points,
+                body,
+                tuple(collector.found),
+                where(node),
+                statement_text(node),
+                here.loops,
+            )
         )
         return [Leaf(name)]
 

@@ -67,6 +67,7 @@ class Settings(TypedDict, total=False):
     schedule: str
     tile: tuple[int, ...]
     time_tile: int
+    points: tuple[int, ...]
     block: tuple[int, ...]
     sizes: str | None
     max_shared_memory: int | None

@@ -31,6 +31,8 @@ STRATEGIES = {
 SCHEDULES = ("auto", *STRATEGIES)
 ORDERS = ("auto", "source", "tree", "sweep")  # of large bodies: codegen/passes/order_statements.py
 MAX_TILE = 1 << 20
+POINTS = (1, 2, 4, 8)  # that a thread may have along a loop
+MAX_POINTS = 16  # and in all
 MAX_OPERATIONS = 20_000_000
 CODE_OPERATIONS = MAX_OPERATIONS // 4  # isl operations of finding the loops of a schedule
 ARRAY_SHARE = 40  # of the operations, for the dependences through one array
@@ -42,17 +44,18 @@ class Options:
     """Options of a compilation.
 
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
-    entry of `block` is thread.x. `sizes` is PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] ->
-    block[8, 32] }`. `parameters` are values known of the SCoP's parameters. `strict` forbids reassociation,
-    contraction and reciprocals that round. `order` is that of large bodies, `registers` bound those of a thread.
-    `graphs` replays equal runs as CUDA graphs. `max_shared_memory` bounds the shared memory of a block, in bytes. With
-    `raise_bugs` an internal error ends the compilation, where it would else go on without the SCoP, or without the
-    improvement of its kernels that fails.
+    entry of `block` is thread.x. `points` has one count for each loop around a statement, outermost first. `sizes` is
+    PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`. `parameters` are values known of
+    the SCoP's parameters. `strict` forbids reassociation, contraction and reciprocals that round. `order` is that of
+    large bodies, `registers` bound those of a thread. `graphs` replays equal runs as CUDA graphs. `max_shared_memory`
+    bounds the shared memory of a block, in bytes. With `raise_bugs` an internal error ends the compilation, where it
+    would else go on without the SCoP, or without the improvement of its kernels that fails.
     """
 
     schedule: str = "auto"
     tile: tuple[int, ...] = ()
     time_tile: int = 0  # 0: as the strategy chooses
+    points: tuple[int, ...] = ()  # of a thread, by loops; none: as the cost model chooses
     block: tuple[int, ...] = ()
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
@@ -76,6 +79,7 @@ class Options:
                     raise UsageError(f"--{name}: {size} is out of range", hint=f"sizes run from 1 to {MAX_TILE}")
         if not 0 <= self.time_tile <= MAX_TILE:
             raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
+        self._check_points()
         if self.order not in ORDERS:
             raise UsageError(f"unknown order {self.order!r}", hint=f"one of {', '.join(ORDERS)}")
         if self.registers and not MIN_THREAD_REGISTERS <= self.registers <= MAX_THREAD_REGISTERS:
@@ -98,6 +102,19 @@ class Options:
                 f"--max-shared-memory: a block of {self.arch} cannot have {self.max_shared_memory} bytes",
                 hint=f"at most {machine.shared_per_block}",
             )
+
+    def _check_points(self) -> None:
+        for count in self.points:
+            if count not in POINTS:
+                hint = f"one of {', '.join(map(str, POINTS))} for each loop"
+                raise UsageError(f"--points: a thread cannot have {count} points along a loop", hint=hint)
+        if prod(self.points) > MAX_POINTS:
+            counts = " x ".join(map(str, self.points))
+            message = f"--points: {counts} = {prod(self.points)} points of a thread are too many"
+            raise UsageError(message, hint=f"at most {MAX_POINTS} in all")
+        if self.points and self.schedule in (TILED, *OVER_TIME):
+            message = f"--points: the {self.schedule} strategy has tiles of its own"
+            raise UsageError(message, hint=f"--schedule auto, classic or {SUPERPOSED}")
 
     @property
     def shared_memory(self) -> int:

@@ -12,6 +12,7 @@ from polytile.codegen.lowering.cyclic_distribution import distribute_to_threads
 from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marked, statements, substitute
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.placed_accesses import Placed
+from polytile.codegen.lowering.register_tiles import full_tile, in_loops, point_by_point
 from polytile.codegen.lowering.verify_ast import require_faithful
 from polytile.ir.expr import CType, Expr, For, If, Name, Stmt
 from polytile.ir.isl_expr import ast_options, expression
@@ -61,9 +62,27 @@ def _kernel(annotation: Annotation, kernel: KernelShape, integer: CType, placed:
 
     inner = annotation.names.prefix("c")
     iterator = inner if inner != annotation.iterator else f"{inner}_"
-    body = generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
+    body = _with_full_tiles(kernel, context, iterator, integer, describe)
     body = distribute_to_threads(body, kernel.threads, kernel.block, integer)
     return Marked(f"{KERNEL}:{kernel.number}", _grid(annotation, kernel, integer), body)
+
+
+def _with_full_tiles(
+    kernel: KernelShape, context: isl.Set, iterator: str, integer: CType, describe: Describe | None
+) -> tuple[Stmt, ...]:
+    """The loops of a kernel; those over the points of a thread are one block of code where all of them are there."""
+    full = full_tile(kernel.tree)
+    if full is None:
+        return generate(kernel.tree, context, iterator, integer, kernel.loops, describe)
+    partial = generate(in_loops(kernel.tree), context, iterator, integer, kernel.loops, describe)
+    where = full.where.intersect(context)
+    if where.is_empty():
+        return partial
+    with ast_options():
+        build = isl.AstBuild.from_context(context)
+        condition = expression(build.expr_from_set(full.where.gist(context)), integer)
+    whole = generate(full.tree, where, iterator, integer, kernel.loops, describe)
+    return (If(condition, whole, point_by_point(partial)),)
 
 
 def _plain(context: isl.Set) -> isl.Set:

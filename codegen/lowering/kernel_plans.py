@@ -18,6 +18,7 @@ from polytile.ir.expr import Execution, For, Stmt, bodies
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.memory import Storage
 from polytile.ir.plan import KernelPlan, LoopPlan
+from polytile.ir.schedule import REGISTER_TILE, loop_mark
 from polytile.ir.scop import Scop
 from polytile.tuning import LoadTuning
 
@@ -66,6 +67,7 @@ def plan_kernels(
             clean=True,
             carry=True,
             prefetch=len(shape.threads) <= 1 and len(shape.blocks) <= 1,
+            points=any(band.mark == loop_mark(REGISTER_TILE) for band in shape.loops),
         )
         plans.append(plan)
     return tuple(replace(plan, order=decided.order, registers=decided.registers) for plan in plans)

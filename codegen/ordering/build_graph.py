@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
 from polytile.diagnostics import Location
-from polytile.ir.def_use import mentioned_names
+from polytile.ir.arith import add, lift
+from polytile.ir.def_use import mentioned_names, value_names
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -27,7 +28,7 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.memory import Space
-from polytile.ir.polynomial import Polynomial, difference, index_of
+from polytile.ir.polynomial import Polynomial, difference, expression, index_of, polynomial
 from polytile.ir.substitute import with_values
 
 OPERAND = "#"  # begins the name of an operand in an operation
@@ -70,6 +71,7 @@ def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = (
     if declared & {*mentioned_names(*behind)}:
         raise NotStraightError
     builder = _Builder(kernel)
+    builder.taken |= set(_free(body, frozenset()))
     builder.block(body, top=True)
     return Block(builder.graph, tuple(builder.integers))
 
@@ -95,6 +97,16 @@ def _reads(subscripts: Iterable[Expr]) -> bool:
     return any(isinstance(n, Access) for s in subscripts for n in walk(s))
 
 
+def _free(body: Sequence[Stmt], declared: frozenset[str]) -> Iterator[str]:
+    """The names that statements use of what is declared around them."""
+    for stmt in body:
+        if isinstance(stmt, Scope):
+            yield from _free(stmt.body, declared)
+            continue
+        yield from (name for name in value_names(stmt) if name not in declared)
+        declared |= {stmt.name} if isinstance(stmt, Declare) else frozenset()
+
+
 def _inside(body: Sequence[Stmt]) -> Iterator[Stmt]:
     for stmt in body:
         yield stmt
@@ -116,6 +128,8 @@ class _Builder:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel, self.graph = kernel, ValueGraph()
         self.integers: list[Declare] = []
+        self.named: list[tuple[Name, Polynomial]] = []  # integers of the block, and their values
+        self.taken: set[str] = set()  # names of these, and those that the block uses of what is around it
         self.known: dict[str, Expr] = {}  # integers, in terms of names that are declared around all points
         self.own: dict[str, Expr] = {}  # those among them that scopes inside declare
         self.values: dict[str, int | None] = {}
@@ -144,10 +158,23 @@ class _Builder:
             raise NotStraightError
         here = with_values(value, self.own)
         self.known[stmt.name] = with_values(value, self.known)
-        if top and stmt.name not in {d.name for d in self.integers}:
+        place = polynomial(self.known[stmt.name])
+        near = None if top or place is None else self._beside(stmt.name, place)
+        if near is None and stmt.name not in self.taken:
+            self.taken.add(stmt.name)
+            self.own.pop(stmt.name, None)
             self.integers.append(replace(stmt, value=here))
+            self.named += [(Name(stmt.name, stmt.type), place)] if place is not None else []
         else:
-            self.own[stmt.name] = here
+            self.own[stmt.name] = here if near is None else near
+
+    def _beside(self, name: str, place: Polynomial) -> Expr | None:
+        """An integer in terms of one of the block that it is a constant away from."""
+        for other, known in sorted(self.named, key=lambda one: one[0].name != name):
+            apart = difference(place, known)
+            if not apart.keys() - {()}:
+                return add(other, lift(apart.get((), 0)))
+        return None
 
     def _assign(self, stmt: Assign) -> None:
         target, value = stmt.target, stmt.value
@@ -205,7 +232,7 @@ class _Builder:
     # Memory ---------------------------------------------------------------------------------------
     def _place(self, access: Access) -> tuple[_Place, Access, list[_Place]]:
         """The place of an access, how it is written, and the places of its array that may be the same."""
-        here = replace(access, subscripts=tuple(with_values(s, self.own) for s in access.subscripts))
+        here = replace(access, subscripts=tuple(self._subscript(s) for s in access.subscripts))
         full = replace(access, subscripts=tuple(with_values(s, self.known) for s in access.subscripts))
         index = index_of(self.kernel.subscripts(full), self.kernel.storage_of(access.array).extents)
         all_places = self.places.setdefault(access.array, [])
@@ -213,6 +240,18 @@ class _Builder:
         if found is None:
             all_places.append(found := _Place(index))
         return found, here, [p for p in all_places if p is not found and _may_meet(p.index, index)]
+
+    def _subscript(self, subscript: Expr) -> Expr:
+        """A subscript in names that are declared around all of the block.
+
+        before: i - 2, where i is one more than the block's i
+        after:  i - 1
+        """
+        found = with_values(subscript, self.own)
+        place = None if found is subscript else polynomial(found)
+        types = {n.name: n.type for n in walk(found) if isinstance(n, Name)}
+        plain = place is not None and all(len(key) < 2 for key in place) and len({*types.values()}) == 1
+        return expression(place, types) if place is not None and plain else found
 
     def _load(self, access: Access) -> int:
         space = self.kernel.storage_of(access.array).space

@@ -60,7 +60,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     *waiting.UP_TO_PARTITIONS,
     improving("wide-copies", lambda plan: bool(plan.wide), wide_copies.wide_copies),
     *waiting.BEHIND_PARTITIONS,
-    improving("order-statements", lambda plan: bool(plan.order), order_statements.order_statements),
+    improving("order-statements", lambda plan: bool(plan.order) or plan.points, order_statements.order_statements),
     Pass("register-limit", lambda plan: plan.registers > 0, launch_bounds.register_limit),
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )

@@ -6,6 +6,8 @@ after:  v0 = A[i] * w[0]; v1 = ..; A[i] = ..; v2 = B[i] * w[1]; ..             v
 ptxas moves instructions, too, but spills where a body holds more values than there are registers. Operations keep their
 operands, so results are the same bits; of several orders the one with the fewest live registers is taken, that of the
 source among them. Each block is compared with what it was before.
+
+A block of all points of a thread loads once what its points share, in whatever order.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from polytile.codegen.ordering.equivalence import equivalent
 from polytile.codegen.ordering.label_sweeps import sweep_orders
 from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
-from polytile.codegen.ordering.value_graph import ValueGraph, is_order, max_live
+from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Stmt, with_bodies
+from polytile.ir.expr import Access, Stmt, walk, with_bodies
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.machine import MAX_THREAD_REGISTERS
@@ -70,17 +72,25 @@ def _ordered(kernel: Kernel, run: _Body, behind: _Body, plan: LoweredPlan, names
     except NotStraightError:
         return run
     graph = block.graph
-    if not LEAST_OPERATIONS <= graph.operations <= MOST_OPERATIONS:
+    shared = plan.points and _loads_again(run, graph)
+    if graph.operations > MOST_OPERATIONS or (graph.operations < LEAST_OPERATIONS and not shared):
         return run
-    if plan.order == AUTO and max_live(graph, graph.order) <= AUTO_SHARE * (plan.registers or MAX_THREAD_REGISTERS):
+    few = AUTO_SHARE * (plan.registers or MAX_THREAD_REGISTERS)
+    if plan.order == AUTO and not shared and max_live(graph, graph.order) <= few:
         return run
-    sequence = best_order(graph, plan.order)
-    if sequence == graph.order:
+    sequence = best_order(graph, plan.order) if plan.order else graph.order
+    if sequence == graph.order and not shared:
         return run
     made = (*block.integers, *emit(graph, sequence, names)) if is_order(graph, sequence) else ()
     if not equivalent(graph, build_graph(kernel, made).graph):
         raise InternalError(f"kernel {kernel.name}: another order of a block computes something else")
     return made
+
+
+def _loads_again(run: _Body, graph: ValueGraph) -> bool:
+    """Whether statements read elements several times that the graph loads once, as those of neighbouring points do."""
+    read = sum(isinstance(node, Access) for node in walk(*run)) - len(graph.stores)
+    return read > sum(node.kind is Kind.LOAD for node in graph.nodes)
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:

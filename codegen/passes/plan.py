@@ -34,7 +34,8 @@ class LoweredPlan:
     to be on a multiprocessor at once, and copies with these labels may be `wide`. With `clean`, bodies become as a
     person would write them; with `carry`, values stay in registers from iteration to iteration, and with `prefetch`
     such loops load ahead, as the kernel has few threads. Large bodies are put in an `order` that takes few registers,
-    of which a thread has at most `registers`; nothing and 0 leave both as they are.
+    of which a thread has at most `registers`; nothing and 0 leave both as they are. Threads that have several
+    `points` load once what these share.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -53,6 +54,7 @@ class LoweredPlan:
     prefetch: bool = False
     order: str = ""
     registers: int = 0
+    points: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)
     alignment: Alignment | None = None
     requested: frozenset[str] = frozenset()

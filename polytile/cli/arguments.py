@@ -37,6 +37,7 @@ class Request:
     schedule: str
     tile: tuple[int, ...]
     time_tile: int
+    points: tuple[int, ...]
     block: tuple[int, ...]
     sizes: str | None
     max_shared_memory: int | None
@@ -105,6 +106,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--schedule", metavar="S", default="auto", help=f"the strategy: {_or(SCHEDULES)} (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
     add("--time-tile", metavar="8", type=int, default=0, help="steps of a time loop in one tile, for --schedule split")
+    add("--points", metavar="4,4,1", help="points of a thread along each loop, outermost first")
     add("--block", metavar="16,16", help="threads per block, those along x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
@@ -166,6 +168,7 @@ def parse(arguments: Sequence[str]) -> Request:
         schedule=found.schedule,
         tile=_sizes("--tile", found.tile),
         time_tile=found.time_tile,
+        points=_sizes("--points", found.points),
         block=_sizes("--block", found.block),
         sizes=found.sizes,
         max_shared_memory=_optional("--max-shared-memory", found.max_shared_memory),

@@ -93,6 +93,7 @@ def _options(request: Request) -> Options:
         schedule=request.schedule,
         tile=request.tile,
         time_tile=request.time_tile,
+        points=request.points,
         block=request.block,
         sizes=request.sizes,
         max_shared_memory=request.max_shared_memory,

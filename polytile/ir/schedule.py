@@ -33,6 +33,7 @@ from polytile.machine import MAX_BLOCK, MAX_BLOCK_THREADS
 KERNEL = "kernel"
 BLOCK = "block"
 SYNC = "sync"
+REGISTER_TILE = "register_tile"  # the label of the band of points that a thread has all at once
 # isl prints a mark above a leaf without a child, but does not read it so.
 _LONE_MARK = re.compile(r'^(( *)mark: "[^"]*")\n(?!\2child:)', re.MULTILINE)
 _THREAD = re.compile(r"thread\[(\d+(?:,\s*\d+){0,2})\]")

@@ -165,6 +165,7 @@ class Statement:
     text: str = ""  # the C source, for comments and messages
     parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, if not the one of its name
     combine: Combination | None = None
+    loops: tuple[Location, ...] = ()  # of the source around it, outermost first, where they are known
     _touched: dict[tuple[AccessKind, ...], tuple[tuple[str, AccessKind], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

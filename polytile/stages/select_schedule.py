@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from math import inf
 
 from polytile.compilation import Compilation
+from polytile.diagnostics import UsageError
 from polytile.ir.placed_storage import forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
 from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
@@ -23,6 +24,7 @@ from polytile.scheduling.strategies import loaded, strategy
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.scheduling.strategies.overlapped.dag_fusion import explained as explained_fusion
+from polytile.scheduling.strategies.points_per_thread import asked_points
 from polytile.stages.place_data import realised
 
 MOST_SIZES = 3  # of tiles that are compared
@@ -50,6 +52,9 @@ def find_schedule(state: Compilation) -> Compilation:
 
 def _with_copies_or_without(problem: Problem, of: Callable[[Problem], Iterator[Candidate]]) -> Iterator[Candidate]:
     """The candidates of a problem, behind the first one with copies of inputs where that is clearly better."""
+    if problem.options.points:
+        yield from of(problem)
+        return
     plain, copied = of(problem), with_snapshots(problem)
     if copied is None:
         yield from _with_any_copies(problem, of, plain)
@@ -88,9 +93,21 @@ def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
 
 
 def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
-    """The best of each of these strategies that has one."""
+    """The best of each of these strategies that has one, with the points of a thread that were asked for: UsageError
+    where none of them can have these."""
+    failed: UsageError | None = None
+    some = False
     for name in names:
-        yield from islice(strategy(name)(problem), 1)
+        for one in islice(strategy(name)(problem), 1):
+            try:
+                found = asked_points(problem, one) if problem.options.points else one
+            except UsageError as error:
+                failed = failed or error
+                continue
+            some = True
+            yield found
+    if failed is not None and not some:
+        raise failed
 
 
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
@@ -124,6 +141,9 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if len(found) > 1:
         best = _put_together(problem, found[0], found[1] if best is found[0] else best, best)
     sized = _with_assumed_sizes(problem)
+    if problem.options.points:
+        yield from _with_asked_points(found, best)
+        return
     over_time = [_estimated(sized, one) for one in _proposed(sized, OVER_TIME)]
     tiled = _tiled(sized, found[0])
     if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
@@ -143,6 +163,12 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if chosen is not best:
         yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
+
+
+def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
+    """The candidates whose threads have the points that were asked for, the best one first."""
+    yield _explained(_distinct([*found, best]), best)
+    yield from (one for one in found if one is not best)
 
 
 def _with_exhausted(problem: Problem, candidate: Candidate) -> Candidate:

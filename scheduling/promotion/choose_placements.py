@@ -16,7 +16,7 @@ from polytile.ir.loop_places import LabelledLoop, labelled_loops
 from polytile.ir.memory import Space
 from polytile.ir.name_supply import Names
 from polytile.ir.plan import KernelPlan, Placement
-from polytile.ir.schedule import KERNEL, SYNC, nodes_below
+from polytile.ir.schedule import KERNEL, REGISTER_TILE, SYNC, nodes_below
 from polytile.ir.scop import Scop
 from polytile.machine import STATIC_SHARED_BYTES, Machine
 from polytile.scheduling.analysis.dependences import Dependences
@@ -58,8 +58,8 @@ def promote(
     plans: list[KernelPlan] = []
     lines: list[str] = []
     for kernel, own in loops.items():
-        if len(own) == 1:  # nothing is said of its tiles
-            continue
+        if len(own) == 1 or any(loop.label == REGISTER_TILE for loop in own):
+            continue  # nothing is said of its tiles, or all of them is in the code of its points
         choice = _Choice(scop, dependences, machine, tuple(own), frozenset(kept), names, meeting[kernel])
         try:
             with budget(MAX_OPERATIONS):
