@@ -17,8 +17,8 @@ from polytile.cc.host_arguments import Argument
 from polytile.cc.host_compiler import run
 from polytile.cc.objects import joined
 from polytile.cc.own_options import Settings
-from polytile.codegen.targets.c.host_file import line_directive
 from polytile.diagnostics import EXIT_DONE
+from polytile.ir.c_text import c_string
 from polytile.runtime.build import Build
 
 _OUTPUT = frozenset(("-o", "-c", "-x", "-l", "-L"))
@@ -102,7 +102,7 @@ def _located(host: Path, source: str) -> Path:
     """The host file with the name of the source in its first line, for messages and `__FILE__`."""
     text = host.read_bytes().decode("utf-8", "surrogateescape").removeprefix(_BYTE_ORDER_MARK)
     newline = "\r\n" if "\r\n" in text else "\n"
-    host.write_bytes(f"{line_directive(1, source)}{newline}{text}".encode("utf-8", "surrogateescape"))
+    host.write_bytes(f"#line 1 {c_string(source)}{newline}{text}".encode("utf-8", "surrogateescape"))
     return host
 
 
