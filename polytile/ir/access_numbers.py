@@ -68,6 +68,8 @@ def _with_terms(statement: Statement, value: isl.Aff, form: Linear) -> isl.Aff:
         elif name in statement.iterators:
             value = value.add_coefficient_val(isl.dim_type.in_, statement.iterators.index(name), isl.Val(factor))
         else:
-            parameter = isl.Aff.param_on_domain_space_id(value.get_domain_space(), isl.Id(name))
-            value = value.add(parameter.scale_val(isl.Val(factor)))
+            position = value.get_domain_space().find_dim_by_name(isl.dim_type.param, name)
+            if position < 0:
+                raise InternalError(f"which access of {statement.name} has a subscript that is not linear: {name}")
+            value = value.add_coefficient_val(isl.dim_type.param, position, isl.Val(factor))
     return value
