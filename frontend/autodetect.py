@@ -19,16 +19,19 @@ from polytile.frontend.trees import block_items
 from polytile.ir.expr import For, While, walk
 from polytile.ir.scop import Scop
 
+_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _Path = tuple[c_ast.Node, ...]
 _Result = Scop | tuple[UserError, ScopPlace]
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """The SCoPs found, and the loops that are none with the reason."""
+    """The SCoPs found, the loops that are none with the reason, and why each outermost loop that is left as it is was
+    left out, in the order of the file."""
 
     scops: tuple[Scop, ...]
     refused: tuple[tuple[UserError, ScopPlace], ...]
+    left_out: tuple[UserError, ...] = ()
 
 
 def detect(context: FileContext, taken: Collection[str], attempt: Callable[[ScopPlace], Scop]) -> Detection:
@@ -40,7 +43,7 @@ def detect(context: FileContext, taken: Collection[str], attempt: Callable[[Scop
     for function, scope in functions(context.file):
         if function.decl.name not in taken and location_of(function).file == context.file.source.path:
             search.block(function, function.body, scope.child(), ())
-    return Detection(tuple(search.scops), tuple(search.refused))
+    return Detection(tuple(search.scops), tuple(search.refused), tuple(search.left_out))
 
 
 def detect_inside(context: FileContext, place: ScopPlace, attempt: Callable[[ScopPlace], Scop]) -> Detection:
@@ -56,6 +59,7 @@ class _Search:
     attempt: Callable[[ScopPlace], Scop]
     scops: list[Scop] = field(default_factory=list)
     refused: list[tuple[UserError, ScopPlace]] = field(default_factory=list)
+    left_out: list[UserError] = field(default_factory=list)
 
     def block(self, function: c_ast.FuncDef, block: c_ast.Node, scope: Scope, path: _Path) -> None:
         self.items(function, block_items(block), (), scope, (*path, block))
@@ -85,6 +89,8 @@ class _Search:
             case c_ast.Compound():
                 self.block(function, node, scope.child(), path)
             case c_ast.While() | c_ast.DoWhile():
+                if not any(isinstance(around, _LOOPS) for around in path):
+                    self.left_out.append(_decided_by_data(node))
                 self._statement(function, node.stmt, scope, (*path, node))
             case c_ast.If():
                 self._statement(function, node.iftrue, scope, (*path, node))
@@ -135,6 +141,8 @@ class _Search:
         self, function: c_ast.FuncDef, loop: c_ast.Node, reason: tuple[UserError, ScopPlace], scope: Scope, path: _Path
     ) -> None:
         self.refused.append(reason)
+        if not any(isinstance(around, _LOOPS) for around in path):
+            self.left_out.append(reason[0])
         inner = scope.child()
         if isinstance(loop, c_ast.For):
             if isinstance(loop.init, c_ast.DeclList):
@@ -157,6 +165,15 @@ class _Search:
             return error, place
         hidden = _hidden_loops(scop)
         return scop if hidden is None else (hidden, place)
+
+
+def _decided_by_data(node: c_ast.Node) -> UserError:
+    """Why a loop without an iterator is not tried, though what is inside of it is."""
+    return UserError(
+        "data decide when this loop ends: it is left as it is, and loops inside of it are tried",
+        location=location_of(node),
+        hint="mark it with `#pragma scop` if it is to be one step of a SCoP",
+    )
 
 
 def _hidden_loops(scop: Scop) -> UserError | None:

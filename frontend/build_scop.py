@@ -24,7 +24,7 @@ from polytile.frontend.delinearise import (
 )
 from polytile.frontend.describe import describe
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
-from polytile.frontend.order import Order, schedule
+from polytile.frontend.order import Order, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
@@ -95,6 +95,7 @@ class _Assembler:
             arguments=self.region.arguments,
             checked=_in_c(self.evaluator.checked),
             passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
+            loops=tuple(source_loops(orders)),
         )
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:

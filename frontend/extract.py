@@ -140,7 +140,8 @@ class _Extractor:
                 return self._data_loop(node, here)
             raise bad_bound(problem, head, self.translator) from None
         inside = _Here(points, (*here.iterators, head.iterator), (*here.loops, head.location))
-        return [Loop(len(here.iterators), head.step < 0, tuple(self._statement(node.stmt, inside)))]
+        body, called = tuple(self._statement(node.stmt, inside)), self.names.loops[id(node)].source
+        return [Loop(len(here.iterators), head.step < 0, body, called, head.location)]
 
     def _data_loop(self, node: c_ast.Node, here: _Here) -> list[Order]:
         """A loop that runs as often as data say: one statement, with all that is inside as its body."""

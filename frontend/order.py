@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
+
+from polytile.diagnostics import NOWHERE, Location
+from polytile.ir.scop import SourceLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class Loop:
     depth: int
     descending: bool
     body: tuple[Order, ...]
+    iterator: str = ""  # as the user calls it
+    location: Location = NOWHERE
 
 
 Order = Leaf | Loop
@@ -51,6 +56,16 @@ def _statements(order: Order) -> list[str]:
     if isinstance(order, Leaf):
         return [order.statement]
     return [s for inner in order.body for s in _statements(inner)]
+
+
+def source_loops(orders: Sequence[Order]) -> Iterator[SourceLoop]:
+    """The loops that run statements, each before those inside of it."""
+    for order in orders:
+        if isinstance(order, Loop):
+            inside = _statements(order)
+            if inside:
+                yield SourceLoop(order.iterator, order.depth, tuple(inside), order.location)
+            yield from source_loops(order.body)
 
 
 def _band(loop: Loop, domains: Sequence[isl.Set]) -> isl.MultiUnionPwAff:

@@ -33,8 +33,9 @@ class SourceProgram:
     """A C file with its SCoPs in source order; `text` is the file as it is, byte for byte.
 
     `refusals` are SCoPs that the user marked, those among them whose calls stay on the host and whose loops without
-    calls are in `scops`; `remarks` are loops that detection tried in vain; `macros` are the names
-    that are a macro somewhere in the file or in what it includes; `detected` are the names of SCoPs without pragmas.
+    calls are in `scops`; `remarks` are loops that detection tried in vain, `left_out` the outermost ones that it leaves
+    as they are; `macros` are the names that are a macro somewhere in the file or in what it includes; `detected` are
+    the names of SCoPs without pragmas.
     """
 
     path: str
@@ -44,6 +45,7 @@ class SourceProgram:
     remarks: tuple[Refusal, ...] = ()
     macros: frozenset[str] = frozenset()
     detected: frozenset[str] = frozenset()
+    left_out: tuple[Refusal, ...] = ()
 
 
 def read_program(
@@ -69,6 +71,7 @@ def read_program(
     refusals: list[Refusal] = []
     remarks: list[Refusal] = []
     detected: frozenset[str] = frozenset()
+    left_out: tuple[Refusal, ...] = ()
     counts: dict[str, int] = {}
     linkage = Linkage.of(context.file)
 
@@ -94,12 +97,13 @@ def read_program(
         scops += found.scops
         detected = frozenset(s.name for s in found.scops)
         remarks = [Refusal(error, None, place.span) for error, place in found.refused]
+        left_out = tuple(Refusal(error) for error in found.left_out)
     idle = bool(remarks) and all(isinstance(r.error, NothingRunsError) for r in remarks)
     if not scops and not refusals and not idle:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
     return SourceProgram(
-        source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected
+        source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected, left_out
     )
 
 

@@ -48,6 +48,7 @@ from polytile.work_pieces import deep_recursion, piece
 
 if TYPE_CHECKING:
     from polytile.execution import Execution
+    from polytile.facts import LoopFacts, ProgramFacts, ScopFacts
     from polytile.runtime.binding import Call
     from polytile.runtime.checked import Unit
     from polytile.runtime.counted import Counted
@@ -88,6 +89,7 @@ class CompiledScop:
 
     compilation: Compilation
     _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _loops: list[tuple[LoopFacts, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def scop(self) -> Scop:
@@ -136,12 +138,46 @@ class CompiledScop:
 
     @property
     def remarks(self) -> tuple[Diagnostic, ...]:
-        """Which schedule was chosen and why, or why the SCoP stays sequential."""
-        return self.compilation.remarks
+        """Which schedule was chosen and why, or why the SCoP stays sequential: the hint says it of each loop."""
+        remarks = self.compilation.remarks
+        if self.program is not None or not remarks:
+            return remarks
+        *others, last = remarks
+        return (*others, replace(last, hint=self._reasons() or None))
+
+    def _reasons(self) -> str:
+        """Why loops are serial, where that can be said; the SCoP is right without."""
+        from polytile.facts import serial_loops
+
+        try:
+            return "\n".join(serial_loops(self.loops))
+        except Exception as error:
+            if self.compilation.options.raise_bugs or not is_bug(error):
+                raise
+            return ""
+
+    @property
+    def loops(self) -> tuple[LoopFacts, ...]:
+        """The loops of the source, outer ones first: parallel, reductions, or serial and why; and where they run."""
+        from polytile.facts import loop_facts
+
+        if not self._loops:
+            self._loops.append(loop_facts(self.compilation))
+        return self._loops[0]
+
+    @property
+    def facts(self) -> ScopFacts:
+        """All that reports say of the SCoP, as plain records (docs/facts.md)."""
+        from polytile.facts import scop_facts
+
+        return scop_facts(self.compilation, self.loops, self.cuda)
 
     def explain(self) -> str:
-        """The proof, the choice of schedule and the mapping, for a reader."""
-        return self.compilation.explain()
+        """The loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
+        from polytile.facts import explained
+
+        text = self.compilation.source.verbatim
+        return f"{explained(self.facts, text.text if text else '')}\n\n{self.compilation.explain()}"
 
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
         """An SVG picture of the schedule: the iteration space, its tiles and a dependence cone. Parameters that are not
@@ -217,7 +253,8 @@ class CompiledScop:
 @dataclass(frozen=True, slots=True)
 class Program:
     """A C file, compiled. SCoPs that were refused, or that stay sequential, are the user's own C in `host`; `marked`
-    are those of the refusals that concern SCoPs which the file marks by pragmas."""
+    are those of the refusals that concern SCoPs which the file marks by pragmas. `left_out` says why detection left out
+    outermost loops that nobody marked."""
 
     path: str
     text: str
@@ -228,6 +265,7 @@ class Program:
     defines: tuple[str, ...] = ()
     macros: frozenset[str] = frozenset()
     marked: tuple[UserError | InternalError, ...] = ()
+    left_out: tuple[UserError, ...] = ()
 
     @property
     def stem(self) -> str:
@@ -272,8 +310,23 @@ class Program:
         return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
 
     def explain(self) -> str:
-        """What was done to each SCoP and why."""
-        return "\n\n".join([*(s.explain().rstrip() for s in self.scops), *(str(r) for r in self.refusals)]) + "\n"
+        """The loops of each SCoP and what they are; what was done to it and why."""
+        parts = [s.explain().rstrip() for s in self.scops]
+        return "\n\n".join([*parts, *(str(r) for r in self.refusals)]) + "\n"
+
+    @property
+    def facts(self) -> ProgramFacts:
+        """All that reports say of the file, as plain records (docs/facts.md); found when asked for."""
+        from polytile.facts import ProgramFacts, refusal_facts
+
+        return ProgramFacts(
+            path=self.path,
+            source=self.text,
+            scops=tuple(s.facts for s in self.scops),
+            refusals=(*refusal_facts(self.refusals), *refusal_facts(self.left_out, left_out=True)),
+            host=self.host,
+            header=self.header,
+        )
 
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
         """An SVG picture of the schedules of all SCoPs that can be drawn; see CompiledScop.draw."""
@@ -399,7 +452,8 @@ def compile_file(
             refused.append(reported(error, scop.location))
             marked += [] if scop.name in source.detected else [refused[-1]]
     made = source.path, source.text, tuple(done), tuple(refused)
-    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros, tuple(marked))
+    left = tuple(remark.error for remark in source.left_out)
+    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros, tuple(marked), left)
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -22,6 +22,7 @@ from polytile.options import Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Analysed, Candidate, Plans
+from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.reductions.text import with_partials
@@ -40,7 +41,7 @@ class Compilation:
     looked at for this. The kernels of `stream` run the first iterations of a time loop, those of `split`
     what the tree says, with the values of its tiles in registers.
     `given` are plans that a schedule file has, which are obeyed. `considered` are lines on what
-    schedules were compared.
+    schedules were compared, `estimate` is the time of the chosen one where that was asked for.
     `program` stays None when nothing is parallel: the SCoP then stays on the host. `steps` are its kernels after each
     pass.
     """
@@ -61,6 +62,7 @@ class Compilation:
     stream: StreamPlan | None = None
     split: SplitPlan | None = None
     considered: tuple[str, ...] = ()
+    estimate: Estimate | None = None
     proof: Proof | None = None
     program: HostProgram | None = None
     steps: tuple[After, ...] = field(default=(), repr=False)
@@ -80,6 +82,7 @@ class Compilation:
             stream=candidate.stream,
             split=candidate.split,
             considered=candidate.reasons,
+            estimate=candidate.estimate,
         )
         for note in (*candidate.notes, *remarks):
             state = state.with_remark(note)

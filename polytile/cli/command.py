@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -181,7 +181,9 @@ def _say_pass_times(report: Report, program: Program) -> None:
 
 def _say_what_was_done(request: Request, report: Report, program: Program) -> int:
     """One line per SCoP, the refusals, and the explanation; returns the exit status of the compilation."""
-    report.add(input=program.path, scops=[_facts(s) for s in program.scops])
+    report.add(input=program.path)
+    if request.json:
+        report.add(scops=[_facts(s) for s in program.scops])
     for scop in program.scops:
         for remark in scop.remarks:
             _remark(report, scop, remark)
@@ -197,6 +199,8 @@ def _say_what_was_done(request: Request, report: Report, program: Program) -> in
         if severity == "error":
             status = max(status, refusal.exit_status)
         report.diagnostic(replace(refusal.diagnostic, message=_message(refusal), severity=severity))
+    for loop in program.left_out:
+        report.diagnostic(replace(loop.diagnostic, severity="remark"))
     if request.explain:
         report.add(explanation=program.explain())
         report.text(program.explain())
@@ -215,27 +219,31 @@ def _severity(request: Request, refusal: UserError | InternalError, *, marked: b
 
 
 def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
-    """A remark is a result, on one line; a warning is a message."""
+    """A remark is a result, on one line and one for each reason; a warning is a message."""
     if remark.severity not in ("remark", "note"):
         report.diagnostic(remark)
         return
     report.diagnostics.append(remark)
     where = f"{remark.location.short}: " if remark.location and remark.location.line else ""
     named = "" if remark.message.startswith(scop.name) else f"{scop.name}: "
-    report.line(f"{where}{named}{remark.message}")
+    report.line("\n".join([f"{where}{named}{remark.message}", *(remark.hint or "").splitlines()]))
 
 
 def _facts(scop: CompiledScop) -> dict[str, Any]:
-    program = scop.program
-    location = scop.scop.location
+    facts = scop.facts
     return {
         "name": scop.name,
-        "line": location.line,
-        "signature": scop.signature,
-        "status": "sequential" if program is None else "compiled",
+        "line": facts.line,
+        "signature": facts.signature,
+        "status": "sequential" if scop.program is None else "compiled",
         "parameters": [p.name for p in scop.scop.parameters],
-        "arrays": [a.name for a in scop.scop.external_arrays],
-        "kernels": [] if program is None else [{"name": k.name, "block": list(k.block)} for k in program.kernels],
+        "arrays": [asdict(array) for array in facts.arrays],
+        "loops": [{**asdict(loop), "where": loop.where} for loop in facts.loops],
+        "kernels": [asdict(kernel) for kernel in facts.kernels],
+        "microseconds": facts.microseconds,
+        "sizes": dict(facts.sizes),
+        "assumed": facts.assumed,
+        "transfers": [asdict(transfer) for transfer in facts.transfers],
         "plans": [to_json(plan) for plan in scop.plans],
         "remarks": [r.message for r in scop.remarks],
     }

@@ -13,7 +13,7 @@ from typing import Any
 from polytile import __version__
 from polytile.diagnostics import Diagnostic
 
-JSON_FORMAT = 1
+JSON_FORMAT = 2
 
 
 @dataclass(slots=True)

@@ -234,6 +234,17 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceLoop:
+    """A loop of the source, around `statements`, whose iterator number `level` counts it. `iterator` is what the user
+    calls that."""
+
+    iterator: str
+    level: int
+    statements: tuple[str, ...]
+    location: Location = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.
 
@@ -243,7 +254,8 @@ class Scop:
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
-    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs.
+    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs; `loops`
+    are those of the C, outer ones first, as they were before any transformation.
     """
 
     name: str
@@ -264,6 +276,7 @@ class Scop:
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()
     checked: str = ""
+    loops: tuple[SourceLoop, ...] = ()
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

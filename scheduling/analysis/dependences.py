@@ -139,6 +139,15 @@ def values_through(scop: Scop, array: str, *, flat: bool = False) -> tuple[isl.U
     return found.get_may_dependence(), found.get_may_no_source()
 
 
+def certain_flow(scop: Scop, array: str) -> isl.UnionMap:
+    """The part of the flow through `array` that no may-write in between can hide, and that comes from must-writes."""
+    reads, must, may, kills = (
+        scop.accesses(kind, arrays=frozenset((array,)))
+        for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE, AccessKind.KILL)
+    )
+    return _flow(scop, reads, must, may, kills).get_must_dependence()
+
+
 def unset_reads(scop: Scop, array: str, reads: isl.UnionMap) -> isl.UnionMap:
     """Those of `reads` of `array` whose element no instance has written before, not even perhaps."""
     must, may, kills = (

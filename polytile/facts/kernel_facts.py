@@ -1,0 +1,115 @@
+"""Kernels with their grids and estimated times, copies between host and device, and the user's arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polytile.codegen.targets.expressions import Printer
+from polytile.compilation import Compilation
+from polytile.facts.loop_mapping import kernel_names
+from polytile.facts.model import AccessFacts, ArrayFacts, KernelFacts, TransferFacts
+from polytile.ir.dump_kernel import node_text
+from polytile.ir.expr import Access, Expr, walk
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel, Launch
+from polytile.ir.placed_storage import tile_plans
+from polytile.ir.scop import Array, Scop
+from polytile.scheduling.cost.estimate import AccessTime, Estimate, KernelTime
+from polytile.scheduling.cost.schedule_cost import timed
+from polytile.scheduling.cost.split_time import split_estimate
+from polytile.scheduling.cost.stream_time import stream_estimate
+
+
+def estimate_of(state: Compilation) -> Estimate | None:
+    """The time of a compiled SCoP by the cost model: that of the choice, or made now; None on the host."""
+    if state.program is None or state.schedule is None:
+        return None
+    if state.estimate is not None:
+        return state.estimate
+    known = state.options.parameters
+    if state.split is not None:
+        return split_estimate(state.split, state.scop, state.machine, known)
+    if state.stream is not None:
+        return stream_estimate(state.stream, state.scop, state.machine, known)
+    run = state.run
+    tiles = tile_plans(state.kernel_plans)
+    return timed(run.scop, run.schedule, state.homes, state.machine, known, state.handovers, tiles)
+
+
+def kernels_of(state: Compilation, estimate: Estimate | None) -> tuple[KernelFacts, ...]:
+    """The kernels in the order of the text."""
+    if state.program is None:
+        return ()
+    times = _times(state, estimate)
+    return tuple(_kernel(kernel, state.program, times.get(kernel.name, ())) for kernel in state.program.kernels)
+
+
+def _times(state: Compilation, estimate: Estimate | None) -> dict[str, tuple[KernelTime, ...]]:
+    """The estimated times by the name of a kernel, one for each kind of launch. Those of overlapped tiles are of all
+    tiles together, and stand at the first of their kernels; the remaining iterations have one for all of theirs."""
+    assert state.program is not None
+    if estimate is None:
+        return {}
+    names = kernel_names(state)
+    if state.stream is not None:
+        names = (state.program.kernels[0].name, *names[:1])
+    found: dict[str, tuple[KernelTime, ...]] = {}
+    for time in estimate.kernels:
+        if time.number < len(names):
+            name = names[time.number]
+            found[name] = (*found.get(name, ()), time)
+    return found
+
+
+def _kernel(kernel: Kernel, program: HostProgram, times: tuple[KernelTime, ...]) -> KernelFacts:
+    launch = next((n for n in walk(*program.body) if isinstance(n, Launch) and n.kernel == kernel.name), None)
+    x, y, z = ("", "", "") if launch is None else (text_of(g) for g in launch.grid)
+    if not times:
+        return KernelFacts(kernel.name, (x, y, z), kernel.block)
+    longest = max(times, key=lambda time: time.microseconds)
+    return KernelFacts(
+        kernel.name,
+        (x, y, z),
+        kernel.block,
+        sum(time.launches for time in times),
+        sum(time.microseconds for time in times),
+        longest.bound,
+        tuple(_access(one) for one in longest.accesses),
+    )
+
+
+def _access(one: AccessTime) -> AccessFacts:
+    return AccessFacts(one.statement, one.array, one.kind.value, one.location, one.sectors, one.ideal, one.shared)
+
+
+def transfers_of(program: HostProgram | None) -> tuple[TransferFacts, ...]:
+    """What the entry point copies, or has on the device alone."""
+    if program is None:
+        return ()
+    return tuple(
+        TransferFacts(b.array.name, text_of(b.first), text_of(b.elements), b.copy_in, b.copy_out)
+        for b in program.buffers
+    )
+
+
+def arrays_of(scop: Scop) -> Iterator[ArrayFacts]:
+    """What the SCoP takes and leaves."""
+    for array in scop.external_arrays:
+        extents = tuple(None if e is None else text_of(e) for e in array.extents)
+        yield ArrayFacts(array.name, _type(array), extents, array.live_in, array.live_out and scop.written(array.name))
+
+
+def _type(array: Array) -> str:
+    if array.fields:
+        return f"struct {{ {' '.join(f'{kind} {name};' for name, kind in array.fields)} }}"
+    return str(array.element)
+
+
+def text_of(expr: Expr) -> str:
+    """An expression of the host's as C text."""
+    return Printer(_element, cpp=False, device=lambda inner, _: node_text(inner))(expr)
+
+
+def _element(access: Access, printer: Printer) -> str:
+    subscripts = "".join(f"[{printer(s)}]" for s in access.subscripts)
+    return access.array + subscripts + (f".{access.field}" if access.field else "")

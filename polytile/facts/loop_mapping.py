@@ -1,0 +1,143 @@
+"""Where kernels run the loops of the source: on the host, over blocks, over threads, inside threads.
+
+Read off the mapped tree, whose band members are linear forms of iterators and tiles of them; of overlapped tiles, which
+are no tree, off their plan. A loop over time whose steps run several in a kernel is serial in the source all the same:
+its iterations start one after another in tiles, and `steps` says how many of them a kernel runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import islpy as isl
+
+from polytile.compilation import Compilation
+from polytile.facts.model import LoopMapping, Place, Where
+from polytile.facts.transformed import instances_of, origins
+from polytile.facts.witnesses import iterator_names
+from polytile.ir.scop import SourceLoop, Statement
+from polytile.ir.stream_plan import StreamPlan
+from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, kernels, statements
+
+WHERE = {Role.HOST: Where.HOST, Role.BLOCK: Where.GRID, Role.THREAD: Where.BLOCK, Role.SERIAL: Where.THREAD}
+
+INNERMOST = 1 << 16
+
+
+def kernel_names(state: Compilation) -> tuple[str, ...]:
+    """The names of the kernels of the tree, in its order: those behind the ones of overlapped tiles. Split tiles in
+    registers have one kernel for all of them."""
+    if state.program is None or state.schedule is None:
+        return ()
+    names, marks = [kernel.name for kernel in state.program.kernels], len(list(kernels(state.run.schedule.tree)))
+    return tuple(names[:1] * marks) if state.split is not None else tuple(names[len(names) - marks :])
+
+
+def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]:
+    """Where each kernel that runs statements of a loop runs the loop."""
+    if state.program is None or state.schedule is None:
+        return ()
+    found = list(_of_stream(state, state.stream, loop)) if state.stream is not None else []
+    run, names = state.run, kernel_names(state)
+    instances = instances_of(run)
+    for number, mark in enumerate(kernels(run.schedule.tree)):
+        name = names[number] if number < len(names) else f"kernel {number}"
+        for mapped in statements(mark):
+            instance = state.scop.statement(instances.get(mapped.name, mapped.name))
+            iterators = run.scop.statement(mapped.name).iterators
+            position = _position(state, instance, iterators, loop)
+            if position is not None:
+                places = _places(state, mapped, iterators, position, loop)
+                found.append(LoopMapping(name, places, _steps(places)))
+    return tuple(dict.fromkeys(found))
+
+
+def _position(state: Compilation, instance: Statement, iterators: tuple[str, ...], loop: SourceLoop) -> int | None:
+    """Which iterator of what runs (an execution of `instance`) counts a loop; None where none does."""
+    own = origins(state, instance) & set(loop.statements)
+    if not own:
+        return None
+    wanted = state.source.statement(min(own)).iterators[loop.level]
+    return iterators.index(wanted) if wanted in iterators else None
+
+
+def _places(
+    state: Compilation, mapped: MappedStatement, iterators: tuple[str, ...], position: int, loop: SourceLoop
+) -> tuple[Place, ...]:
+    called = iterator_names(state.source, state.source.statement(loop.statements[0]))
+    parts: list[tuple[Part, tuple[str, ...]]] = []
+    for one in mapped.loops:
+        if one.form[position]:
+            others = [iterators[k] for k, factor in enumerate(one.form) if factor and k != position]
+            parts += [(part, tuple(called.get(o, o) for o in others)) for part in one.parts]
+    places = []
+    for part, skewed in sorted(parts, key=lambda two: _order(two[0])):
+        places.append(Place(WHERE[part.role], part.tile, skewed))
+        if part.tile == 1 and not part.rest and not skewed:
+            break  # what is inside runs one iteration
+    return tuple(places)
+
+
+def _order(part: Part) -> tuple[int, int]:
+    """By bands, outermost first; a loop that no band advances (a serial part of depth 0) is the innermost one."""
+    depth = INNERMOST if part.role is Role.SERIAL and not part.depth else part.depth
+    return depth, part.member
+
+
+def _steps(places: Sequence[Place]) -> int:
+    """How many iterations of a host loop over tiles run in a kernel."""
+    inside = any(place.where is Where.THREAD for place in places[1:])
+    first = places[0] if places else None
+    return first.tile if first is not None and first.where is Where.HOST and first.tile > 1 and inside else 0
+
+
+def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterator[LoopMapping]:
+    """Overlapped tiles: blocks of iterations are launches, warps have strips, the stream's planes come one by one."""
+    assert state.program is not None
+    made = [state.scop.statement(name) for step in plan.made for name in step.statements]
+    own = [(s, p) for s in made if (p := _position(state, s, s.iterators, loop)) is not None]
+    if not own:
+        return
+    statement, position = own[0]
+    over_time = loop.level == 0 and not plan.once
+    steps = plan.iterations if over_time else 0
+    places = (Place(Where.HOST, steps), Place(Where.THREAD)) if over_time else _in_space(plan, statement, position)
+    tree = len(kernel_names(state))
+    for kernel in state.program.kernels[: len(state.program.kernels) - tree]:
+        yield LoopMapping(kernel.name, places, steps)
+
+
+def _in_space(plan: StreamPlan, statement: Statement, position: int) -> tuple[Place, ...]:
+    """The loop along a dimension of space: planes come one after another, the other dimensions lie across lanes."""
+    dimension = _dimension(plan, statement, position)
+    if dimension is None:
+        return (Place(Where.THREAD),)
+    if plan.streamed and dimension == 0:
+        return (Place(Where.GRID, plan.chunk), Place(Where.THREAD)) if plan.chunk else (Place(Where.THREAD),)
+    across = dimension - plan.streamed
+    places = Place(Where.GRID, plan.owned[across]), Place(Where.BLOCK)
+    return (*places, Place(Where.THREAD)) if plan.points[across] > 1 else places
+
+
+def _dimension(plan: StreamPlan, statement: Statement, position: int) -> int | None:
+    """The dimension of space along which an iterator moves what a statement writes."""
+    written = next(a for a in statement.accesses if a.writes)
+    elements = isl.PwMultiAff.from_map(written.relation.intersect_domain(statement.domain))
+    rank = elements.dim(isl.dim_type.out)
+    for k in range(plan.dims):
+        affs: list[isl.Aff] = []
+        elements.get_pw_aff(rank - plan.dims + k).foreach_piece(lambda _domain, aff: affs.append(aff))  # noqa: B023
+        if any(aff.involves_dims(isl.dim_type.in_, position, 1) for aff in affs):
+            return k
+    return None
+
+
+def in_words(mapping: LoopMapping) -> str:
+    """`host (tiles of 30), thread`, outermost first."""
+    return ", ".join(_in_words(place) for place in mapping.places)
+
+
+def _in_words(place: Place) -> str:
+    notes = [f"tiles of {place.tile}"] if place.tile > 1 else []
+    notes += [f"in a wavefront with {', '.join(place.skewed)}"] if place.skewed else []
+    return place.where.value + (f" ({', '.join(notes)})" if notes else "")

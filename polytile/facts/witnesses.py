@@ -1,0 +1,174 @@
+"""Why a loop is serial: the least pair of its iterations of which one must follow the other.
+
+Dependences that a loop carries are those between instances that are equal in the loops around it and differ in its own
+iterator. The loops that two statements share are read off the source's schedule tree: two nests whose iterators are
+both called `i` share none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import islpy as isl
+
+from polytile.facts.certain_accesses import accesses_in, certain_numbers, numbers_of
+from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
+from polytile.frontend.describe import describe
+from polytile.ir.expr import Name, rewrite
+from polytile.ir.isl_util import maps
+from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
+from polytile.scheduling.analysis.dependences import certain_flow
+from polytile.scheduling.analysis.source_loops import equal_iterators
+
+IN, OUT, PARAM, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param, isl.dim_type.set
+Key = tuple[bool, tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two instances and the sizes at which they are."""
+
+    source: str
+    source_values: tuple[int, ...]
+    sink: str
+    sink_values: tuple[int, ...]
+    sizes: Mapping[str, int]
+
+    @property
+    def key(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """By which pairs are compared: sizes, then iterators."""
+        return tuple(self.sizes.values()), (*self.source_values, *self.sink_values)
+
+
+def carried_by(pairs: isl.UnionMap, loop: SourceLoop) -> Iterator[isl.Map]:
+    """The parts of a relation between instances that a loop carries."""
+    for m in maps(pairs):
+        names = m.get_tuple_name(IN), m.get_tuple_name(OUT)
+        if all(name in loop.statements for name in names):
+            outer = equal_iterators(m, loop.level)
+            for order in (outer.order_lt, outer.order_gt):
+                apart = order(IN, loop.level, OUT, loop.level)
+                if not apart.is_empty():
+                    yield apart
+
+
+def least_pair(pairs: isl.Map) -> Pair:
+    """The lexicographic minimum of (sizes, source, sink) of a relation that is not empty; sizes are at least 0 where
+    that leaves some."""
+    n_in, n_out, sizes = pairs.dim(IN), pairs.dim(OUT), pairs.dim(PARAM)
+    names = [str(pairs.get_dim_name(PARAM, k)) for k in range(sizes)]
+    flat = pairs.wrap().flatten().reset_tuple_id()
+    flat = flat.move_dims(SET, 0, PARAM, 0, sizes)
+    positive = flat
+    for k in range(sizes):
+        positive = positive.lower_bound_val(SET, k, isl.Val(0))
+    point = (flat if positive.is_empty() else positive).lexmin().sample_point()
+    values = [point.get_coordinate_val(SET, k).to_python() for k in range(sizes + n_in + n_out)]
+    first, last = values[sizes : sizes + n_in], values[sizes + n_in :]
+    source, sink = str(pairs.get_tuple_name(IN)), str(pairs.get_tuple_name(OUT))
+    return Pair(source, tuple(first), sink, tuple(last), dict(zip(names, values[:sizes], strict=True)))
+
+
+def witness(
+    scop: Scop, array: str, kind: DependenceKind, carried: list[isl.Map], *, exact: bool
+) -> Witness:
+    """The least pair of what a loop carries through an array; one that is certain before one that may be."""
+    found = (_witness(scop, array, kind, pair, exact=exact) for pair in map(least_pair, carried))
+    return min(found, key=_key)
+
+
+def _key(one: Witness) -> Key:
+    values = (*one.source.iteration, *one.sink.iteration)
+    return one.may, tuple(v for _, v in one.sizes), tuple(v for _, v in values)
+
+
+def _witness(scop: Scop, array: str, kind: DependenceKind, pair: Pair, *, exact: bool) -> Witness:
+    source, sink = scop.statement(pair.source), scop.statement(pair.sink)
+    firsts = _touching(source, array, pair.source_values, pair, writes=kind is not DependenceKind.ANTI)
+    thens = _touching(sink, array, pair.sink_values, pair, writes=kind is not DependenceKind.FLOW)
+    meeting = [(a, b) for a, b in product(firsts, thens) if not a.elements.intersect(b.elements).is_empty()]
+    first, then = min(meeting, key=lambda two: two[0].may + two[1].may)
+    lasting = kind is not DependenceKind.FLOW or _certainly_lasts(scop, array, pair)
+    return Witness(
+        kind,
+        array,
+        _place(scop, source, first, pair.source_values),
+        _place(scop, sink, then, pair.sink_values),
+        tuple(pair.sizes.items()),
+        first.may or then.may or not lasting or not exact,
+    )
+
+
+def _certainly_lasts(scop: Scop, array: str, pair: Pair) -> bool:
+    """Whether no write in between, which data decide on, may hide what the source wrote from the sink."""
+    if not any(a.array == array and a.kind is AccessKind.MAY_WRITE for s in scop.statements for a in s.accesses):
+        return True
+    certain = certain_flow(scop, array).intersect_params(_sizes(pair.sizes))
+    ends = _instance(pair.source, pair.source_values), _instance(pair.sink, pair.sink_values)
+    return not certain.intersect_domain(ends[0]).intersect_range(ends[1]).is_empty()
+
+
+def _instance(statement: str, values: tuple[int, ...]) -> isl.UnionSet:
+    return isl.UnionSet(f"{{ {statement}[{', '.join(map(str, values))}] }}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """An access, by its number, with the elements that an instance touches through it."""
+
+    number: int
+    access: AccessRelation
+    elements: isl.Set
+    may: bool
+
+
+def _touching(statement: Statement, array: str, values: tuple[int, ...], pair: Pair, *, writes: bool) -> list[_Touch]:
+    certain = certain_numbers(statement)
+    found = []
+    for k, access in enumerate(statement.accesses):
+        wanted = access.writes if writes else access.kind is AccessKind.READ
+        if access.array != array or not wanted:
+            continue
+        own = access.relation.intersect_params(_sizes(pair.sizes))
+        for i, value in enumerate(values):
+            own = own.fix_val(IN, i, isl.Val(value))
+        may = access.kind is AccessKind.MAY_WRITE or (not writes and k not in certain)
+        if not own.is_empty():
+            found.append(_Touch(k, access, own.range(), may))
+    return found
+
+
+def _sizes(sizes: Mapping[str, int]) -> isl.Set:
+    names, equations = ", ".join(sizes), " and ".join(f"{n} = {v}" for n, v in sizes.items())
+    return isl.Set(f"[{names}] -> {{ : {equations} }}" if sizes else "{ : }")
+
+
+def _place(scop: Scop, statement: Statement, touch: _Touch, values: tuple[int, ...]) -> AccessPlace:
+    called = iterator_names(scop, statement)
+    line = touch.access.location.line or statement.location.line
+    iteration: Values = tuple(zip((called[name] for name in statement.iterators), values, strict=True))
+    return AccessPlace(statement.name, _text(statement, touch, called), line, iteration)
+
+
+def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
+    """What the user calls the iterators of a statement."""
+    called = {name: name for name in statement.iterators}
+    for loop in scop.loops:
+        if statement.name in loop.statements and loop.level < len(statement.iterators):
+            called[statement.iterators[loop.level]] = loop.iterator
+    return called
+
+
+def _text(statement: Statement, touch: _Touch, called: Mapping[str, str]) -> str:
+    """The access in the source's terms: a[i - 1]."""
+    own = [node for node in accesses_in(statement) if node.array == touch.access.array]
+    meant = [node for node in own if touch.number in numbers_of(statement, node)] or own[:1] * (len(own) == 1)
+    if not meant:
+        return touch.access.array
+
+    def as_called(node: object) -> object:
+        return Name(called[node.name], node.type) if isinstance(node, Name) and node.name in called else node
+
+    return describe(rewrite(meant[0], as_called))
