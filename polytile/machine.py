@@ -24,6 +24,7 @@ MAX_DIMENSIONS = 3  # of blocks and grids
 MAX_GRID = (2**31 - 1, 65535, 65535)  # blocks along x, y and z
 MAX_CLUSTER_BLOCKS = 8  # where there are clusters at all
 REGISTER_BYTES = 4
+ADDRESS_BYTES = 8
 MIN_THREAD_REGISTERS, MAX_THREAD_REGISTERS = 16, 255  # that a thread can be bounded to
 THREAD_REGISTER_UNIT = 8  # a thread's registers come in portions of so many
 WARP_REGISTER_UNIT = 256  # and a warp's

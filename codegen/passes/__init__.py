@@ -17,6 +17,7 @@ from polytile.codegen.passes import (
     kernel_cache_hints,
     launch_bounds,
     loop_carry,
+    offset_addressing,
     order_statements,
     place_arrays,
     prune_signature,
@@ -74,4 +75,5 @@ PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
     ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),
+    ProgramPass("offset-addressing", always, offset_addressing.offset_addressing),
 )

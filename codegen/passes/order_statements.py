@@ -12,10 +12,10 @@ A block of all points of a thread loads once what its points share, in whatever 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
+from polytile.codegen.ordering.build_graph import NotStraightError, build_graph
 from polytile.codegen.ordering.code_motion import interleave
 from polytile.codegen.ordering.emit import emit
 from polytile.codegen.ordering.equivalence import equivalent
@@ -24,48 +24,28 @@ from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
 from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.passes.straight_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Stmt, walk, with_bodies
+from polytile.ir.expr import Access, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.work_pieces import deep_recursion
 
 TREE, SWEEP, AUTO = "tree", "sweep", "auto"
-AUTO_SHARE = 0.75  # of the registers of a thread that values may take before a body is ordered
-LEAST_OPERATIONS = 32  # of a block that is worth ordering
-MOST_OPERATIONS = 4000  # that are ordered in a few seconds
-_Body = tuple[Stmt, ...]
 
 
 def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
     """Large bodies without branches are put in an order that takes few registers."""
 
-    def ordered(run: _Body, behind: _Body) -> _Body:
+    def ordered(run: Body, behind: Body) -> Body:
         return _ordered(kernel, run, behind, plan, context.names)
 
     with deep_recursion():
-        return replace(kernel, body=_each_block(kernel.body, ordered))
+        return replace(kernel, body=each_block(kernel.body, ordered))
 
 
-def _each_block(body: _Body, change: Callable[[_Body, _Body], _Body]) -> _Body:
-    """A body with its longest runs of straight statements changed, each by itself and what is behind it."""
-    found: list[Stmt] = []
-    at = 0
-    while at < len(body):
-        end = at
-        while end < len(body) and is_straight(body[end]):
-            end += 1
-        if end == at:
-            found.append(with_bodies(body[at], lambda inner: _each_block(inner, change)))
-            end = at + 1
-        else:
-            found += change(body[at:end], body[end:])
-        at = end
-    return tuple(found)
-
-
-def _ordered(kernel: Kernel, run: _Body, behind: _Body, plan: LoweredPlan, names: Names) -> _Body:
+def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, names: Names) -> Body:
     """One block in the best order; as it is where that is the source's."""
     try:
         block = build_graph(kernel, run, behind)
@@ -87,7 +67,7 @@ def _ordered(kernel: Kernel, run: _Body, behind: _Body, plan: LoweredPlan, names
     return made
 
 
-def _loads_again(run: _Body, graph: ValueGraph) -> bool:
+def _loads_again(run: Body, graph: ValueGraph) -> bool:
     """Whether statements read elements several times that the graph loads once, as those of neighbouring points do."""
     read = sum(isinstance(node, Access) for node in walk(*run)) - len(graph.stores)
     return read > sum(node.kind is Kind.LOAD for node in graph.nodes)

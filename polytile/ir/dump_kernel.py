@@ -14,7 +14,7 @@ from dataclasses import MISSING, Field, fields
 
 from polytile.diagnostics import Location
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Node, Stmt, Ternary, Unary
-from polytile.ir.gpu_ops import Aligned, Shuffle, WarpReduce
+from polytile.ir.gpu_ops import Aligned, Offset, Shuffle, WarpReduce
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
 from polytile.machine import WARP_SIZE
@@ -106,6 +106,8 @@ def expression_text(expr: Expr) -> str:
             return _call(f"warp_reduce {op} ", value, *more, *([] if width == WARP_SIZE else [Literal(str(width))]))
         case Aligned(addresses=addresses, bytes=size):
             return _call(f"aligned {size} ", *addresses)
+        case Offset(base=base, by=by):
+            return _call("offset", base, by)
     return type(expr).__name__
 
 

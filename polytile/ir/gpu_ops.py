@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dataclasses import field as _field
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
-from polytile.ir.expr import BOOL, DOUBLE, INT, Access, CType, Expr, Literal, Name, Stmt
+from polytile.ir.expr import BOOL, DOUBLE, INT, UINT, Access, CType, Expr, Literal, Name, Stmt
 from polytile.machine import ASYNC_COPY_BYTES, SEGMENT_SIZES, VECTOR_BYTES, WARP_SIZE
 
 BARRIER_TYPE = CType("polytile_barrier", "struct", 8)  # of a shared array that holds split barriers
@@ -134,6 +134,21 @@ class Aligned(Expr):
     @property
     def type(self) -> CType:
         return BOOL
+
+
+@dataclass(frozen=True, slots=True)
+class Offset(Expr):
+    """`base + by` of 32-bit integers, modulo 2^32 and then signed, that compilers do not keep for later uses."""
+
+    base: Expr
+    by: Expr
+
+    def __post_init__(self) -> None:
+        require(all(e.type in (INT, UINT) for e in (self.base, self.by)), "an offset of other than 32-bit integers")
+
+    @property
+    def type(self) -> CType:
+        return INT
 
 
 # Names --------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from polytile.ir.expr import (
     rewrite,
     walk,
 )
-from polytile.ir.gpu_ops import AwaitLaunches, Load, Store
+from polytile.ir.gpu_ops import AwaitLaunches, Load, Offset, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
@@ -66,6 +66,9 @@ MANY = f"""void f(int n, int m, double A[n + 40], double B[n], double C[n]) {{
 {BEFORE}for (int i = 0; i < n; i++) {{
   B[i] = {" + ".join(f"{k}.5 * A[i + {k}]" for k in range(0, 40, 2))};
   C[i] = {" - ".join(f"{k}.5 * A[i + {k}]" for k in range(1, 40, 2))}; }}{AFTER}"""
+PLANES = f"""void f(int n, int m, double A[n + 6][m + 8], double B[n][m]) {{
+{BEFORE}for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
+  B[i][j] = {" + ".join(f"{k + 1}.5 * A[i + {k % 6}][j + {k // 6}]" for k in range(36))};{AFTER}"""
 GEMVER = Path(__file__).parents[2] / "polybench" / "polybench" / "gemver.c"
 
 Break = Callable[[Kernel], Kernel]
@@ -163,6 +166,11 @@ def one_way(node: Any) -> Any:
     return replace(node, otherwise=()) if leaves else node
 
 
+def in_the_first_row(node: Any) -> Any:
+    """An element of another row is taken from the row of the first one."""
+    return replace(node, by=Literal("0")) if isinstance(node, Offset) else node
+
+
 def waits_late(kernel: Kernel) -> Kernel:
     first, *rest = kernel.body
     return replace(kernel, body=(*rest, first)) if isinstance(first, AwaitLaunches) else kernel
@@ -207,6 +215,7 @@ PLANTED = (
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
     Planted("dependent-launch", STENCIL, waits_late, verified=True),
+    Planted("offset-addressing", PLANES, each(in_the_first_row), registers=16),
 )
 
 

@@ -51,6 +51,20 @@ def test_kernels_compile_without_headers(
         assert good, log
 
 
+@pytest.mark.parametrize("dtype", ["double", "float"])
+def test_offsets_compile_without_headers(
+    dtype: str, compiler: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = load()["reorder/derivative"]
+    monkeypatch.chdir(entry.path.parents[1])
+    compiled = polytile.compile(Path(entry.file), defines=entry.defines("large", dtype), registers=64)
+    (scop,) = compiled.scops
+    assert scop.program is not None
+    text = print_kernels(scop.program)
+    good, log = compile_to_ptx(compiler, text)
+    assert good and "polytile_offset(at, " in text, log
+
+
 def test_a_name_that_needs_a_header_is_found(compiler: ctypes.CDLL) -> None:
     text = 'extern "C" __global__ void f(double *a) { a[0] = (uintptr_t) a % 16; }'
     good, log = compile_to_ptx(compiler, text)

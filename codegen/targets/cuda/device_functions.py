@@ -19,6 +19,7 @@ from polytile.ir.gpu_ops import (
     CommitCopies,
     InitBarrier,
     MultiplyAccumulate,
+    Offset,
     Prefetch,
     WaitCopies,
     WarpReduce,
@@ -38,7 +39,7 @@ REDUCTION_NAMES = {
     "^": "xor",
 }
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", *_REDUCTIONS)
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset", *_REDUCTIONS)
 _NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -73,6 +74,8 @@ def _feature(node: Node) -> str | None:
             return "aligned"
         case Prefetch():
             return "prefetch"
+        case Offset():
+            return "offset"
         case Barrier(scope="grid"):
             return "grid"
     return None

@@ -30,6 +30,7 @@ from polytile.ir.gpu_ops import (
     Leave,
     Load,
     MultiplyAccumulate,
+    Offset,
     Pointer,
     Prefetch,
     PrivateArray,
@@ -75,6 +76,8 @@ class DeviceText:
                 return f"polytile_{reduction_name(expr)}{lanes}({', '.join(map(printer, (value, *more)))})"
             case Aligned(addresses=addresses, bytes=size):
                 return f"polytile_aligned<{size}>({', '.join(f'&{printer(a)}' for a in addresses)})"
+            case Offset(base=base, by=by):
+                return f"polytile_offset({printer(base)}, {printer(by)})"
         raise InternalError(f"no text for the expression {expr!r}")
 
     def statement(self, stmt: Stmt, printer: Printer) -> list[str]:

@@ -43,6 +43,7 @@ PROGRAMS = {  # that have what improves kernels
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,
+    "offset-addressing": PRODUCT,
 }
 TWO = (
     "void f(int n, double A[n]) {\n#pragma scop\nfor (int i = 0; i < n; i++) A[i] = 2 * A[i];\n#pragma endscop\n}\n"

@@ -1,0 +1,257 @@
+"""Elements of small arrays at 32-bit offsets from one place, computed where they are used.
+
+before: double v0 = A[((long long)(k + 1) * m + j) * n + i + 2];       a pointer for each row that is used again
+after:  const unsigned at = ((unsigned)k * m + j) * n + i;
+        double v0 = A[polytile_offset(at, m * n) + 2];                 one register, and a sum at each use
+
+With strides that are known when the kernel runs, the rows of a large body take more registers than its values: two for
+each row of each array. The kernel is made twice, and the host takes the one with offsets where all of its arrays have
+so few elements that 32 bits hold each index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+from polytile.codegen.ordering.address_registers import live_registers
+from polytile.codegen.passes.plan import LoweredPlan
+from polytile.codegen.passes.prune_signature import pruned
+from polytile.codegen.passes.straight_blocks import AUTO_SHARE, Body, each_block, large_graphs
+from polytile.ir.arith import add, compare, known, lift, mul, sub
+from polytile.ir.expr import (
+    BOOL,
+    INT,
+    UINT,
+    Access,
+    Binary,
+    Cast,
+    CType,
+    Declare,
+    Expr,
+    If,
+    Name,
+    rewrite,
+    walk,
+)
+from polytile.ir.fold import folded
+from polytile.ir.gpu_ops import BuiltIn, Offset
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Comment, Kernel, Launch
+from polytile.ir.memory import Space
+from polytile.ir.name_supply import fresh
+from polytile.ir.polynomial import Polynomial, index_polynomial
+from polytile.ir.ranges import INT_MOST
+from polytile.machine import MAX_THREAD_REGISTERS, Machine
+
+MOST_CONSTANT = 1 << 16  # elements that constants in subscripts move by
+MOST_ELEMENTS = INT_MOST - MOST_CONSTANT  # of an array whose offsets 32 bits hold, before and behind its ends
+_Base = tuple[tuple[tuple[str, ...], int], ...]
+
+
+def offset_addressing(program: HostProgram, _: Sequence[LoweredPlan], __: Machine) -> HostProgram:
+    """Large bodies use 32-bit offsets where the host finds that all their arrays are small enough."""
+    kernels: list[Kernel] = []
+    wide: list[Kernel] = []
+    tests: dict[str, Expr] = {}
+    for kernel in program.kernels:
+        narrow = with_offsets(kernel) if needs_offsets(kernel) else kernel
+        test = None if narrow is kernel else _are_small(program, kernel, narrow)
+        kernels.append(kernel if test is None else narrow)
+        if test is not None and known(test) != 1:
+            other = replace(kernel, name=f"{kernel.name}_wide")
+            wide.append(other)
+            tests[kernel.name] = test
+    body = tuple(rewrite(stmt, lambda node: _launched(node, tests)) for stmt in program.body)
+    return replace(program, kernels=(*kernels, *wide), body=body)
+
+
+def _launched(node: Any, tests: Mapping[str, Expr]) -> Any:
+    """A launch of one version or the other."""
+    test = tests.get(node.kernel) if isinstance(node, Launch) else None
+    if test is None:
+        return node
+    return If(test, (node,), (replace(node, kernel=f"{node.kernel}_wide"),))
+
+
+# Where it pays ------------------------------------------------------------------------------------
+def needs_offsets(kernel: Kernel) -> bool:
+    """Whether the values of a large body, and a pointer for each row that is live, take more registers than there are,
+    and the values alone fit better."""
+    limit = AUTO_SHARE * (kernel.max_registers or MAX_THREAD_REGISTERS)
+    return any(live_registers(graph, graph.order) > limit for graph in large_graphs(kernel))
+
+
+def _are_small(program: HostProgram, kernel: Kernel, narrow: Kernel) -> Expr | None:
+    """What the host asks before it launches the version with offsets; 1 where sizes are known, None where an array is
+    too large or its size unknown."""
+    changed = [s.array for s in kernel.storage if s.array in narrow_arrays(kernel, narrow)]
+    tests: list[Expr] = []
+    for array in changed:
+        buffer = program.buffer(array)
+        if buffer is None or known(buffer.first) != 0:
+            return None
+        tests += _at_most(folded(buffer.elements), MOST_ELEMENTS)
+    if any(known(test) == 0 for test in tests):
+        return None
+    open_tests = [test for test in dict.fromkeys(tests) if known(test) is None]
+    return reduce(lambda a, b: Binary("&&", a, b, BOOL), open_tests) if open_tests else lift(1)
+
+
+def _at_most(elements: Expr, most: int) -> Iterator[Expr]:
+    """Conditions under which a product is no larger, in an order in which none of its parts overflows."""
+    product: Expr | None = None
+    for factor in _factors(elements):
+        yield compare("<=", factor, most)
+        if product is not None:
+            product = mul(product, factor)
+            yield compare("<=", product, most)
+        product = factor if product is None else product
+
+
+def _factors(expr: Expr) -> Iterator[Expr]:
+    if isinstance(expr, Binary) and expr.op == "*":
+        yield from _factors(expr.left)
+        yield from _factors(expr.right)
+    else:
+        yield expr
+
+
+def narrow_arrays(kernel: Kernel, narrow: Kernel) -> frozenset[str]:
+    """The arrays whose elements two versions of a kernel address differently."""
+    return frozenset(s.array for s in kernel.storage if s not in narrow.storage)
+
+
+# How ----------------------------------------------------------------------------------------------
+def with_offsets(kernel: Kernel) -> Kernel:
+    """The kernel with offsets to the elements of all arrays that it only uses in blocks without branches; the same
+    kernel where there are none with rows at a distance that is known when it runs."""
+    if kernel.index_type != "int" or kernel.ranges:
+        return kernel
+    arrays = _Places(kernel).arrays()
+    if not arrays:
+        return kernel
+    rewriter = _Rewriter(kernel, arrays, set(kernel.names))
+    body = each_block(kernel.body, rewriter.block)
+    storage = tuple(replace(s, extents=(None,), keeps=None) if s.array in arrays else s for s in kernel.storage)
+    return pruned(replace(kernel, body=body, storage=storage))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An index in three parts: of names that differ between threads, of parameters, and a constant."""
+
+    base: Polynomial
+    row: Polynomial
+    constant: int
+
+
+class _Places:
+    """The parts of the indices of a kernel's accesses, and which arrays have them everywhere."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.types = {n.name: n.type for n in kernel.nodes if isinstance(n, Name) and not isinstance(n, BuiltIn)}
+        self.uniform = {p.name for p in kernel.parameters if p.buffer is None} - kernel.changing
+
+    def arrays(self) -> frozenset[str]:
+        """The arrays with all accesses in blocks, at places of three parts, of which one begins where rows of some
+        array do, at distances that are known at run time."""
+        everywhere = Counter(n.array for n in self.kernel.nodes if isinstance(n, Access))
+        found: dict[str, list[_Place]] = {}
+
+        def look(run: Body, _: Body) -> Body:
+            declared = _declared(run)
+            for access in _accesses(run[len(_leading(run)) :]):
+                place = self.of(access)
+                if place is not None and not declared & {n for key in place.base for n in key}:
+                    found.setdefault(access.array, []).append(place)
+            return run
+
+        each_block(self.kernel.body, look)
+        whole = {a for a, places in found.items() if len(places) == everywhere[a]}
+        begun = {frozenset(place.base.items()) for a in whole for place in found[a] if place.row}
+        return frozenset(a for a in whole if any(frozenset(p.base.items()) in begun for p in found[a]))
+
+    def of(self, access: Access) -> _Place | None:
+        """The parts of the place of an element; None where it has others."""
+        storage = self.kernel.storage_of(access.array)
+        if storage.space is not Space.GLOBAL or storage.moduli or storage.strides:
+            return None
+        index = index_polynomial(self.kernel, access)
+        if index is None or any(self.types.get(n) != INT for key in index for n in key):
+            return None
+        row = {key: factor for key, factor in index.items() if key and self.uniform.issuperset(key)}
+        base = {key: factor for key, factor in index.items() if not self.uniform.issuperset(key)}
+        constant = index.get((), 0)
+        fits = all(abs(factor) <= MOST_CONSTANT for factor in index.values())
+        return _Place(base, row, constant) if base and fits else None
+
+
+def _leading(run: Body) -> Body:
+    """The declarations of integers at the start of a block."""
+    for at, stmt in enumerate(run):
+        if not (isinstance(stmt, Comment) or (isinstance(stmt, Declare) and stmt.type.kind == "int")):
+            return run[:at]
+    return run
+
+
+def _declared(run: Body) -> set[str]:
+    """What the rest of a block declares."""
+    return {n.name for n in walk(*run[len(_leading(run)) :]) if isinstance(n, Declare)}
+
+
+def _accesses(body: Body) -> Iterator[Access]:
+    return (n for n in walk(*body) if isinstance(n, Access))
+
+
+@dataclass(slots=True)
+class _Rewriter:
+    """Puts offsets into blocks; `taken` are names in use."""
+
+    kernel: Kernel
+    arrays: frozenset[str]
+    taken: set[str]
+
+    def block(self, run: Body, _: Body) -> Body:
+        leading = _leading(run)
+        places, names = _Places(self.kernel), dict[_Base, Name]()
+
+        def change(node: Any) -> Any:
+            if not isinstance(node, Access) or node.array not in self.arrays:
+                return node
+            place = places.of(node)
+            assert place is not None
+            at = self._base(place.base, places.types, names)
+            moved = Offset(at, _unsigned(place.row, places.types))
+            return replace(node, subscripts=(add(moved, place.constant),))
+
+        rest = tuple(rewrite(stmt, change) for stmt in run[len(leading) :])
+        bases = (Declare(name.name, UINT, _unsigned(dict(base), places.types)) for base, name in names.items())
+        return (*leading, *bases, *rest)
+
+    def _base(self, base: Polynomial, types: Mapping[str, CType], names: dict[_Base, Name]) -> Name:
+        """The name of what a place begins with; an iterator by itself has one."""
+        match list(base.items()):
+            case [((name,), 1)]:
+                return Name(name, types[name])
+        key = tuple(sorted(base.items()))
+        if key not in names:
+            names[key] = Name(fresh("at", self.taken), UINT)
+            self.taken.add(names[key].name)
+        return names[key]
+
+
+def _unsigned(a: Polynomial, types: Mapping[str, CType]) -> Expr:
+    """A polynomial modulo 2^32: each product begins with an unsigned integer."""
+    total: Expr = lift(0)
+    for key, factor in sorted(a.items(), key=lambda item: (item[1] < 0, item[0])):
+        product: Expr = Cast(UINT, Name(key[0], types[key[0]])) if key else lift(1)
+        for name in key[1:]:
+            product = mul(product, Name(name, types[name]))
+        product = mul(product, abs(factor))
+        total = add(total, product) if factor > 0 else sub(total, product)
+    return total

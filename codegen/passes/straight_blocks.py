@@ -1,0 +1,53 @@
+"""The longest runs of statements without branches, in which large bodies are ordered and addressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
+from polytile.codegen.ordering.value_graph import ValueGraph
+from polytile.ir.expr import Stmt, with_bodies
+from polytile.ir.kernel import Kernel
+
+AUTO_SHARE = 0.75  # of the registers of a thread that values may take before a body is ordered, or has offsets
+LEAST_OPERATIONS = 32  # of a block that is worth ordering
+MOST_OPERATIONS = 4000  # that are ordered in a few seconds
+Body = tuple[Stmt, ...]
+
+
+def is_large(graph: ValueGraph) -> bool:
+    """Whether a block is worth ordering, and can be ordered in a few seconds."""
+    return LEAST_OPERATIONS <= graph.operations <= MOST_OPERATIONS
+
+
+def large_graphs(kernel: Kernel) -> tuple[ValueGraph, ...]:
+    """The graphs of the large blocks of a kernel, in their order."""
+    found: list[ValueGraph] = []
+
+    def look(run: Body, behind: Body) -> Body:
+        try:
+            graph = build_graph(kernel, run, behind).graph
+        except NotStraightError:
+            return run
+        found.extend([graph] if is_large(graph) else [])
+        return run
+
+    each_block(kernel.body, look)
+    return tuple(found)
+
+
+def each_block(body: Body, change: Callable[[Body, Body], Body]) -> Body:
+    """A body with its longest runs of straight statements changed, each by itself and what is behind it."""
+    found: list[Stmt] = []
+    at = 0
+    while at < len(body):
+        end = at
+        while end < len(body) and is_straight(body[end]):
+            end += 1
+        if end == at:
+            found.append(with_bodies(body[at], lambda inner: each_block(inner, change)))
+            end = at + 1
+        else:
+            found += change(body[at:end], body[end:])
+        at = end
+    return tuple(found)

@@ -1,0 +1,179 @@
+"""Elements at 32-bit offsets: which index an offset is, which version the host launches, and what kernels compute."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import polytile
+from polytile.api import CompiledScop
+from polytile.codegen.passes import offset_addressing
+from polytile.codegen.passes.offset_addressing import MOST_CONSTANT, MOST_ELEMENTS, needs_offsets, with_offsets
+from polytile.ir.evaluate import evaluate
+from polytile.ir.expr import UINT, Access, Declare, Expr, Name, rewrite, walk
+from polytile.ir.gpu_ops import Offset
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.ir.polynomial import index_of
+from polytile.runtime.host_interpreter import execute
+
+ROOT = Path(__file__).parents[3]
+SUMS = " + ".join(f"{k + 1}.5 * A[i + {k % 4}][j + {k // 4 % 3}][k + {k // 12}]" for k in range(36))
+BOX = f"""void f(int n, int m, int l, double A[n][m][l], double B[n][m][l], double w[l]) {{
+#pragma scop
+for (int i = 0; i < n - 4; i++) for (int j = 0; j < m - 4; j++) for (int k = 0; k < l - 4; k++)
+    B[i + 1][j][k + 2] = w[k] * ({SUMS});
+#pragma endscop
+}}
+"""
+PROGRAMS = ("reorder/3d27pt", "polybench/heat-3d", "polybench/fdtd-2d", "reorder/hypterm")
+
+
+def compiled(text: str, **settings: Any) -> CompiledScop:
+    (scop,) = polytile.compile(text, name="test.c", strict=True, schedule="classic", **settings).scops
+    return scop
+
+
+def program_of(scop: CompiledScop) -> HostProgram:
+    assert scop.program is not None
+    return scop.program
+
+
+def offsets(kernel: Kernel) -> list[Access]:
+    accesses = (n for n in kernel.nodes if isinstance(n, Access))
+    return [a for a in accesses if any(isinstance(n, Offset) for n in walk(a))]
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_addressing, "needs_offsets", lambda _: True)
+
+
+def wrapped(value: int) -> int:
+    return (value + 2**31) % 2**32 - 2**31
+
+
+def evaluated(expr: Expr, names: dict[str, int]) -> int:
+    """The value of a subscript, its offsets modulo 2^32 and signed."""
+
+    def change(node: Any) -> Any:
+        if not isinstance(node, Offset):
+            return node
+        value = wrapped(evaluate(node.base, names) + evaluate(node.by, names))
+        names[f"value{len(names)}"] = value
+        return Name(f"value{len(names) - 1}", node.type)
+
+    changed: Expr = rewrite(expr, change)
+    return evaluate(changed, names)
+
+
+def test_offsets_are_the_indices_of_arrays_up_to_the_limit() -> None:
+    """Modulo 2^32, up to the last element of arrays that just pass the test."""
+    plain = program_of(compiled(BOX)).kernels[0]
+    narrow = with_offsets(plain)
+    before = [n for n in plain.nodes if isinstance(n, Access) and n.array in ("A", "B")]
+    after = [n for n in narrow.nodes if isinstance(n, Access) and n.array in ("A", "B")]
+    assert len(before) == len(after) == len(offsets(narrow)) == 37
+    (base,) = [n for n in narrow.nodes if isinstance(n, Declare) and n.type == UINT]
+    assert base.value is not None
+    draw = random.Random(28)
+    for _ in range(50):
+        m, l = draw.randint(5, 3000), draw.randint(5, 3000)  # noqa: E741
+        n = MOST_ELEMENTS // (m * l)
+        ends = draw.random() < 0.5
+        place = [size - 5 if ends else draw.randint(0, size - 5) for size in (n, m, l)]
+        names = {"n": n, "m": m, "l": l, **dict(zip("ijk", place, strict=True))}
+        names[base.name] = evaluate(base.value, names) % 2**32
+        for old, new in zip(before, after, strict=True):
+            index = [evaluate(s, names) for s in plain.subscripts(old)]
+            linear = (index[0] * m + index[1]) * l + index[2]
+            assert 0 <= linear < n * m * l
+            assert evaluated(new.subscripts[0], dict(names)) == linear
+
+
+def test_indices_keep_their_polynomials() -> None:
+    """Base, row and constant add up to the index that was there."""
+    plain = program_of(compiled(BOX)).kernels[0]
+    places = offset_addressing._Places(plain)
+    for access in (n for n in plain.nodes if isinstance(n, Access) and n.array == "A"):
+        place = places.of(access)
+        assert place is not None and abs(place.constant) <= MOST_CONSTANT
+        index = index_of(plain.subscripts(access), plain.storage_of("A").extents)
+        assert {**place.base, **place.row, **({(): place.constant} if place.constant else {})} == index
+        assert not place.base.keys() & place.row.keys()
+
+
+@pytest.mark.parametrize("sizes", [(1000, 1000, 1000), (3000, 1000, 1000), (2**30, 2**30, 2**30), (46000, 46000, 1)])
+def test_the_host_launches_what_fits(always: None, sizes: tuple[int, int, int]) -> None:
+    program = program_of(compiled(BOX))
+    assert [k.name for k in program.kernels] == ["f_scop0_k0", "f_scop0_k0_wide"]
+    narrow, wide = program.kernels
+    assert offsets(narrow) and not offsets(wide)
+    launched: list[str] = []
+    n, m, l = sizes  # noqa: E741
+    execute(program.body, {"n": n, "m": m, "l": l}, lambda name, *_: launched.append(name))
+    runs = min(sizes) > 4
+    small = n * m * l <= MOST_ELEMENTS
+    assert launched == ([("f_scop0_k0" if small else "f_scop0_k0_wide")] if runs else [])
+
+
+def test_the_limit_is_exact(always: None) -> None:
+    """B has elements in planes 1 to n - 4 alone, A in planes 0 to n - 2."""
+    program = program_of(compiled(BOX))
+    last = MOST_ELEMENTS // 25 + 1
+    for n, name in ((last, "f_scop0_k0"), (last + 1, "f_scop0_k0_wide")):
+        launched: list[str] = []
+        execute(program.body, {"n": n, "m": 5, "l": 5}, lambda kernel, *_: launched.append(kernel))  # noqa: B023
+        assert launched == [name]
+
+
+def test_known_sizes_need_no_test(always: None) -> None:
+    text = BOX.replace("A[n][m][l]", "A[60][50][7]").replace("B[n][m][l]", "B[n][100][200]")
+    (kernel,) = program_of(compiled(text)).kernels
+    assert not offsets(kernel)  # rows at constant distances share a pointer
+
+
+def test_small_bodies_are_as_they_were() -> None:
+    for settings in ({}, {"order": "source"}, {"registers": 255}):
+        (kernel,) = program_of(compiled(BOX, **settings)).kernels
+        assert not offsets(kernel) and not needs_offsets(kernel)
+
+
+@pytest.mark.parametrize("registers", [16, 24])
+def test_few_registers_ask_for_them(registers: int) -> None:
+    narrow, wide = program_of(compiled(BOX, registers=registers)).kernels
+    assert {a.array for a in offsets(narrow)} == {"A", "B"}  # w has one row
+    assert narrow.max_registers == wide.max_registers == registers
+
+
+def test_arrays_that_loops_use_too_keep_their_pointers(always: None) -> None:
+    text = BOX.replace("w[k] *", "w[k] * (n > 3 ? A[i][j][k] : 1.0) *")
+    kernel = program_of(compiled(text)).kernels[0]
+    assert {a.array for a in offsets(kernel)} <= {"B"}
+
+
+@pytest.mark.parametrize("order", ["source", "tree", "sweep"])
+def test_both_versions_compute_the_same(always: None, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    sizes = {"n": 11, "m": 9, "l": 45}
+    scop = compiled(BOX, order=order)
+    scop.validate(on="emulator", parameters=sizes, seed=1, sanitize=("address", "undefined", "race"))
+    monkeypatch.setattr(offset_addressing, "MOST_ELEMENTS", 1000)
+    other = compiled(BOX, order=order)
+    launched: list[str] = []
+    execute(program_of(other).body, sizes, lambda name, *_: launched.append(name))
+    assert launched == ["f_scop0_k0_wide"]
+    other.validate(on="emulator", parameters=sizes, seed=1)
+
+
+@pytest.mark.slow(but="polybench/fdtd-2d")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_compute_the_same(always: None, name: str) -> None:
+    """Bit for bit what C computes."""
+    path = ROOT / "polybench" / f"{name}.c"
+    for scop in polytile.compile(path, strict=True, schedule="classic", verify_passes=True).scops:
+        assert any(offsets(kernel) for kernel in program_of(scop).kernels)
+        results = scop.validate(on="emulator", seed=1, sanitize=("address", "undefined"))
+        assert results and all("bitwise equal" in result.line for result in results)
