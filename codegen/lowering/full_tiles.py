@@ -10,7 +10,7 @@ are then tested once (codegen/passes/partition_tiles.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import islpy as isl
 
@@ -46,18 +46,26 @@ def _padded(kernel: isl.ScheduleNode) -> Iterator[isl.Set]:
 
 
 def _full(leaf: isl.ScheduleNode, mark: isl.ScheduleNode, domain: isl.Set) -> isl.Set | None:
-    """The instances whose tile has an instance of the domain; None where a loop in the tile has no constant bounds."""
+    """The instances whose tile has an instance of the domain: loops in the tile with constant bounds run over all of
+    them. None where the bounds of another loop in the tile vary with these."""
     above = int(mark.get_schedule_depth())
     prefix = leaf.get_prefix_schedule_multi_union_pw_aff()
     own = isl.UnionSet.from_set(domain)
     (full,) = maps(isl.UnionMap.from_multi_union_pw_aff(prefix).intersect_domain(own).gist_domain(own))
     run = full.intersect_domain(domain).range()
-    inside = int(run.dim(isl.dim_type.set)) - above
-    there = run.project_out(isl.dim_type.set, above, inside).insert_dims(isl.dim_type.set, above, inside)
-    there = there.reset_tuple_id()
-    for k in range(above, above + inside):
-        low, high = run.dim_min_val(k), run.dim_max_val(k)
-        if not (low.is_int() and high.is_int()):
-            return None
+    bounds = {k: (run.dim_min_val(k), run.dim_max_val(k)) for k in range(above, int(run.dim(isl.dim_type.set)))}
+    constant = {k: (low, high) for k, (low, high) in bounds.items() if low.is_int() and high.is_int()}
+    others = bounds.keys() - constant.keys()
+    there = _without(run, constant)
+    if others and not there.intersect(_without(run, others)).is_subset(run):
+        return None
+    for k, (low, high) in constant.items():
         there = there.lower_bound_val(isl.dim_type.set, k, low).upper_bound_val(isl.dim_type.set, k, high)
     return full.intersect_range(there).domain()
+
+
+def _without(run: isl.Set, dimensions: Iterable[int]) -> isl.Set:
+    """With any value in these dimensions, where the others have one."""
+    for k in dimensions:
+        run = run.project_out(isl.dim_type.set, k, 1).insert_dims(isl.dim_type.set, k, 1)
+    return run.reset_tuple_id()

@@ -27,6 +27,7 @@ from polytile.ir.expr import (
     For,
     If,
     Name,
+    Node,
     Scope,
     Stmt,
     Ternary,
@@ -86,10 +87,12 @@ class _Parts:
         return tuple(out)
 
     def _ends(self, stmt: Stmt) -> bool:
-        """Whether a statement is no part of a tile: names, barriers, and loops around these."""
-        return _leading(stmt) or any(
-            isinstance(n, Barrier) or (isinstance(n, For) and n.label in self.labels) for n in walk(stmt)
-        )
+        """Whether a statement is no part of a tile: names, barriers, and loops around these or over tiles."""
+        return _leading(stmt) or any(isinstance(n, Barrier) or self._is_over_tiles(n) for n in walk(stmt))
+
+    def _is_over_tiles(self, node: Node) -> bool:
+        """Whether it is a loop with one of the labels, or strides over what is left of the grid."""
+        return isinstance(node, For) and (node.label in self.labels or isinstance(node.step, Name))
 
     def _inside(self, stmt: Stmt, facts: Facts) -> Stmt:
         match stmt:
