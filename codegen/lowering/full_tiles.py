@@ -20,8 +20,8 @@ from polytile.ir.schedule import KERNEL, nodes_below, thread_sizes
 
 
 def with_full_tiles(tree: isl.Schedule, kernels: Collection[int]) -> isl.Schedule:
-    """The tree whose kernels of these numbers have full tiles. Statements whose loops inside the thread band have no
-    constant bounds, and those of several kernels, keep their domains."""
+    """The tree whose kernels of these numbers have full tiles. Statements whose bounds of one loop inside the thread
+    band vary with another one, and those of several kernels, keep their domains."""
     marks = [node for node in nodes_below(tree.get_root()) if mark_name(node) == KERNEL]
     inside = Counter(s.get_tuple_name() for mark in marks for s in sets(mark.get_domain()))
     more = isl.UnionSet("{ }")

@@ -214,13 +214,18 @@ class TiledKernelCost(KernelCost):
         return found
 
     def _stalls(self, near: float) -> float:
-        """Microseconds for which a block that is alone waits: for each copy, at barriers, and for other loads."""
+        """Microseconds for which a block that is alone waits: for what it copies, at barriers, and for other loads."""
         far = self._far(near)
         shared = {copy.at: times for p, copy, times in self._copies() if p.memory is Space.SHARED}
-        waits = sum(times * far for _, _, times in self._copies())
+        waits = far * sum(times * self._latencies(p) for p, _, times in self._copies())
         steps = max(work.barriers() for work in self.works)
         barriers = self.speed.barrier_us * (2 * sum(shared.values()) + steps)
         return waits + barriers + sum(self._waits(w, far) for w in self.works)
+
+    def _latencies(self, placement: Placement) -> float:
+        """How often a thread waits while it copies its part of a tile."""
+        threads = 1 if placement.owner is Owner.THREAD else self.threads
+        return max(1.0, prod(placement.extents) / threads / _TOGETHER)
 
     def _waits(self, work: Work, far: float) -> float:
         """Microseconds in which a thread waits for loads that no tile has."""

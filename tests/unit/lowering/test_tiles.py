@@ -63,6 +63,32 @@ def test_full_tiles_have_no_guards() -> None:
         assert not any(isinstance(n, Load) and n.guard is not None for n in inside)
 
 
+def test_sums_over_loops_of_unknown_extent_stay_in_registers() -> None:
+    """Points of a thread have constant subscripts, whatever the bounds of the loops around them; whether a tile is full
+    is asked outside of these loops."""
+    arrays = "double O[nf][h][w], double F[nf][nc][kh][kw], double I[nc][h + kh][w + kw]"
+    found = kernel(
+        f"int nf, int nc, int h, int w, int kh, int kw, {arrays}",
+        """
+        for (int q = 0; q < nf; q++)
+            for (int i = 0; i < h; i++)
+                for (int j = 0; j < w; j++)
+                    for (int c = 0; c < nc; c++)
+                        for (int r = 0; r < kh; r++)
+                            for (int s = 0; s < kw; s++)
+                                O[q][i][j] += F[q][c][r][s] * I[c][i + r][j + s];
+        """,
+        tile=(),
+        block=(),
+        parameters={"nf": 128, "nc": 64, "h": 64, "w": 64, "kh": 5, "kw": 5},
+    )
+    loops = re.findall(r"for \(int points\w* = 0; points\w* (<=? [^;]*);", print_kernel(found))
+    assert loops and all(re.fullmatch(r"< \d+", bound) for bound in loops)
+    branches = [n.then for n in walk(*found.body) if isinstance(n, If) and n.otherwise]
+    full = next(then for then in branches if any(isinstance(n, For) and n.iterator == "c" for n in walk(*then)))
+    assert not any(isinstance(n, If) for n in walk(*full))
+
+
 def test_why_barriers_are_there() -> None:
     reasons = [n.reason for n in walk(*kernel(*product()).body) if isinstance(n, Barrier)]
     assert reasons == [
