@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pycparser import c_ast
@@ -26,7 +26,7 @@ from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
-from polytile.frontend.trees import substituted, variables_in
+from polytile.frontend.trees import free_variables_in, substituted, variables_in
 from polytile.ir.expr import INT, CType
 
 
@@ -65,7 +65,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     )
     body = with_data_loops(counted.body, lambda name: _live_after(place, liveness, name))
     result = replace(result, body=body)
-    used = [u for node in (*result.body, *assumptions) for u in _outer_uses(node, place.scope)]
+    free = (*free_variables_in(result.body), *free_variables_in(assumptions))
+    used = [use for use in free if place.scope.lookup(use.name) is not None]
     symbols = symbols_of(place, used, liveness)
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
     shapes = _shapes(result, symbols, place.scope)
@@ -114,11 +115,6 @@ def _stripped(node: c_ast.Node) -> c_ast.Node:
         if isinstance(inner, c_ast.Compound):
             inner.block_items = [i for i in inner.block_items or [] if not is_assumption(i)]
     return node
-
-
-def _outer_uses(node: c_ast.Node, scope: Scope) -> Iterator[c_ast.ID]:
-    """The identifiers that may stand for a variable declared outside the SCoP."""
-    return (use for use in variables_in(node) if scope.lookup(use.name) is not None)
 
 
 def _shapes(result: Inlined, symbols: Mapping[str, Symbol], scope: Scope) -> list[Shape]:

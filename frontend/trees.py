@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pycparser import c_ast
@@ -79,6 +79,37 @@ def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
             yield top
         else:
             stack.extend(reversed(_value_children(top)))
+
+
+def free_variables_in(nodes: Iterable[c_ast.Node]) -> Iterator[c_ast.ID]:
+    """The identifiers of statements that follow one another which none of them declares.
+
+    before: for (int f = 0; f < n; f++) a[f] = f;
+    after:  n, a
+    """
+    declared: set[str] = set()
+    for node in nodes:
+        yield from (use for use in _free_in(node) if use.name not in declared)
+        declared |= {str(d.name) for d in _declarations(node)}
+
+
+def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
+    match node:
+        case c_ast.ID():
+            yield node
+        case c_ast.Compound():
+            yield from free_variables_in(node.block_items or ())
+        case c_ast.For(init=init, cond=condition, next=step, stmt=body):
+            yield from free_variables_in(n for n in (init, condition, step, body) if n is not None)
+        case _:
+            for child in _value_children(node):
+                yield from _free_in(child)
+
+
+def _declarations(node: c_ast.Node) -> list[c_ast.Decl]:
+    if isinstance(node, c_ast.DeclList):
+        return list(node.decls)
+    return [node] if isinstance(node, c_ast.Decl) else []
 
 
 def _value_children(node: c_ast.Node) -> list[c_ast.Node]:

@@ -151,3 +151,34 @@ def test_constants_are_folded_and_shadowed_names_are_not() -> None:
     (first, second) = _region(text).body
     assert CGenerator().visit(first) == "a[0] = (4 + 5) + 8UL"
     assert "a[1] = N" in CGenerator().visit(second)
+
+
+def test_iterators_and_locals_may_have_a_function_s_name() -> None:
+    text = """
+    double g(double x);
+    void f(int n, double a[n])
+    {
+    #pragma scop
+        for (int f = 0; f < n; f++) {
+            double g = a[f];
+            a[f] = g + f;
+        }
+    #pragma endscop
+    }
+    """
+    assert set(_region(text).symbols) == {"a", "n"}
+
+
+def test_a_function_s_name_before_its_declaration_in_the_scop_is_refused() -> None:
+    text = """
+    void f(int n, double a[n])
+    {
+    #pragma scop
+        a[0] = f;
+        for (int f = 0; f < n; f++)
+            a[f] = f;
+    #pragma endscop
+    }
+    """
+    with pytest.raises(UserError, match="it is a function"):
+        _region(text)
