@@ -17,6 +17,7 @@ from polytile.runtime.layout import Layout, element_dtype, layouts
 from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
+from polytile.runtime.solve_sizes import solve_sizes
 
 CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
 
@@ -37,21 +38,22 @@ def names(scop: Scop) -> tuple[str, ...]:
 
 
 def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -> Call:
-    """Check the arguments of a call and normalise them; raises UsageError that shows the signature."""
+    """Check the arguments of a call and normalise them; raises UsageError that shows the signature.
+
+    Sizes may be left out where the extents of arrays say them.
+    """
     given = _by_name(scop, positional, keywords)
-    values = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters}
-    check_parameters(scop.parameters, values)
+    sizes = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters if p.name in given}
+    check_parameters(scop.parameters, sizes)
+    passed = {array.name: _array(scop, array, given[array.name]) for array in scop.external_arrays}
+    memory = {name: data for name, (data, _) in passed.items()}
+    values = solve_sizes(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
     shapes = layouts(scop, values)
-    memory: dict[str, Any] = {}
-    on_device = set()
     for array in scop.external_arrays:
-        data, device = _array(scop, array, given[array.name])
-        _check(scop, shapes[array.name], data, values)
-        memory[array.name] = data
-        if device:
-            on_device.add(array.name)
-    _check_overlap(scop, memory, frozenset(on_device))
-    return Call(values, memory, shapes, frozenset(on_device))
+        _check(scop, shapes[array.name], memory[array.name], values)
+    on_device = frozenset(name for name, (_, device) in passed.items() if device)
+    _check_overlap(scop, memory, on_device)
+    return Call(values, memory, shapes, on_device)
 
 
 def _wrong(scop: Scop, message: str) -> UsageError:
@@ -71,7 +73,7 @@ def _by_name(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any
             raise _wrong(scop, f"the argument {name} is given twice")
         given[name] = value
     missing = [name for name in known if name not in given]
-    if missing:
+    if any(array.name in missing for array in scop.external_arrays):  # sizes alone may follow from the arrays
         raise _wrong(scop, f"missing: {', '.join(missing)}")
     return given
 
@@ -85,6 +87,9 @@ def _integer(scop: Scop, name: str, value: Any) -> int:
 
 def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
     """The argument as a NumPy or CuPy array that shares its memory, and whether that is on a GPU."""
+    if isinstance(value, np.ma.MaskedArray):
+        message = f"{array.name} is a masked array, and kernels know no masks"
+        raise UsageError(f"{scop.name}: {message}", hint=f"pass {array.name}.data, if all of its elements count")
     if isinstance(value, np.ndarray):
         return value, False
     if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):

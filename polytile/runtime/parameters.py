@@ -58,7 +58,7 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
     """The parameters that the SCoP's context allows, those that are given fixed; raises UsageError where there are
     none."""
-    allowed = _bounded(scop).intersect_params(point(given))
+    allowed = bounded(scop).intersect_params(point(given))
     if allowed.is_empty():
         raise UsageError(
             f"{_shown(given)} contradicts what is known of the parameters of {scop.name}: {scop.context}",
@@ -82,7 +82,7 @@ def _inside(scop: Scop, allowed: isl.Set) -> isl.Set:
                 with budget(OPERATIONS):
                     reached = access.relation.intersect_domain(statement.domain).range()
                     for k, extent in enumerate(extents):
-                        text = _sum(extent)
+                        text = affine_text(extent)
                         if text:
                             inside = allowed.subtract(_outside(reached, k, text).params()).coalesce()
                             allowed = inside if _few(inside) else allowed
@@ -99,7 +99,7 @@ def _outside(reached: isl.Set, k: int, extent: str) -> isl.Set:
     return reached.intersect(beyond.set_tuple_name(reached.get_tuple_name()))
 
 
-def _sum(extent: Expr | None) -> str:
+def affine_text(extent: Expr | None) -> str:
     """An extent that is a sum of parameters with constant factors, in isl's notation; else an empty string."""
     match extent:
         case Name(name=name):
@@ -107,7 +107,7 @@ def _sum(extent: Expr | None) -> str:
         case Literal(text=text) if text.isdecimal() and (text == "0" or not text.startswith("0")):
             return text
         case Binary(op="+" | "-" | "*" as op, left=left, right=right):
-            one, other = _sum(left), _sum(right)
+            one, other = affine_text(left), affine_text(right)
             linear = op != "*" or Literal in (type(left), type(right))
             return f"({one} {op} {other})" if one and other and linear else ""
     return ""
@@ -129,7 +129,7 @@ def _busy(scop: Scop, allowed: isl.Set) -> isl.Set:
     return allowed
 
 
-def _bounded(scop: Scop) -> isl.Set:
+def bounded(scop: Scop) -> isl.Set:
     """The context, within the range of each parameter's type."""
     allowed = scop.context.params()
     for p in scop.parameters:

@@ -1,0 +1,111 @@
+"""Sizes that a call leaves out follow from the shapes of its arrays, or are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polytile
+from polytile.frontend.program import read_program
+from polytile.ir.evaluate import evaluate
+from polytile.ir.scop import Scop
+from polytile.runtime.parameters import choose_parameters
+from polytile.runtime.solve_sizes import solve_sizes
+
+SUITE = Path(__file__).parents[3] / "polybench" / "polybench"
+# Sizes that no extent says: steps, bounds of arrays with constant extents, rows behind a pointer.
+UNSOLVED = {
+    "adi": {"tsteps"}, "atax": {"m"}, "bicg": {"n"}, "deriche": {"w"}, "doitgen": {"nr"}, "durbin": {"n"},
+    "floyd-warshall": {"n"}, "gesummv": {"n"}, "heat-3d": {"tsteps"}, "jacobi-1d": {"tsteps", "n"},
+    "jacobi-2d": {"tsteps"}, "seidel-2d": {"tsteps", "n"}, "syrk": {"n", "m"},
+}  # fmt: skip
+PRIMES = (13, 17, 11, 19, 23)
+
+
+def shapes(scop: Scop, values: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """The shapes that a user's arrays have; behind a pointer some rows."""
+    return {
+        a.name: tuple(29 if extent is None else evaluate(extent, values) for extent in a.extents)
+        for a in scop.external_arrays
+    }
+
+
+@pytest.mark.parametrize("name", sorted(p.stem for p in SUITE.glob("*.c")))
+def test_sizes_of_the_suite(name: str) -> None:
+    (scop,) = read_program(str(SUITE / f"{name}.c")).scops
+    values = {p.name: size for p, size in zip(scop.parameters, PRIMES, strict=False)}
+    assert choose_parameters(scop, values) == values
+    given = {size: values[size] for size in UNSOLVED.get(name, ())}
+    assert solve_sizes(scop, given, shapes(scop, values)) == values
+    if given:
+        with pytest.raises(polytile.UsageError) as error:
+            solve_sizes(scop, {}, shapes(scop, values))
+        assert set(error.value.message.split("missing: ")[1].split(", ")) == set(given)
+
+
+def test_most_of_the_suite_needs_no_size() -> None:
+    assert len(list(SUITE.glob("*.c"))) - len(UNSOLVED) >= 17
+
+
+SOURCE = """
+void f(int n, int m, int k, double y[n + 1], double A[n][m], double *x, double s)
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++)
+            y[i] += s * A[i][j] * x[j + k];
+#pragma endscop
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def f() -> Any:
+    return polytile.compile(SOURCE)["f"]
+
+
+def arrays(n: int = 5, m: int = 4) -> dict[str, Any]:
+    generator = np.random.default_rng(3)
+    return {"y": generator.random(n + 1), "A": generator.random((n, m)), "x": generator.random(m), "s": 2.0}
+
+
+def test_a_call_without_sizes(f: Any) -> None:
+    given = arrays()
+    expected = given["y"][:5] + 2.0 * given["A"] @ given["x"]
+    f(**given, k=0)
+    assert np.allclose(given["y"][:5], expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message", "hint"),
+    [
+        ({}, "f_scop0: missing: k", "no array has k as an extent: pass k=..."),
+        (
+            {"A": np.zeros(20), "k": 0},
+            "f_scop0: missing: m",
+            "m would follow from the extents of double A[n][m], which has shape (20,): pass m=...",
+        ),
+        (
+            {"A": np.zeros((6, 4)), "k": 0},
+            "f_scop0: double y[n + 1] has shape (6,) and double A[n][m] has shape (6, 4): no sizes fit both",
+            "the call is f_scop0(int n,",
+        ),
+        ({"k": 0, "n": 9}, "f_scop0: y has shape (6,), but 10 elements are needed", "the call is"),
+        ({"k": 0, "y": None}, "f_scop0: y must be a NumPy, CuPy or DLPack array, not NoneType", ""),
+    ],
+)
+def test_wrong_shapes(f: Any, change: dict[str, Any], message: str, hint: str) -> None:
+    with pytest.raises(polytile.UsageError) as error:
+        f(**{**arrays(), **change})
+    assert error.value.message == message
+    assert hint in str(error.value.hint)
+
+
+def test_masked_arrays_are_refused(f: Any) -> None:
+    masked = np.ma.array(arrays()["A"], mask=False)
+    with pytest.raises(polytile.UsageError, match="A is a masked array") as error:
+        f(**{**arrays(), "A": masked}, k=0)
+    assert error.value.hint == "pass A.data, if all of its elements count"
