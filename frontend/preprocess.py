@@ -145,8 +145,9 @@ class _Request:
 
     @property
     def folder(self) -> str:
-        """Where `#include "x.h"` looks first."""
-        return "." if self.path.startswith("<") else os.path.dirname(self.path) or "."
+        """Where `#include "x.h"` looks first; a text may be named after a file in a folder that is not here."""
+        folder = os.path.dirname(self.path)
+        return folder if folder and not self.path.startswith("<") and os.path.isdir(folder) else "."
 
     @property
     def search(self) -> list[str]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polytile
 from polytile.codegen.targets.c.header import print_header
@@ -44,6 +44,7 @@ from polytile.runtime.output import write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.runtime.signature import signature
 from polytile.schedule_file import join_schedules, split_schedules
+from polytile.settings import Settings, checked_source, definitions, options_of
 from polytile.work_pieces import deep_recursion, piece
 
 if TYPE_CHECKING:
@@ -62,34 +63,22 @@ __all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop", "sc
 Observer = Callable[[str, object], None]
 
 
-class Settings(TypedDict, total=False):
-    """The fields of Options, as keywords."""
-
-    schedule: str
-    tile: tuple[int, ...]
-    time_tile: int
-    points: tuple[int, ...]
-    block: tuple[int, ...]
-    sizes: str | None
-    max_shared_memory: int | None
-    parameters: dict[str, int]
-    strict: bool
-    order: str
-    registers: int
-    graphs: bool
-    arch: str
-    load_schedule: str | None
-    max_operations: int
-    raise_bugs: bool
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CompiledScop:
-    """One SCoP, compiled: call it on arrays, read its CUDA, its schedule and the explanation."""
+    """One SCoP, compiled: call it on arrays, read its CUDA, its schedule and the explanation. A copy, or one that was
+    pickled, is compiled anew."""
 
     compilation: Compilation
     _engines: dict[str, Engine] = field(default_factory=dict, init=False, repr=False, compare=False)
     _loops: list[tuple[LoopFacts, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        kernels = len(self.program.kernels) if self.program else 0
+        runs = f"{kernels} kernel{'s' * (kernels != 1)}" if kernels else "sequential"
+        return f"<polytile.CompiledScop {_short(self.signature)}: {runs}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _scop_compiled_again, (self.compilation.source, self.compilation.options)
 
     @property
     def scop(self) -> Scop:
@@ -189,12 +178,15 @@ class CompiledScop:
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).
 
-        NumPy arrays are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are
-        used in place. Without a GPU, or without CuPy, the emulator runs the kernels.
+        Sizes may be left out where all arrays are given by name: they follow from the shapes of arrays. NumPy arrays
+        are updated where they are (through copies on a GPU); CuPy and other DLPack arrays on a GPU are used in place.
+        `on="gpu"`, `"emulator"` or `"auto"` says where the kernels run. `auto` is the GPU, or the emulator where there
+        is none, or no CuPy, with a warning, once. (It is an argument of the C where that has one of this name.)
         """
-        from polytile.runtime.binding import bind
+        from polytile.runtime.binding import bind, names
 
-        self.run(bind(self.scop, arguments, named))
+        on = "auto" if "on" in names(self.scop) else named.pop("on", "auto")
+        self.run(bind(self.scop, arguments, named), on=on)
 
     def run(self, call: Call, *, on: str = "auto") -> None:
         """Run the SCoP on checked arguments at a chosen place."""
@@ -250,11 +242,13 @@ class CompiledScop:
         return self._execution.time(parameters, seed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Program:
-    """A C file, compiled. SCoPs that were refused, or that stay sequential, are the user's own C in `host`; `marked`
-    are those of the refusals that concern SCoPs which the file marks by pragmas. `left_out` says why detection left out
-    outermost loops that nobody marked."""
+    """A C file, compiled; `program["smooth"]` is the SCoP of that name, or of the function.
+
+    SCoPs that were refused, or that stay sequential, are the user's own C in `host`; `marked` are those of the refusals
+    that concern SCoPs which the file marks by pragmas. `left_out` says why detection left out outermost loops that
+    nobody marked. A copy, or one that was pickled, is compiled anew."""
 
     path: str
     text: str
@@ -266,6 +260,30 @@ class Program:
     macros: frozenset[str] = frozenset()
     marked: tuple[UserError | InternalError, ...] = ()
     left_out: tuple[UserError, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)  # what compile_file was told besides
+
+    def __repr__(self) -> str:
+        refused = f", {len(self.refusals)} refused" if self.refusals else ""
+        return f"<polytile.Program {_short(self.path, 60)}: {_short(', '.join(s.name for s in self.scops))}{refused}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled_again, (
+            self.path,
+            self.text,
+            {**self.reading, "options": self.options, "include_dirs": self.include_dirs, "defines": self.defines},
+        )
+
+    def __iter__(self) -> Iterator[CompiledScop]:
+        return iter(self.scops)
+
+    def __getitem__(self, name: str) -> CompiledScop:
+        made_of = re.compile(rf"{re.escape(name)}(_[0-9a-f]{{8}})?_scop\d+")
+        found = [s for s in self.scops if s.name == name] or [s for s in self.scops if made_of.fullmatch(s.name)]
+        if len(found) == 1:
+            return found[0]
+        what = f"there are {len(found)} SCoPs in {name!r}" if found else f"there is no SCoP {name!r}"
+        listed = ", ".join(s.name for s in found or self.scops) or "there are none"
+        raise UsageError(f"{self.path}: {what}", hint=f"the names are {listed}")
 
     @property
     def stem(self) -> str:
@@ -372,6 +390,18 @@ class Program:
         return target
 
 
+def _short(text: str, most: int = 110) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _compiled_again(path: str, text: str, told: dict[str, Any]) -> Program:
+    return compile_file(path, text, **told)
+
+
+def _scop_compiled_again(scop: Scop, options: Options) -> CompiledScop:
+    return compile_scop(scop, options=options)
+
+
 def output_stem(path: str) -> str:
     """`gemm` for `src/gemm.c`; the outputs are named after it, without what cannot stand in an `#include`."""
     return "stdin" if path in ("-", STDIN) else re.sub(r'["\\\x00-\x1f\x7f]', "_", Path(path).stem)
@@ -453,7 +483,15 @@ def compile_file(
             marked += [] if scop.name in source.detected else [refused[-1]]
     made = source.path, source.text, tuple(done), tuple(refused)
     left = tuple(remark.error for remark in source.left_out)
-    return Program(*made, options, tuple(include_dirs), tuple(defines), source.macros, tuple(marked), left)
+    reading = {
+        "autodetect": autodetect,
+        "schedules": schedules,
+        "schedules_file": schedules_file,
+        "preprocessor": preprocessor,
+        "preprocessor_flags": tuple(preprocessor_flags),
+    }
+    read = tuple(include_dirs), tuple(defines), source.macros
+    return Program(*made, options, *read, tuple(marked), left, reading)
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:
@@ -475,14 +513,14 @@ def compile(
     refused the first refusal is raised. Of a SCoP that calls what may do anything the loops without such calls are in
     `scops`, and the call is in `refusals`.
     """
-    if isinstance(source, str) and "\n" not in source and source.rstrip().endswith((".c", ".h")):
-        raise UsageError(f"{source!r} is read as C text", hint="pass pathlib.Path for a file")
-    schedules = settings.pop("load_schedule", None)
+    checked_source(source)
+    options = options_of(settings)
+    schedules = options.load_schedule
     program = compile_file(
         name if isinstance(source, str) else str(source),
         source if isinstance(source, str) else None,
-        options=Options(**settings),
-        defines=_definitions(defines),
+        options=replace(options, load_schedule=None),
+        defines=definitions(defines),
         include_dirs=[Path(d) for d in include_dirs],
         autodetect=autodetect,
         schedules=schedules,
@@ -493,16 +531,8 @@ def compile(
     return program
 
 
-def _definitions(defines: Mapping[str, object] | Iterable[str]) -> tuple[str, ...]:
-    if isinstance(defines, str):
-        return (defines,)
-    if isinstance(defines, Mapping):
-        return tuple(name if value is None else f"{name}={value}" for name, value in defines.items())
-    return tuple(defines)
-
-
 def compile_scop(scop: Scop, *, options: Options | None = None, **settings: Unpack[Settings]) -> CompiledScop:
     """Compile a Scop that was built from isl relations (see scop_from_isl) or by another frontend."""
-    chosen = replace(options, **settings) if options is not None else Options(**settings)
+    chosen = options_of(settings, options)
     check_parameters(scop.parameters, chosen.parameters)
     return CompiledScop(run_pipeline(scop, chosen))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
@@ -53,6 +55,8 @@ class Execution:
         assert program is not None
         gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
         place = "gpu" if gpu else "emulator"
+        if on == "auto" and not gpu:
+            _tell_of_the_emulator()
         if place not in self.built:
             self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
         return self.built[place]
@@ -115,6 +119,13 @@ class Execution:
         given = self.expect(parameters, seed)
         ways = engines(self.compilation.scop, self.compilation.program, self.compilation.options, "gpu")
         return tuple(time_engine(way, given.layouts, given.values, given.before) for way in ways)
+
+
+@cache
+def _tell_of_the_emulator() -> None:
+    """Once in a process: who does not ask for the emulator may not expect how slow it is."""
+    message = 'polytile: there is no GPU, or no CuPy: kernels run in the emulator, slowly (on="emulator" means it)'
+    warnings.warn(message, RuntimeWarning, stacklevel=6)
 
 
 def build_place(on: str) -> str:

@@ -12,7 +12,7 @@ from types import FrameType
 from polytile.cc.call import Call
 from polytile.cc.host_arguments import Argument, with_response_files
 from polytile.cc.host_compiler import become, host_compiler
-from polytile.cc.own_options import OWN, PREFIX, SHARED, Settings, is_own, settings
+from polytile.cc.own_options import PREFIX, Settings, is_own, settings, shared
 from polytile.cc.scop_sources import scop_sources
 from polytile.diagnostics import EXIT_DONE, PolytileError
 
@@ -34,7 +34,7 @@ def main(words: Sequence[str]) -> int:
     expanded = with_response_files(words)
     asked = settings(expanded)
     if asked.help:
-        print(HELP, *(f"  {PREFIX}{name}" for name in sorted(SHARED - OWN)), sep="\n")
+        print(HELP, *(f"  {PREFIX}{name}" for name in sorted(shared())), sep="\n")
         return EXIT_DONE
     host = host_compiler(asked.host)
     own = [word for word in expanded if is_own(word)]

@@ -9,21 +9,23 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polytile.cli.arguments import long_options
 from polytile.diagnostics import UsageError
 
 PREFIX = "--polytile-"
 VARIABLE = "POLYTILE_FLAGS"
 PLACES = ("gpu", "emulator", "auto")
 HELP = "polytile cc --polytile-help lists them"
-# The command's options that mean something here too, by their names without dashes.
-SHARED = frozenset((
-    "param", "autodetect", "schedule", "tile", "time-tile", "block", "max-shared-memory", "max-operations",
-    "max-seconds", "sizes", "fp", "order", "registers", "load-schedule", "save-schedule", "arch", "graphs", "explain",
-    "certificate", "draw", "dump", "verify-passes", "verbose", "validate", "sanitize", "count", "seed", "keep-going",
-))  # fmt: skip
+# The command's options that mean nothing here, or something else.
+_ELSEWHERE = frozenset(("help", "version", "target", "on", "build", "link", "json", "quiet"))
 OWN = frozenset(("on", "cc", "help"))
 _WARNINGS = {"-Wpolytile": (True, None), "-Wno-polytile": (False, False), "-Werror=polytile": (True, True)}
 _NOT_FATAL = "-Wno-error=polytile"
+
+
+def shared() -> frozenset[str]:
+    """The command's options that mean the same here, by their names without dashes."""
+    return long_options() - _ELSEWHERE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _from_environment() -> list[str]:
 
 
 def _check(name: str, value: str, equals: str) -> None:
-    known = SHARED | OWN
+    known = shared() | OWN
     if name not in known:
         close = difflib.get_close_matches(name, sorted(known), n=1)
         hint = f"did you mean {PREFIX}{close[0]}?" if close else HELP
@@ -125,5 +127,5 @@ def as_own(text: str) -> str:
     after:  write --polytile-tile=32
     """
     text = text.replace("polytile --help lists the options", HELP)
-    named = re.sub(rf"(?<![\w-])--({'|'.join(sorted(SHARED, key=len, reverse=True))})\b", rf"{PREFIX}\1", text)
+    named = re.sub(rf"(?<![\w-])--({'|'.join(sorted(shared(), key=len, reverse=True))})\b", rf"{PREFIX}\1", text)
     return re.sub(rf"({PREFIX}[\w-]+) (?=[\w'\"]*[A-Z0-9])", r"\1=", named)

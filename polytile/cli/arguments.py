@@ -88,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def long_options() -> frozenset[str]:
+    """The names of all options that have one, without dashes."""
+    found = (text for action in _parser()._actions for text in action.option_strings)
+    return frozenset(text[2:] for text in found if text.startswith("--"))
+
+
 def _input_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="search DIR for include files")

@@ -7,6 +7,7 @@ the schedule covers exactly the domains.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,6 +19,14 @@ from polytile.ir.access_boxes import united
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
+
+
+def _read_schedule(text: str) -> isl.Schedule:
+    return isl.Schedule(text)
+
+
+# Sets and maps know how; without this, no Scop could be copied or pickled.
+copyreg.pickle(isl.Schedule, lambda schedule: (_read_schedule, (schedule.to_str(),)))
 
 
 class AccessKind(Enum):

@@ -128,9 +128,8 @@ def on_gpu(place: str) -> bool:
     usable = driver_arch() is not None and (cupy_available() or nvcc() is not None)
     if place == "gpu" and not usable:
         missing = "there is no GPU" if driver_arch() is None else "neither CuPy nor nvcc can be used"
-        raise DeviceError(
-            f"cannot run on the GPU: {missing}", hint="use --on emulator, which needs a C++ compiler only"
-        )
+        hint = 'use --on emulator, in a call on="emulator", which needs a C++ compiler only'
+        raise DeviceError(f"cannot run on the GPU: {missing}", hint=hint)
     return usable and place != "emulator"
 
 
