@@ -67,7 +67,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
-    symbols = symbols_of(place, used, liveness)
+    symbols, tables = symbols_of(place, used, liveness)
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
     shapes = _shapes(result, symbols, place.scope)
     structs = structs_of(shapes, place.location)
@@ -86,6 +86,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         counted=counted.names,
         known=known.constants,
         loads=loads.loads,
+        tables=tables,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

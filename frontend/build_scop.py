@@ -29,10 +29,11 @@ from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
 from polytile.frontend.repeats import distinct
+from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes, to_array
 from polytile.ir.expr import INT, Access, CType, Expr, Stmt, rewrite
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
@@ -73,6 +74,7 @@ class _Assembler:
             self._check_bounds(name)
             self._check_gathered(name)
             self._separate_subscripts(name)
+        tables = self._tables()
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
         statements = tuple(self._statement(d, space) for d in self.drafts)
@@ -96,6 +98,7 @@ class _Assembler:
             checked=_in_c(self.evaluator.checked),
             passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
             loops=tuple(source_loops(orders)),
+            tables=tables,
         )
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
@@ -182,6 +185,18 @@ class _Assembler:
                 location=access.location,
                 hint=f"subscripts of this dimension go from 0 to {spelt} - 1: correct the loops or the array",
             )
+
+    def _tables(self) -> tuple[RowTable, ...]:
+        """What the host asks of pointers to rows."""
+        found = []
+        for name, shape in self.shapes.found.items():
+            pitch = self.region.tables.get(shape.variable.source)
+            accesses = self._accesses(name)
+            if pitch is not None and accesses and shape.variable.symbol is not None:
+                source, element = shape.variable.source, shape.variable.type
+                pitches = self.region.tables.values()
+                found.append(table_of(name, source, element, pitch, accesses, self.evaluator, pitches))
+        return tuple(found)
 
     def _arrays(self, statements: Sequence[Statement]) -> tuple[Array, ...]:
         used = {a.array for s in statements for a in s.accesses}

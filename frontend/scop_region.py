@@ -27,6 +27,7 @@ class Symbol:
     pointer: bool = False  # declared as a pointer or as an array parameter, so it may alias another one
     restrict: bool = False
     const: bool = False
+    table: bool = False  # a pointer to pointers to rows
     live_before: bool = True  # may have been assigned before the SCoP
     read_first: bool = True  # the SCoP may read it before it assigns it, be there a value before or not
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
@@ -56,4 +57,5 @@ class Region:
     counted: frozenset[str] = frozenset()  # variables of the C that are replaced by what they count
     known: Mapping[str, c_ast.Node] = field(default_factory=dict)  # values that replace variables of the function
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
+    tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

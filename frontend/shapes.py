@@ -149,4 +149,5 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...]) -> Array:
         symbol.pointer and not symbol.restrict,
         variable.fields,
         variable.location,
+        rows_apart=symbol.table,
     )

@@ -96,7 +96,7 @@ class _Writer:
 
     def _in_place(self, symbol: Symbol) -> bool:
         """Whether the SCoP runs on the file's own global variable: it is defined there, and can be written."""
-        if symbol.scope != "global" or (symbol.const and not symbol.pointer):
+        if symbol.scope != "global" or (symbol.const and not symbol.pointer) or symbol.name in self.region.tables:
             return False
         if symbol.extents and symbol.extents[0] is None and not symbol.pointer:
             return False
@@ -185,6 +185,10 @@ class _Writer:
     def _outer(self, symbol: Symbol, node: c_ast.Node) -> None:
         """Declare a variable of the surroundings: with the value that is passed, or with one that is none."""
         name, passed = symbol.name, self.passed.get(symbol.name)
+        if name in self.region.tables and passed is not None:
+            self.before.append(f"{symbol.type} (*{name})[{self.passed[self.region.tables[name]]}] = {passed};")
+            self._check_size(name, f"*{name}")
+            return
         made = self._tagless(node)
         made.storage, made.funcspec, made.align, made.init, made.bitsize = [], [], [], None, None
         if symbol.extents:

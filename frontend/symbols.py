@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from pycparser import c_ast
@@ -13,6 +13,7 @@ from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.pointers import Ownership, ownership
+from polytile.frontend.row_tables import is_row_table, pitch_extent, pitch_symbol
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Shape
 from polytile.frontend.trees import address_taken, variables_in, written_name
@@ -43,8 +44,10 @@ class _Changes:
         return (name for place, name in self.names if place >= start)
 
 
-def symbols_of(place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness) -> dict[str, Symbol]:
-    """A symbol for each name in `used`, and for each name in the extents of one."""
+def symbols_of(
+    place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness
+) -> tuple[dict[str, Symbol], dict[str, str]]:
+    """A symbol for each name in `used`, and for each name in the extents of one; the pitches of pointers to rows."""
     symbols: dict[str, Symbol] = {}
     changes = _Changes.of(place.function.body)
     waiting = list(used)
@@ -59,17 +62,38 @@ def symbols_of(place: ScopPlace, used: Iterable[c_ast.ID], liveness: Liveness) -
         symbols[name] = _symbol(binding, use, place, liveness, changes)
         for extent in symbols[name].extents:
             waiting.extend(variables_in(extent))
-    return _with_owners(symbols, place)
+    symbols, tables = _with_pitches(symbols, place)
+    return _with_owners(symbols, tables, place), tables
 
 
-def _with_owners(symbols: dict[str, Symbol], place: ScopPlace) -> dict[str, Symbol]:
+def _with_pitches(symbols: dict[str, Symbol], place: ScopPlace) -> tuple[dict[str, Symbol], dict[str, str]]:
+    """Pointers to rows have rows of a length that the host finds when it runs; what they point to may alias."""
+    inside = (n for item in place.items for n in nodes_below(item) if isinstance(n, c_ast.ID | c_ast.Decl) and n.name)
+    taken = {b.name for b in place.scope.bindings()} | {str(n.name) for n in inside}
+    tables: dict[str, str] = {}
+    made: dict[str, Symbol] = {}
+    for name, symbol in symbols.items():
+        binding = place.scope.lookup(name)
+        if binding is not None and is_row_table(binding.shape):
+            pitch = pitch_symbol(name, taken, symbol)
+            made[pitch.name] = pitch
+            tables[name] = pitch.name
+            extents = (*symbol.extents[:1], pitch_extent(pitch))
+            symbol = replace(symbol, extents=extents, table=True, pointer=True, restrict=False)
+            symbol = replace(symbol, live_before=True, live_after=True)
+        made[name] = symbol
+    return made, tables
+
+
+def _with_owners(symbols: dict[str, Symbol], tables: Collection[str], place: ScopPlace) -> dict[str, Symbol]:
     """Mark the pointers that cannot alias: those that own their memory.
 
     One that was passed to a function may have been copied there, which matters only when the SCoP uses a pointer
-    whose origin is unknown.
+    whose origin is unknown. Nobody knows where the rows of `tables` come from.
     """
     pointers = (name for name, symbol in symbols.items() if symbol.pointer)
     owners = {name: ownership(b, place) for name in pointers if (b := place.scope.lookup(name)) is not None}
+    owners |= dict.fromkeys(tables, Ownership.SHARED)
     unknown = any(owner is Ownership.SHARED and not symbols[name].restrict for name, owner in owners.items())
     alone = {Ownership.OWNED} if unknown else {Ownership.OWNED, Ownership.PASSED}
     return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
@@ -108,7 +132,7 @@ def unsupported(binding: Binding) -> str:
     shape = binding.shape
     if binding.kind == "function" or shape.function:
         return "it is a function"
-    if any(layer.pointer for layer in shape.layers[1:]):
+    if any(layer.pointer for layer in shape.layers[1:]) and not is_row_table(shape):
         first = "a pointer to a pointer" if shape.layers[0].pointer else "an array of pointers"
         return f"it is {first}, so its rows may overlap"
     return "" if shape.base is not None else shape.reason

@@ -216,6 +216,7 @@ class Array:
     may_alias: bool = False  # a plain pointer parameter: disjointness is checked when the program runs
     fields: tuple[tuple[str, CType], ...] = ()
     location: Location = NOWHERE
+    rows_apart: bool = False  # what lies between its rows, which are extents[1] elements long, is not its own
     holds: str = ""  # the source's array whose values this one holds, where a transformation made it
 
     @property
@@ -254,6 +255,19 @@ class SourceLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class RowTable:
+    """An array that is a pointer to pointers in C, `source`: its rows lie `pitch` elements of `size` bytes apart, which
+    the host asks when it runs. `loops` is C that runs `polytile_visit(row);` for each row that the SCoP uses."""
+
+    array: str
+    source: str
+    element: str
+    size: int
+    pitch: str
+    loops: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.
 
@@ -263,8 +277,9 @@ class Scop:
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
-    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs; `loops`
-    are those of the C, outer ones first, as they were before any transformation.
+    the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
+    where the rows of one of `tables` do not lie at equal distances; `loops` are those of the C, outer ones first, as
+    they were before any transformation.
     """
 
     name: str
@@ -286,6 +301,7 @@ class Scop:
     passed: tuple[tuple[str, str], ...] = ()
     checked: str = ""
     loops: tuple[SourceLoop, ...] = ()
+    tables: tuple[RowTable, ...] = ()
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

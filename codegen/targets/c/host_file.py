@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
+from polytile.codegen.targets.c.row_questions import even_rows, pointers, row_questions
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
 from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
@@ -35,12 +36,14 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, position = [], 0
-    passed = {_span(scop): dict(scop.passed) for scop, _ in replaced}
+    passed = {_span(scop): {**dict(scop.passed), **pointers(scop.tables)} for scop, _ in replaced}
     conditions = {_span(scop): _condition(scop) for scop, _ in replaced}
+    asked = {_span(scop): _questions(scop) for scop, _ in replaced}
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        block = _replacement(text, file, span, program, newline, macros, passed[span], conditions[span])
+        guard = conditions[span], asked[span]
+        block = _replacement(text, file, span, program, newline, macros, passed[span], guard)
         pieces += [text[position : span.start], block]
         position = span.end
     return "".join([*pieces, text[position:]])
@@ -60,9 +63,13 @@ def _replacement(
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
-    condition: str,
+    guard: tuple[str, list[str]],
 ) -> str:
-    """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line."""
+    """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
+
+    `guard` is the condition under which kernels run, and the statements before it.
+    """
+    condition, questions = guard
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
@@ -70,8 +77,9 @@ def _replacement(
     calls = [*_call(program, spelt), "if (0) {"]
     why = "the sequential C, compiled so that what it uses stays in use, but never run"
     if condition:
-        calls = [f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
+        calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
         why = "the sequential C, for sizes with which subscripts leave their rows"
+        why = "the sequential C, for rows that lie elsewhere" if questions else why
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -139,8 +147,19 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
 
 def _condition(scop: Scop) -> str:
     """The condition under which the kernels may run, as C over the variables of the function; "" where always."""
-    spelt = dict(scop.passed)
-    return re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), scop.checked)
+    even = [even_rows(table) for table in scop.tables]
+    return _spelt(scop, " && ".join([*even, f"({scop.checked})"] if even else [scop.checked]))
+
+
+def _questions(scop: Scop) -> list[str]:
+    """Statements before that condition, which depends on what they find in tables of rows."""
+    return [_spelt(scop, line) for table in scop.tables for line in row_questions(table)]
+
+
+def _spelt(scop: Scop, text: str) -> str:
+    """C over parameters as C over the variables of the function."""
+    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}}
+    return re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), text)
 
 
 def _passed(argument: Argument) -> str:
