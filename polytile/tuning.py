@@ -153,6 +153,19 @@ class PromotionTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class PointTuning:
+    """Points of a thread in stencils: scheduling/strategies/choose_points.py."""
+
+    l1_bytes_per_cycle: float = 105  # of a multiprocessor; 2d25pt, 2d81pt and 3d125pt with one point reach it (H100)
+    clearly: float = 0.8  # of the time of one point that more points take at most
+    near: float = 1.1  # times the least: fewer points and registers are better then
+    registers: int = 128  # of a thread: half of the threads of two blocks of 256
+    spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt
+    row_registers: int = 32  # for the addresses of rows, one each, at most
+    blocks: int = 4  # of a multiprocessor that are left at least
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
@@ -164,4 +177,5 @@ class Tuning:
     split: SplitTuning = SplitTuning()
     stream: StreamTuning = StreamTuning()
     promotion: PromotionTuning = PromotionTuning()
+    points: PointTuning = PointTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

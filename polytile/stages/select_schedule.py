@@ -10,7 +10,7 @@ from math import inf
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
-from polytile.ir.placed_storage import forwarded, homes, tile_plans
+from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
 from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
@@ -21,10 +21,11 @@ from polytile.scheduling.cost.split_time import split_estimate
 from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
+from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.scheduling.strategies.overlapped.dag_fusion import explained as explained_fusion
-from polytile.scheduling.strategies.points_per_thread import asked_points
+from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
 MOST_SIZES = 3  # of tiles that are compared
@@ -100,7 +101,7 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
     for name in names:
         for one in islice(strategy(name)(problem), 1):
             try:
-                found = asked_points(problem, one) if problem.options.points else one
+                found = _with_points(problem, one)
             except UsageError as error:
                 failed = failed or error
                 continue
@@ -108,6 +109,19 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
             yield found
     if failed is not None and not some:
         raise failed
+
+
+def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
+    """The candidate whose threads have the points that were asked for, or those that pay by estimate."""
+    if problem.options.points:
+        return asked_points(problem, candidate)
+
+    def placed() -> Homes:
+        _, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
+        return homes(plans.kernels, run.scop)
+
+    chosen = choose_points(problem, candidate, placed)
+    return replace(tiled(candidate, chosen.counts), reasons=(*candidate.reasons, *chosen.lines))
 
 
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:

@@ -82,7 +82,7 @@ class KernelCost:
         request = work.request(reference)
         times = work.warps * work.folds(reference) / self._held(work, reference)
         if storage is None:
-            times /= work.vector(reference)
+            times *= work.loaded(reference) / work.vector(reference)
         line_cycles = 0.0 if storage else request.lines
         cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
         access = reference.access
@@ -102,7 +102,7 @@ class KernelCost:
         iteration of an unrolled loop."""
         times = 1.0
         for loop in work.serial_loops:
-            if work.moves(reference, loop) and work.mapped.loops[loop].parts[-1].unrolled:
+            if loop in work.points or (work.moves(reference, loop) and work.mapped.loops[loop].parts[-1].unrolled):
                 continue
             if work.moves(reference, loop) or not self._alone(work, reference, loop):
                 break
@@ -191,7 +191,8 @@ class KernelCost:
         far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
         # What a thread runs unrolled, in its other loops, does not wait for one another.
-        loops = [i for i in work.serial_loops if not work.mapped.loops[i].parts[-1].unrolled] or work.serial_loops
+        serial = [i for i in work.serial_loops if i not in work.points]
+        loops = [i for i in serial if not work.mapped.loops[i].parts[-1].unrolled] or serial
         if not loops:
             return far if loads else self.speed.l1_us
         inner = loops[0]

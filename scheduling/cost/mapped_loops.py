@@ -15,7 +15,7 @@ from math import gcd, lcm
 import islpy as isl
 
 from polytile.ir.isl_util import band_members, mark_name, sets
-from polytile.ir.schedule import BLOCK, KERNEL, SYNC, loop_label, thread_sizes
+from polytile.ir.schedule import BLOCK, KERNEL, REGISTER_TILE, SYNC, loop_label, thread_sizes
 from polytile.scheduling.analysis.affine_references import Form, affine_form
 
 Vector = tuple[int, ...]
@@ -41,6 +41,7 @@ class Part:
     depth: int = 0  # of the band, counted from the root
     member: int = 0  # of the band
     unrolled: bool = False
+    points: bool = False  # of a register tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class _Band:
     sync: bool
     path: tuple[int, ...]
     unrolled: tuple[bool, ...]
+    points: bool = False
 
 
 def _of_leaf(leaf: isl.ScheduleNode) -> list[MappedStatement]:
@@ -152,7 +154,8 @@ def _band(node: isl.ScheduleNode, inside: bool) -> _Band:
         above = above.parent()
     kinds = (node.band_member_get_ast_loop_type(i) for i in range(node.band_n_member()))
     unrolled = tuple(kind == isl.ast_loop_type.unroll for kind in kinds)
-    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, tuple(reversed(path)), unrolled)
+    points = loop_label(mark) == REGISTER_TILE
+    return _Band(band_members(node), role, sizes, mark_name(mark) == SYNC, tuple(reversed(path)), unrolled, points)
 
 
 def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoop, ...]:
@@ -165,7 +168,7 @@ def _loops(bands: Sequence[_Band], statement: str, rank: int) -> tuple[MappedLoo
             form, tile, rest = read
             threads = band.sizes[i] if band.sizes else 1
             dimension = i if band.sizes else -1
-            part = Part(band.role, tile, rest, dimension, threads, band.sync, depth, i, band.unrolled[i])
+            part = Part(band.role, tile, rest, dimension, threads, band.sync, depth, i, band.unrolled[i], band.points)
             found.setdefault(form, []).append(part)
     independent: list[Vector] = []
     for form in (*found, *(tuple(int(i == k) for k in range(rank)) for i in range(rank))):

@@ -22,6 +22,7 @@ from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
 from polytile.scheduling.cost.point_count import counts, filled
+from polytile.scheduling.cost.point_reuse import reuse
 from polytile.scheduling.cost.warp_coverage import Dimension, mean_lanes, mean_request, warp_shapes
 
 # Operations that a division, or a function of the library, counts for.
@@ -154,6 +155,27 @@ class Work:
     @cached_property
     def references(self) -> tuple[Reference, ...]:
         return references(self.scop, self.statement)
+
+    @cached_property
+    def points(self) -> tuple[int, ...]:
+        """The loops along which a thread has several points of a register tile."""
+        return tuple(i for i, loop in enumerate(self.mapped.loops) if loop.parts[-1].points)
+
+    @cached_property
+    def reads(self) -> tuple[Reference, ...]:
+        return tuple(r for r in self.references if not r.access.writes)
+
+    @cached_property
+    def _first_loads(self) -> dict[int, float]:
+        """By the identity of a read, which part of a register tile's points it loads an element for."""
+        loops = [self.mapped.loops[i] for i in self.points]
+        counts = [min(p.tile for p in loop.threads or loop.parts if p.tile > 1) for loop in loops]
+        found = reuse(self.reads, [loop.step for loop in loops], counts)
+        return {id(r): n / prod(counts) for r, n in zip(self.reads, found.first, strict=True)}
+
+    def loaded(self, reference: Reference) -> float:
+        """For which part of its instances a statement makes a request: points of a thread load once what they share."""
+        return self._first_loads.get(id(reference), 1.0) if self.points else 1.0
 
     def request(self, reference: Reference) -> Request:
         """The mean request of a warp."""

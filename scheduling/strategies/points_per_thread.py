@@ -137,7 +137,9 @@ def asked_points(problem: Problem, candidate: Candidate) -> Candidate:
     if not chosen and max(points) > 1:
         deep = next(s for s in scop.main if len(s.iterators) == len(points))
         raise first or _serial(deep, None, points, next(k for k, n in enumerate(points) if n > 1))
-    return tiled(candidate, chosen)
+    words = ((k, " x ".join(map(str, counts))) for k, counts in chosen.items())
+    shapes = (f"kernel {k}: {shape} points of a thread, as asked for" for k, shape in words)
+    return replace(tiled(candidate, chosen), reasons=(*candidate.reasons, *shapes))
 
 
 def tiled(candidate: Candidate, chosen: Mapping[int, Sequence[int]]) -> Candidate:

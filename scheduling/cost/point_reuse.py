@@ -1,0 +1,112 @@
+"""What the points of a thread share: how many elements they load together, how many values live meanwhile.
+
+B[i][j] = A[i-1][j] + A[i][j] + A[i+1][j], four points along i: six loads in place of twelve
+
+A value that a later point needs, too, stays in a register from the first point on, or all sums that it is part of are
+open at once; whichever takes fewer registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from polytile.ir.expr import Binary, Node, children
+from polytile.ir.scop import Statement
+from polytile.scheduling.analysis.affine_references import Reference
+
+Element = tuple[object, ...]  # an array with the form of its subscripts, and the constants of these
+Vector = Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What one statement loads for a tile of points.
+
+    `first` has, for each of its reads in their order, how many elements of the tile no read before it has loaded.
+    `waiting` are the most elements that wait for a later point when points run in order, `rows` those along the last
+    subscript that are loaded.
+    """
+
+    first: tuple[int, ...]
+    waiting: int
+    rows: int
+
+    @property
+    def loads(self) -> int:
+        return sum(self.first)
+
+
+def reuse(reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int]) -> Reuse:
+    """What `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first."""
+    seen: set[Element] = set()
+    first = [0] * len(reads)
+    places = list(product(*map(range, counts)))
+    by_point: list[set[Element]] = [set() for _ in places]
+    for number, reference in enumerate(reads):
+        for at, place in enumerate(places):
+            element = _element(number, reference, steps, place)
+            by_point[at].add(element)
+            if element not in seen:
+                seen.add(element)
+                first[number] += 1
+    return Reuse(tuple(first), _waiting(by_point), len({element[:-1] for element in seen}))
+
+
+def _element(number: int, reference: Reference, steps: Sequence[Vector], place: Sequence[int]) -> Element:
+    """What a read loads at a point; one of its own where a subscript is none that can be followed."""
+    forms = []
+    constants = []
+    for form in reference.subscripts:
+        if form is None or form.floors:
+            return ("", number, *place)
+        moved = sum(u * form.along(step) for u, step in zip(place, steps, strict=True))
+        forms.append((form.coefficients, form.parameters))
+        constants.append(form.constant + moved)
+    return (reference.array.name, reference.field, tuple(forms), *constants)
+
+
+def _waiting(points: Sequence[set[Element]]) -> int:
+    left: dict[Element, int] = {}
+    for own in points:
+        for element in own:
+            left[element] = left.get(element, 0) + 1
+    most, live = 0, set[Element]()
+    for own in points:
+        for element in own:
+            left[element] -= 1
+        live = {element for element in live | own if left[element]}
+        most = max(most, len(live))
+    return most
+
+
+def open_sums(statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int]) -> int:
+    """How many sums are open at once where elements are loaded row by row along the loop that leaves the fewest: those
+    of the points in reach."""
+    own = max(1, sum(map(_sums, statement.body)))
+    points = prod(counts)
+    least = points
+    for count, step in zip(counts, steps, strict=True):
+        least = min(least, points // count * min(count, _reach(reads, step)))
+    return own * least + 1
+
+
+def _reach(reads: Sequence[Reference], step: Vector) -> int:
+    """How many iterations of a loop read one element."""
+    found: dict[object, list[float]] = {}
+    for reference in reads:
+        for position, form in enumerate(reference.subscripts):
+            if form is not None and not form.floors and form.along(step):
+                key = (reference.array.name, position, form.coefficients, form.parameters)
+                found.setdefault(key, []).append(float(form.constant) / abs(float(form.along(step))))
+    return max((int(max(places) - min(places)) + 1 for places in found.values()), default=1)
+
+
+def _sums(node: Node, inside: bool = False) -> int:
+    """The sums of two terms or more that are no terms of another one, but for what multiplies them."""
+    plus = isinstance(node, Binary) and node.op in ("+", "-") and node.type.kind == "float"
+    below = sum(_sums(child, plus) for child in children(node))
+    return below + int(plus and not inside and not below)
+

@@ -1,0 +1,183 @@
+"""How many points a thread takes of kernels that wait for L1, by what points share.
+
+3d27pt: 27 loads a point; 4 points along i: 13.5, as 6 planes of 9 elements serve them
+
+A kernel takes max(requests, arithmetic, L2, memory). More points make requests fewer, and take registers, so that fewer
+threads are resident: of the shapes that leave enough of them, the one that takes least, or one of fewer points that
+takes hardly more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+from polytile.ir.expr import Access, Assign
+from polytile.ir.placed_storage import Homes
+from polytile.machine import L1_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
+from polytile.options import MAX_POINTS, POINTS
+from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.estimate import KernelTime
+from polytile.scheduling.cost.kernel_cost import KernelCost
+from polytile.scheduling.cost.mapped_loops import kernels, statements
+from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse
+from polytile.scheduling.cost.statement_cost import Work, fused_operations, is_double
+from polytile.scheduling.strategies.points_per_thread import PointKernel, point_kernel
+from polytile.tuning import PointTuning
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Points of a thread along each thread dimension, outermost first, with what they take by estimate."""
+
+    counts: tuple[int, ...]
+    microseconds: float
+    loads: float  # of a point
+    registers: int
+
+    def __str__(self) -> str:
+        shape = " x ".join(map(str, self.counts))
+        return f"{shape} points: {self.loads:g} loads a point, {self.registers} registers, {self.microseconds:.3g} us"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The points of threads by kernel, and why, in lines of --explain."""
+
+    counts: dict[int, tuple[int, ...]]
+    lines: tuple[str, ...] = ()
+
+
+def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Homes]) -> Chosen:
+    """The points that pay by estimate; none for kernels of other forms. `homes` are asked for where some may."""
+    counts: dict[int, tuple[int, ...]] = {}
+    lines: list[str] = []
+    if candidate.schedule is None:
+        return Chosen(counts)
+    values = fix_parameters(candidate.scop.context, problem.options.parameters)
+    placed: Homes | None = None
+    for number, mark in enumerate(kernels(candidate.schedule.tree)):
+        found = point_kernel(mark)
+        works = [Work(candidate.scop, one, values) for one in statements(mark)] if found else []
+        if found is None or any(work.empty or not _is_plain(work, found) for work in works):
+            continue
+        choice = _Choice(problem.machine, found, works)
+        if not choice.may_pay():
+            continue
+        placed = homes() if placed is None else placed
+        if not placed.get(number):
+            shapes = choice.shapes(KernelCost(number, works, {}, problem.machine, {}).time())
+            best = choice.best(shapes)
+            if max(best.counts) > 1:
+                counts[number] = best.counts
+            other = f"; {shapes[0]}" if best is not shapes[0] else ""
+            lines.append(f"kernel {number} ({candidate.schedule.strategy}): {best}{other}")
+    return Chosen(counts, tuple(lines))
+
+
+def _is_plain(work: Work, kernel: PointKernel) -> bool:
+    """Whether a statement has no values of its own beside what it stores, which would take registers for each point,
+    and a loop along each thread dimension, which a block of one thread there has not."""
+    body = work.statement.body
+    plain = all(isinstance(part, Assign) and isinstance(part.target, Access) for part in body)
+    dimensions = {part.dimension for loop in work.mapped.loops for part in loop.threads}
+    return plain and work.statement.combine is None and len(dimensions) == len(kernel.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The shapes of one kernel."""
+
+    machine: Machine
+    kernel: PointKernel
+    works: Sequence[Work]
+    known: dict[tuple[int, ...], list[Reuse]] = field(default_factory=dict)
+
+    @property
+    def tuning(self) -> PointTuning:
+        return self.machine.tuning.points
+
+    def may_pay(self) -> bool:
+        """Whether two points along some loop load clearly less."""
+        one = self._loads(self._ones)
+        two = [tuple(1 + (k == d) for k in range(len(self._ones))) for d in range(len(self._ones) - 1)]
+        return any(self._loads(counts) < self.tuning.clearly * one for counts in two)
+
+    def shapes(self, time: KernelTime) -> list[Shape]:
+        """All shapes, that of one point first."""
+        return [self._shape(counts, time) for counts in self._all()]
+
+    def best(self, shapes: Sequence[Shape]) -> Shape:
+        """The one to take: that of one point unless another is clearly faster."""
+        one = shapes[0]
+        fitting = [one, *(s for s in shapes[1:] if s.registers <= self.tuning.registers)]
+        least = min(s.microseconds for s in fitting)
+        if least > self.tuning.clearly * one.microseconds:
+            return one
+        near = [s for s in fitting if s.microseconds <= self.tuning.near * least]
+        return min(near, key=lambda s: (prod(s.counts), s.registers, [-n for n in s.counts]))
+
+    @property
+    def _ones(self) -> tuple[int, ...]:
+        return (1,) * len(self.kernel.sizes)
+
+    def _all(self) -> Iterator[tuple[int, ...]]:
+        blocks = max(work.blocks for work in self.works)
+        for counts in product(*(POINTS,) * (len(self._ones) - 1)):
+            enough = blocks >= self.tuning.blocks * self.machine.sms * prod(counts)
+            if prod(counts) == 1 or (prod(counts) <= MAX_POINTS and enough):
+                yield (*counts, 1)
+
+    def _shape(self, counts: tuple[int, ...], time: KernelTime) -> Shape:
+        one, found = self._reuse(self._ones), self._reuse(counts)
+        cycles, less = 0.0, 0.0
+        accesses = iter(time.accesses)
+        for work, alone, together in zip(self.works, one, found, strict=True):
+            parts = iter(zip(alone.first, together.first, strict=True))
+            for reference in work.references:
+                access = next(accesses)
+                part = 1.0
+                if not reference.access.writes:
+                    before, behind = next(parts)
+                    part = behind / (max(1, before) * prod(counts))
+                cycles += access.cycles
+                less += access.cycles * part
+        requests = time.requests * less / cycles * L1_BYTES_PER_CYCLE / self.tuning.l1_bytes_per_cycle
+        fastest = max(requests, self._arithmetic(time), time.l2, time.memory)
+        return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), self._registers(counts, found))
+
+    def _arithmetic(self, time: KernelTime) -> float:
+        """Microseconds of operations one by one: those of products and sums are for two at once."""
+        total = 0.0
+        for work in self.works:
+            speed = self.machine.speed
+            rate = (speed.double_rate if is_double(work.statement) else speed.float_rate) / 2
+            total += fused_operations(work.statement) * work.instances / rate
+        return 1e6 * total * self.machine.sms / min(self.machine.sms, max(1.0, time.blocks))
+
+    def _registers(self, counts: tuple[int, ...], found: Sequence[Reuse]) -> int:
+        """Of a thread: values that wait, or sums that are open, addresses, and the rest."""
+        live = 0.0
+        for work, one in zip(self.works, found, strict=True):
+            words = max(r.array.element.size for r in work.references) // REGISTER_BYTES
+            sums = open_sums(work.statement, work.reads, self._steps(work), counts)
+            live = max(live, words * min(one.waiting + 1, sums) if prod(counts) > 1 else words)
+        rows = sum(one.rows for one in found)
+        return round(self.tuning.spare_registers + min(self.tuning.row_registers, rows) + live)
+
+    def _loads(self, counts: tuple[int, ...]) -> float:
+        return sum(one.loads for one in self._reuse(counts)) / prod(counts)
+
+    def _reuse(self, counts: tuple[int, ...]) -> list[Reuse]:
+        if counts not in self.known:
+            self.known[counts] = [reuse(work.reads, self._steps(work), counts) for work in self.works]
+        return self.known[counts]
+
+    def _steps(self, work: Work) -> list[tuple[int, ...]]:
+        """How a statement's iterators move along each thread dimension."""
+        found = {part.dimension: loop.step for loop in work.mapped.loops for part in loop.threads}
+        return [found[d] for d in range(len(self.kernel.sizes))]
+
