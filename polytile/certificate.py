@@ -2,8 +2,8 @@
 
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
 scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
-results, the mapped schedule, the plans of kernels (where arrays live inside them), the dependences that were proven,
-and the sets of violations, which are empty.
+results, the mapped schedule, the plans of kernels (where arrays live inside them), which updates are atomic operations,
+the dependences that were proven, and the sets of violations, which are empty.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
+from polytile.scheduling.proof.atomics import indivisible
 from polytile.version import __version__
 
 FORMAT = "polytile certificate"
@@ -73,13 +74,14 @@ def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
             {"array": a.array, "kind": a.kind.value, "relation": str(a.relation)} for a in statement.accesses
         ],
         "reduction": asdict(statement.reduction) if statement.reduction else None,
+        **({"updates": [asdict(u) for u in statement.updates]} if statement.updates else {}),
     }
 
 
 def _scop(state: Compilation) -> dict[str, Any]:
     assert state.schedule is not None and state.dependences is not None
     scop, source = state.scop, state.source
-    dependences, schedule = state.run.dependences, state.run.schedule
+    dependences, schedule, atomic = state.run.dependences.values, state.run.schedule, indivisible(state.run)
     return {
         "name": scop.name,
         "context": str(scop.context),
@@ -96,6 +98,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         "plans": [to_json(plan) for plan in state.kernel_plans],
         **({"stream": to_json(state.stream)} if state.stream else {}),
         **({"split": to_json(state.split)} if state.split else {}),
+        **({"atomic": [list(pair) for pair in sorted(atomic)]} if atomic else {}),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}

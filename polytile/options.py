@@ -46,10 +46,11 @@ class Options:
     `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
     entry of `block` is thread.x. `points` has one count for each loop around a statement, outermost first. `sizes` is
     PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`. `parameters` are values known of
-    the SCoP's parameters. `strict` forbids reassociation, contraction and reciprocals that round. `order` is that of
-    large bodies, `registers` bound those of a thread. `graphs` replays equal runs as CUDA graphs. `max_shared_memory`
-    bounds the shared memory of a block, in bytes. With `raise_bugs` an internal error ends the compilation, where it
-    would else go on without the SCoP, or without the improvement of its kernels that fails.
+    the SCoP's parameters. `strict` forbids reassociation, contraction and reciprocals that round. With `atomics` sums
+    of floating point numbers in elements that data choose may come in any order, another one in each run. `order` is
+    that of large bodies, `registers` bound those of a thread. `graphs` replays equal runs as CUDA graphs.
+    `max_shared_memory` bounds the shared memory of a block, in bytes. With `raise_bugs` an internal error ends the
+    compilation, where it would else go on without the SCoP, or without the improvement of its kernels that fails.
     """
 
     schedule: str = "auto"
@@ -60,6 +61,7 @@ class Options:
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
     strict: bool = False
+    atomics: bool = False
     order: str = "auto"
     registers: int = 0  # 0: as many as the compiler takes
     graphs: bool = False
@@ -80,6 +82,8 @@ class Options:
         if not 0 <= self.time_tile <= MAX_TILE:
             raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
         self._check_points()
+        if self.strict and self.atomics:
+            raise UsageError("--atomics changes the order of additions, which --fp strict keeps", hint="one of the two")
         if self.order not in ORDERS:
             raise UsageError(f"unknown order {self.order!r}", hint=f"one of {', '.join(ORDERS)}")
         if self.registers and not MIN_THREAD_REGISTERS <= self.registers <= MAX_THREAD_REGISTERS:

@@ -25,6 +25,7 @@ from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
+from polytile.ir.atomic_updates import with_updates
 from polytile.ir.host import HostProgram
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.kernel import Kernel
@@ -39,6 +40,7 @@ from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
+from polytile.scheduling.proof.atomics import indivisible
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import (
     expand_storage,
@@ -146,10 +148,11 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         once = state.stream is not None and state.stream.once
         scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
-    lowered = lower(scop, schedule, LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans))
+    given = LoweringInput(state.transfers, barriers, state.homes, state.kernel_plans, indivisible(run))
+    lowered = lower(scop, schedule, given)
     tuning = state.machine.tuning.loads
     sums = _sums_of_few(state.scop, tuning)
-    given = None if state.given is None else {plan.kernel: plan for plan in state.given}
+    obeyed = None if state.given is None else {plan.kernel: plan for plan in state.given}
     tiles = {plan.kernel: plan for plan in tile_plans(state.kernel_plans)}
     asked = state.options
     decided = Decisions(
@@ -157,7 +160,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         state.handovers,
         last_reads(scop, schedule),
         sums,
-        given,
+        obeyed,
         tiles,
         "" if asked.order == "source" else asked.order,
         asked.registers,
@@ -262,6 +265,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     (sizes that the GPU does not allow).
     """
     seen = observe or (lambda name, state: None)
+    scop = with_updates(scop, floating=options.atomics)
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []
     for candidate in candidates(state):

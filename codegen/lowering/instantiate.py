@@ -29,6 +29,7 @@ from polytile.ir.expr import (
     While,
     rewrite,
 )
+from polytile.ir.gpu_ops import Atomic
 from polytile.ir.scop import Statement
 from polytile.ir.substitute import with_values
 
@@ -100,7 +101,7 @@ def _with_c_types(node: Any) -> Any:
             return replace(node, condition=c, then=a, otherwise=b)
         case Call():
             return replace(node, arguments=tuple(_with_c_types(a) for a in node.arguments))
-        case Assign():
+        case Assign() | Atomic():
             return replace(node, value=_with_c_types(node.value))
         case Declare() if node.value is not None:
             return replace(node, value=_with_c_types(node.value))

@@ -21,6 +21,7 @@ from polytile.codegen.lowering.placed_accesses import Placed, placed
 from polytile.codegen.passes.plan import WideCopy
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
+from polytile.ir.atomic_updates import atomically
 from polytile.ir.expr import (
     INT,
     LLONG,
@@ -42,14 +43,14 @@ from polytile.ir.expr import (
     walk,
     with_bodies,
 )
-from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
+from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.name_supply import Names
 from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Scop, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,15 @@ class LoweringInput:
     """What lowering needs to know besides the Scop and its schedule.
 
     `barriers` gives the reason for the barrier of each `sync` mark; `storage` homes the arrays of each kernel that do
-    not live in device memory (by kernel number, then array); `plans` have the placements with copies.
+    not live in device memory (by kernel number, then array); `plans` have the placements with copies. The updates of
+    these (statement, array) are `atomic`.
     """
 
     transfers: tuple[Transfer, ...]
     barriers: Mapping[Path, str]
     storage: Mapping[int, Mapping[str, Storage]]
     plans: tuple[KernelPlan, ...] = ()
+    atomic: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,8 +242,18 @@ class _KernelBuilder:
         """The body of a statement, with its iterators bound to their values."""
         statement = self.owner.scop.statement(instance.statement)
         cells = dict(zip(instance.numbers, instance.cells, strict=True))
-        body = bind(with_cells(statement, cells), instance.values, self.owner.integer)
+        found = self._with_atomics(with_cells(statement, cells))
+        body = bind(found, instance.values, self.owner.integer)
         return Execution(statement.name, statement.iterators, instance.values, body)
+
+    def _with_atomics(self, statement: Statement) -> Statement:
+        """The statement with the updates indivisible whose order the schedule leaves open."""
+        special = self.owner.given.storage.get(self.shape.number, {})
+        for array in sorted(array for name, array in self.owner.given.atomic if name == statement.name):
+            if array in special and special[array].space is Space.PRIVATE:
+                raise InternalError(f"{array} is updated by several threads, and lives in each")
+            statement = replace(statement, body=atomically(statement.body, array))
+        return statement
 
     def _reason(self, barrier: str) -> str:
         annotation = self.owner.annotation
@@ -327,7 +340,7 @@ def _has_barrier(body: tuple[Stmt, ...]) -> bool:
 
 
 def _written(body: tuple[Stmt, ...]) -> set[str]:
-    targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
+    targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign | Atomic))
     return {t.array for t in targets if isinstance(t, Access)}
 
 

@@ -3,7 +3,8 @@
 It shares no code with what made the schedule or proved it the first time, and trusts isl alone. For each SCoP:
 
 - the mapped tree runs each instance once;
-- of any two instances that use one element, of which one writes, the GPU surely ends the first before the second;
+- of any two instances that use one element, of which one writes, the GPU surely ends the first before the second, but
+  where both do nothing else than to update elements by the same operation, atomically;
 - arrays inside kernels pass the same values on, though their elements share cells;
 - blocks' copies of other arrays have what their kernels read of these;
 - tiles, which are filled and drained inside kernels, pass on the values of their elements;
@@ -73,7 +74,8 @@ def problems(scop: Check) -> Iterator[str]:
             pairs = conflicts(order, reads, writes.union(may))
         if homes[1:]:
             yield f"{array} lives in more than one place"
-        pairs = pairs.subtract(_relaxed(scop, array)).intersect_params(context)
+        pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
+        pairs = pairs.intersect_params(context)
         for copy in (p for p in placed if p["array"] == array and p.get("through")):
             wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context))
             yield from wrong
@@ -239,4 +241,20 @@ def _relaxed(scop: Check, array: str) -> isl.UnionMap:
     names = [name for name, through in scop["relaxed"].items() if through == array]
     domains = [isl.UnionSet(statements[name]["domain"]) for name in names]
     found: isl.UnionMap = union([isl.UnionMap.from_domain_and_range(d, d) for d in domains], isl.UnionMap)
+    return found
+
+
+def _indivisible(scop: Check, program: Check, array: str) -> isl.UnionMap:
+    """Pairs of instances that only update elements of an array by one operation, as atomic operations. Certain writes
+    are none of these: other pairs are left out of the dependences where one stands between."""
+    found = isl.UnionMap("{ }")
+    names = [name for name, through in scop.get("atomic", ()) if through == array]
+    for op in {u["op"] for n in names for u in program["statements"][n].get("updates", ()) if u["array"] == array}:
+        same = isl.UnionSet("{ }")
+        for name in names:
+            statement = program["statements"][name]
+            kinds = {a["kind"] for a in statement["accesses"] if a["array"] == array}
+            if {"op": op, "array": array} in statement.get("updates", ()) and kinds <= {"read", "may-write"}:
+                same = same.union(isl.UnionSet(statement["domain"]))
+        found = found.union(isl.UnionMap.from_domain_and_range(same, same))
     return found

@@ -44,6 +44,7 @@ class Request:
     max_operations: int | None
     max_seconds: int | None
     strict: bool
+    atomics: bool
     order: str
     registers: int
     graphs: bool
@@ -120,6 +121,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
     rounding = "may results round differently: additions in another order, reciprocals of constants?"
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
+    add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
     add("--order", metavar="O", default="auto", help=f"the order of large bodies: {_or(ORDERS)} (auto)")
     add("--registers", metavar="N", help="registers that a thread may have")
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
@@ -181,6 +183,7 @@ def parse(arguments: Sequence[str]) -> Request:
         max_operations=_optional("--max-operations", found.max_operations),
         max_seconds=_optional("--max-seconds", found.max_seconds),
         strict=found.fp == "strict",
+        atomics=found.atomics,
         order=found.order,
         registers=0 if found.registers is None else _integer("--registers", found.registers),
         graphs=found.graphs,

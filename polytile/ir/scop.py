@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import islpy as isl
@@ -175,11 +175,16 @@ class Statement:
     parts: tuple[str, ...] = ()  # the statements of the source that this one runs, in order, if not the one of its name
     combine: Combination | None = None
     loops: tuple[Location, ...] = ()  # of the source around it, outermost first, where they are known
+    updates: tuple[Reduction, ...] = ()  # by one operation alone of elements that data choose (ir/atomic_updates.py)
     _touched: dict[tuple[AccessKind, ...], tuple[tuple[str, AccessKind], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     _united: dict[tuple[str, AccessKind], isl.Map] = field(default_factory=dict, init=False, repr=False, compare=False)
     known_numbers: dict[Access, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def renamed_updates(self, old: str, new: str) -> tuple[Reduction, ...]:
+        """`updates`, those of an array `old` of `new` instead."""
+        return tuple(replace(u, array=new) if u.array == old else u for u in self.updates)
 
     def relations(self, *kinds: AccessKind) -> Iterator[AccessRelation]:
         return (a for a in self.accesses if a.kind in kinds)

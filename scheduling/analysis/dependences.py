@@ -3,16 +3,20 @@
 Flow dependences are exact last-writer relations (Feautrier 1991) from isl's access analysis, with kills; the sources of
 may-writes stay may. Anti and output dependences leave out pairs that a must-write in between already orders. Where that
 takes too long, every pair of conflicting accesses counts as dependent.
+
+Instances that update elements which data choose by one commutative operation (`h[p[i]] += e`, Statement.updates) are
+independent of each other: they are indivisible wherever a schedule leaves their order open. All their writes may or may
+not happen, so that no other pair is left out because of theirs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
 from polytile.ir.isl_util import OverBudgetError, budget, maps
-from polytile.ir.scop import AccessKind, Scop
+from polytile.ir.scop import AccessKind, Reduction, Scop
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,28 @@ class ArrayDependences:
     output: isl.UnionMap = field(compare=False)
     uninitialised: isl.UnionMap = field(compare=False)
     exact: bool = True  # else more pairs than there are
+    commuting: isl.UnionMap | None = field(default=None, compare=False)  # flow that counts as none
+    commuting_false: isl.UnionMap | None = field(default=None, compare=False)  # the same of `false`
+
+    @property
+    def values(self) -> ArrayDependences:
+        """With all of the flow, as values take it."""
+        if self.commuting is None or self.commuting_false is None:
+            return self
+        return replace(
+            self,
+            flow=self.flow.union(self.commuting),
+            output=self.output.union(self.commuting_false),
+            commuting=None,
+            commuting_false=None,
+        )
+
+    @property
+    def free(self) -> isl.UnionMap | None:
+        """Pairs of updates that may come in any order where they are indivisible, if there are any."""
+        if self.commuting is None or self.commuting_false is None:
+            return None
+        return self.commuting.union(self.commuting_false)
 
     @property
     def false(self) -> isl.UnionMap:
@@ -60,6 +86,11 @@ class Dependences:
     @property
     def all(self) -> isl.UnionMap:
         return _union([d.all for d in self.by_array])
+
+    @property
+    def values(self) -> Dependences:
+        """With all of the flow, that between updates which commute, too."""
+        return replace(self, by_array=tuple(d.values for d in self.by_array))
 
     def arrays_between(self, source: str, sink: str) -> list[str]:
         """The arrays through which instances of `sink` depend on instances of `source`."""
@@ -106,9 +137,35 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
         return ArrayDependences(array, empty, empty, empty, reads)
     try:
         with budget(max_operations):
-            return _exact(scop, array, reads, writes)
+            found = _exact(scop, array, reads, writes)
     except OverBudgetError:
-        return _conflicts(scop, array, reads, writes)
+        found = _conflicts(scop, array, reads, writes)
+    return _without_commuting(found, commuting_pairs(scop, array))
+
+
+def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
+    """All pairs of instances that update elements of `array` by the same operation alone."""
+    total = isl.UnionMap.empty(scop.context.get_space().params())
+    for op in {u.op for s in scop.statements for u in s.updates if u.array == array}:
+        same = isl.UnionSet.empty(scop.context.get_space().params())
+        for statement in scop.statements:
+            if Reduction(op, array) in statement.updates:
+                same = same.union(isl.UnionSet.from_set(statement.domain))
+        total = total.union(isl.UnionMap.from_domain_and_range(same, same))
+    return total
+
+
+def _without_commuting(found: ArrayDependences, pairs: isl.UnionMap) -> ArrayDependences:
+    if pairs.is_empty():
+        return found
+    return replace(
+        found,
+        flow=found.flow.subtract(pairs),
+        anti=found.anti.subtract(pairs),
+        output=found.output.subtract(pairs),
+        commuting=found.flow.intersect(pairs),
+        commuting_false=found.false.intersect(pairs),
+    )
 
 
 def array_values(scop: Scop, array: str, max_operations: int = 0, *, exact: bool = True) -> ArrayDependences:
@@ -215,11 +272,11 @@ def same_accesses(scop: Scop, before: Scop, array: str) -> bool:
 
 
 def _accesses_of(scop: Scop, array: str) -> list[object]:
-    """What tells how an array is accessed: the domain of each statement that does, and the accesses."""
+    """What tells how an array is accessed: the domain of each statement that does, the accesses and updates."""
     found: list[object] = []
     for statement in scop.statements:
         own = [access for access in statement.accesses if access.array == array]
-        found += [statement.domain, *own] if own else []
+        found += [statement.domain, *own, statement.updates] if own else []
     return found
 
 

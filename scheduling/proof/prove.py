@@ -77,10 +77,10 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
 def _check_values(claim: Claim, max_operations: int) -> None:
     if claim.scop is claim.source:
         return
-    before = _values(claim, max_operations)
-    for result, why in wrong_regroupings(claim.source, before, claim.scop, claim.dependences):
+    before, after = _values(claim, max_operations), claim.dependences.values
+    for result, why in wrong_regroupings(claim.source, before, claim.scop, after):
         raise InternalError(f"{claim.scop.name}: {result}, and {why}")
-    for change in changed_values(claim.source, before, claim.scop, claim.dependences):
+    for change in changed_values(claim.source, before, claim.scop, after):
         raise _broken(claim, f"it {change.what} of {change.array} that the source does not", change.pairs)
 
 
@@ -95,7 +95,7 @@ def _values(claim: Claim, max_operations: int) -> Dependences:
     found = []
     for name in (array.name for array in claim.source.arrays):
         if same_accesses(claim.scop, claim.source, name):
-            found.append(claim.dependences.of(name))
+            found.append(claim.dependences.of(name).values)
             continue
         exact = known.get(name, True)
         found.append(array_values(claim.source, name, max_operations, exact=exact))

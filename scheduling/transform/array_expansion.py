@@ -225,7 +225,8 @@ def _rewrite_statement(statement: Statement, expansion: Expansion) -> Statement:
     reduction = statement.reduction
     if reduction is not None and reduction.array == name:
         reduction = replace(reduction, array=expansion.name)
-    return replace(statement, body=body, accesses=accesses, reduction=reduction)
+    updates = statement.renamed_updates(name, expansion.name)
+    return replace(statement, body=body, accesses=accesses, reduction=reduction, updates=updates)
 
 
 def _minus(value: Expr, offset: int) -> Expr:

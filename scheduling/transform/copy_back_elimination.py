@@ -160,8 +160,9 @@ def _rewritten(statement: Statement, found: CopyBack, versions: _Versions) -> St
     reduction = statement.reduction
     if reduction is not None and reduction.array in own:
         reduction = replace(reduction, array=name)
-    body = tuple(rewrite(s, change) for s in statement.body)
-    return replace(statement, body=body, accesses=tuple(map(moved, statement.accesses)), reduction=reduction)
+    updates = tuple(replace(u, array=name) if u.array in own else u for u in statement.updates)
+    body, accesses = tuple(rewrite(s, change) for s in statement.body), tuple(map(moved, statement.accesses))
+    return replace(statement, body=body, accesses=accesses, reduction=reduction, updates=updates)
 
 
 def _filling(scop: Scop, found: CopyBack, versions: _Versions, name: str) -> Statement:

@@ -59,4 +59,5 @@ def _renamed(statement: Statement, old: str, new: str) -> Statement:
     if reduction is not None and reduction.array == old:
         reduction = replace(reduction, array=new)
     body = tuple(rewrite(s, change) for s in statement.body)
-    return replace(statement, body=body, accesses=accesses, reduction=reduction)
+    updates = statement.renamed_updates(old, new)
+    return replace(statement, body=body, accesses=accesses, reduction=reduction, updates=updates)

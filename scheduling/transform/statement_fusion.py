@@ -123,6 +123,8 @@ def _can_run_together(
     by_name: dict[str, Statement], bodies: Bodies, group: list[Statement], scalars: frozenset[str]
 ) -> bool:
     """Whether no statement of a group reads what another one wrote but scalars, and all may run where the last does."""
+    if any(u.array in _used(s) and u not in s.updates for other in group for u in other.updates for s in group):
+        return False  # what one updates in any order another one uses
     names = [s.name for s in group]
     before: list[Statement] = []
     for body in bodies:
@@ -159,6 +161,7 @@ def _fused(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> State
         body=_body(scop, group, scalars),
         accesses=tuple(_accesses(group, scalars)),
         reduction=reductions[0] if len(reductions) == 1 else None,
+        updates=tuple(dict.fromkeys(update for s in group for update in s.updates)),
         text="\n".join(s.text for s in group),
         parts=tuple(part for s in group for part in s.parts or (s.name,)),
     )
