@@ -166,6 +166,15 @@ class PointTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class AtomicTuning:
+    """Copies of arrays that kernels update by atomic operations: codegen/passes/private_copies.py."""
+
+    private_bytes: int = 48 << 10  # of a block's copies
+    unknown_bytes: int = 16 << 10  # of the copy of an array whose size is not known: more would leave fewer threads
+    unrolled_tiles: int = 4  # of the loop over tiles, whose loads then come together
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
@@ -178,4 +187,5 @@ class Tuning:
     stream: StreamTuning = StreamTuning()
     promotion: PromotionTuning = PromotionTuning()
     points: PointTuning = PointTuning()
+    atomics: AtomicTuning = AtomicTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

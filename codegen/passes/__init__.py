@@ -20,6 +20,7 @@ from polytile.codegen.passes import (
     offset_addressing,
     order_statements,
     place_arrays,
+    private_copies,
     prune_signature,
     shared_forwarding,
     tile_scalar_replacement,
@@ -72,6 +73,7 @@ WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
 )
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
+    ProgramPass("private-copies", always, private_copies.private_copies),
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
     ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),

@@ -18,7 +18,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import LoweredPlan
-from polytile.ir.expr import Access, Assign, For, If, Stmt, walk
+from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -81,4 +81,6 @@ def _launches(stmt: Stmt) -> int:
             return 2 * most_launches(inner)
         case If(then=then, otherwise=otherwise):
             return max(most_launches(then), most_launches(otherwise))
+        case Scope(body=inner):
+            return most_launches(inner)
     return 0

@@ -15,7 +15,8 @@ from polytile.codegen.targets.expressions import Printer, type_name
 from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.statements import StatementPrinter, comment
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Binary, Call, Expr, For, Literal, Name, Unary, walk
+from polytile.ir.def_use import declared_names
+from polytile.ir.expr import Access, Binary, Call, Expr, Literal, Name, Unary
 from polytile.ir.fold import folded
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -88,7 +89,7 @@ class _Names:
     @staticmethod
     def of(program: HostProgram) -> _Names:
         taken = {identifier(name) for name in _argument_names(program)}
-        taken |= {identifier(n.iterator) for s in program.body for n in walk(s) if isinstance(n, For)}
+        taken |= {identifier(name) for name in declared_names(*program.body)}
         taken |= {k.name for k in program.kernels}
         run = fresh("run", taken)
         taken.add(run)
