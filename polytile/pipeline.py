@@ -164,6 +164,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         tiles,
         "" if asked.order == "source" else asked.order,
         asked.registers,
+        not asked.strict,
     )
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
     plain = replace(lowered.program, graphs=state.options.graphs)

@@ -27,6 +27,7 @@ class Settings(TypedDict, total=False):
     max_shared_memory: int | None
     parameters: dict[str, int]
     strict: bool
+    atomics: bool
     order: str
     registers: int
     graphs: bool

@@ -175,6 +175,13 @@ class AtomicTuning:
 
 
 @dataclass(frozen=True, slots=True)
+class RowTuning:
+    """Lanes that share a loop which data end: codegen/passes/subwarp_loops.py."""
+
+    lanes: tuple[tuple[int, int], ...] = ((128, 32), (32, 16), (6, 4))  # from so many iterations on average, so many
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The numbers for one machine."""
 
@@ -188,4 +195,5 @@ class Tuning:
     promotion: PromotionTuning = PromotionTuning()
     points: PointTuning = PointTuning()
     atomics: AtomicTuning = AtomicTuning()
+    rows: RowTuning = RowTuning()
     resident_bytes: int = 48 << 20  # of an array that L2 still has when the next kernel comes to it

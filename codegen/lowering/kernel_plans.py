@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from polytile.codegen.lowering.given_plans import obeyed
 from polytile.codegen.lowering.lower import Lowered
@@ -29,7 +30,8 @@ class Decisions:
     which have a copy in shared memory besides, and which nothing reads behind it. `sums` are the statements that
     accumulate partial results, or add them up, and how many iterations may load at once. `given` are plans that a
     schedule file has, by the same number: None where loops and cache hints are to be found. `tiles` are plans with
-    copies, which say what becomes of loops. `order` is that of large bodies, `registers` bound those of a thread."""
+    copies, which say what becomes of loops. `order` is that of large bodies, `registers` bound those of a thread.
+    Additions may `reassociate`."""
 
     storage: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
     forwarded: Mapping[int, Mapping[str, Storage]] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Decisions:
     tiles: Mapping[int, KernelPlan] = field(default_factory=dict)
     order: str = ""
     registers: int = 0
+    reassociate: bool = False
 
 
 def plan_kernels(
@@ -70,7 +73,8 @@ def plan_kernels(
             points=any(band.mark == loop_mark(REGISTER_TILE) for band in shape.loops),
         )
         plans.append(plan)
-    return tuple(replace(plan, order=decided.order, registers=decided.registers) for plan in plans)
+    asked: dict[str, Any] = {"order": decided.order, "registers": decided.registers, "reassociate": decided.reassociate}
+    return tuple(replace(plan, **asked) for plan in plans)
 
 
 def _tiled(kernel: Kernel, shape: KernelShape, plan: KernelPlan) -> LoweredPlan:

@@ -23,6 +23,7 @@ from polytile.codegen.passes import (
     private_copies,
     prune_signature,
     shared_forwarding,
+    subwarp_loops,
     tile_scalar_replacement,
     unroll_hints,
     unroll_loads_first,
@@ -73,6 +74,7 @@ WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
 )
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
+    ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),
     ProgramPass("private-copies", always, private_copies.private_copies),
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),

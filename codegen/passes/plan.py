@@ -35,7 +35,7 @@ class LoweredPlan:
     person would write them; with `carry`, values stay in registers from iteration to iteration, and with `prefetch`
     such loops load ahead, as the kernel has few threads. Large bodies are put in an `order` that takes few registers,
     of which a thread has at most `registers`; nothing and 0 leave both as they are. Threads that have several
-    `points` load once what these share.
+    `points` load once what these share. Additions may `reassociate`.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
     `requested` are other passes by name.
@@ -55,6 +55,7 @@ class LoweredPlan:
     order: str = ""
     registers: int = 0
     points: bool = False
+    reassociate: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)
     alignment: Alignment | None = None
     requested: frozenset[str] = frozenset()

@@ -2,10 +2,10 @@
 
 before: if (i < n) atomicAdd(&h[p[i]], 1);                                                 one block for 128 iterations
 after:  for (k = ti; k < 256; k += 128) h_block[k] = 0;
-        __syncthreads();
+        barrier;
         for (tile = block.x; tile < tiles; tile += grid.x) if (i < n) atomicAdd(&h_block[p[i]], 1);
-        __syncthreads();
-        for (k = ti; k < 256; k += 128) if (h_block[k] != 0) atomicAdd(&h[k], h_block[k]);  as many blocks as run at once
+        barrier;
+        for (k = ti; k < 256; k += 128) if (h_block[k]) atomicAdd(&h[k], h_block[k]);   as many blocks as run at once
 
 The operation is associative and commutative, so that every grouping of updates leaves the same integers. Few elements
 are hit by many threads at once, which take turns at each in L2; in shared memory, only those of a block do. The host

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from polytile.ir.arith import known
 from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, Name, Node, Scope, While, walk
 from polytile.ir.indirect_subscripts import Gathered, gathered
 from polytile.ir.scop import Scop
@@ -22,10 +23,12 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout]) -> Limits:
     """The values that elements which are used as subscripts may have. Computed indices are not followed back."""
     nodes = [n for s in scop.statements for root in s.body for n in walk(root)]
     found: Limits = {}
-    for access in (n for n in nodes if isinstance(n, Access) and n.array in layouts):
-        for subscript, extent in zip(access.subscripts, layouts[access.array].shape, strict=True):
+    shapes = _local_shapes(scop)
+    shapes.update((name, layout.shape) for name, layout in layouts.items())
+    for access in (n for n in nodes if isinstance(n, Access) and n.array in shapes):
+        for subscript, extent in zip(access.subscripts, shapes[access.array], strict=True):
             index = gathered(subscript)
-            if index is not None:
+            if index is not None and extent is not None:
                 _narrow(found, index, 0, extent)
     for _ in range(len(scop.arrays) + 2):
         for target, source, beyond in _bounds(nodes):
@@ -33,6 +36,11 @@ def index_limits(scop: Scop, layouts: Mapping[str, Layout]) -> Limits:
                 low, high = found[target]
                 _narrow(found, source, low, high + beyond)
     return found
+
+
+def _local_shapes(scop: Scop) -> dict[str, tuple[int | None, ...]]:
+    """The constant extents of arrays inside the SCoP, None for others."""
+    return {a.name: tuple(None if e is None else known(e) for e in a.extents) for a in scop.arrays}
 
 
 def ascending(scop: Scop) -> frozenset[Key]:

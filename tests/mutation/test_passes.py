@@ -35,7 +35,7 @@ from polytile.ir.expr import (
     rewrite,
     walk,
 )
-from polytile.ir.gpu_ops import AwaitLaunches, Load, Offset, Store
+from polytile.ir.gpu_ops import Atomic, AwaitLaunches, Load, Offset, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
@@ -69,6 +69,12 @@ MANY = f"""void f(int n, int m, double A[n + 40], double B[n], double C[n]) {{
 PLANES = f"""void f(int n, int m, double A[n + 6][m + 8], double B[n][m]) {{
 {BEFORE}for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)
   B[i][j] = {" + ".join(f"{k + 1}.5 * A[i + {k % 6}][j + {k // 6}]" for k in range(36))};{AFTER}"""
+COUNTS = f"""void f(int n, int m, int h[1], int p[m], int x[n]) {{
+{BEFORE}for (int i = 0; i < m; i++) h[p[i]] += i;
+for (int i = 0; i < n; i++) x[i] = i;{AFTER}"""
+SPARSE = f"""void f(int n, int m, int row[n + 1], double val[20 * n], double y[n], double x[m]) {{
+{BEFORE}for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j];
+for (int i = 0; i < m; i++) x[i] = i;{AFTER}"""
 GEMVER = Path(__file__).parents[2] / "polybench" / "polybench" / "gemver.c"
 
 Break = Callable[[Kernel], Kernel]
@@ -212,6 +218,8 @@ PLANTED = (
     Planted("order-statements", MANY, undeclared, verified=True, order="tree"),
     Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
+    Planted("subwarp-loops", SPARSE, dropped(lambda node: isinstance(node, Assign) and "_all" in str(node.value))),
+    Planted("private-copies", COUNTS, dropped(lambda node: isinstance(node, Atomic) and isinstance(node.value, Name))),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
     Planted("dependent-launch", STENCIL, waits_late, verified=True),

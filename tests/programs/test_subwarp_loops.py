@@ -1,0 +1,94 @@
+"""Lanes of a warp share data-dependent loops that only add up, where additions may change their order."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import polytile
+from polytile.runtime.emulator.instrument import CHECKS
+from tests.every_schedule import source
+
+SIZES = ({"n": 0, "m": 9}, {"n": 1, "m": 1}, {"n": 1, "m": 700}, {"n": 130, "m": 3000}, {"n": 77, "m": 5000})
+ROWS = "int row[n + 1], int col[m], {type} val[m], {type} x[n + 1], {type} y[n]"
+SUM = (
+    "for (int i = 0; i < n; i++) {{ {type} s = 0;"
+    " for (int j = row[i]; j < row[i + 1]; j++) s += val[j] * x[col[j]]; y[i] = s; }}"
+)
+SHARED = {
+    "double": (ROWS.format(type="double"), SUM.format(type="double")),
+    "float": (ROWS.format(type="float"), SUM.format(type="float")),
+    "int": (ROWS.format(type="int"), SUM.format(type="int")),
+    "unsigned long": (ROWS.format(type="unsigned long"), SUM.format(type="unsigned long")),
+    "in memory": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j] * x[col[j]];",
+    ),
+    "set and summed in memory": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) { y[i] = 0.5;"
+        " for (int j = row[i]; j < row[i + 1]; j++) y[i] -= val[j] * x[col[j]]; }",
+    ),
+    "with names and conditions": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++)"
+        " { int c = col[j]; double v = val[j] * x[c]; if (v > 0) y[i] += v; else y[i] -= 0.5 * v; }",
+    ),
+    "two sums and a maximum": (
+        "int row[n + 1], float val[m], float y[n], int z[n], float w[n]",
+        "for (int i = 0; i < n; i++) { float s = 0, t = -1; int c = 0; for (int j = row[i]; j <= row[i + 1] - 1; j++)"
+        " { s += val[j]; t = t > val[j] ? t : val[j]; if (val[j] > 0) c++; } y[i] = s; z[i] = c; w[i] = t; }",
+    ),
+    "rows of given lengths": (
+        "int len[n], double val[n][m], double y[n]",
+        "for (int i = 0; i < n; i++) { double s = 0; for (int k = 0; k < len[i]; k += 2) s += val[i][k]; y[i] = s; }",
+    ),
+    "two loops": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = row[i]; j < row[i + 1]; j++) s += val[j];"
+        " double t = s; for (int j = row[i]; j < row[i + 1]; j++) t += s * x[col[j]]; y[i] = t; }",
+    ),
+}
+ALONE = {
+    "another order of steps": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++) y[i] = 0.5 * y[i] + val[j];",
+    ),
+    "the last": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++) y[i] = val[j];",
+    ),
+    "a break": (
+        ROWS.format(type="double"),
+        "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++)"
+        " { if (val[j] < 0) break; y[i] += val[j]; }",
+    ),
+    "a bound that it changes": (
+        "int row[n + 1], int val[m], int y[n]",
+        "for (int i = 0; i < n; i++) { int e = row[i + 1];"
+        " for (int j = row[i]; j < e; j++) { e -= 1; y[i] += val[j]; } }",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_lanes_share_the_loop(name: str) -> None:
+    exact = name in ("int", "unsigned long")
+    scop = polytile.compile(source(*SHARED[name]), name="f.c", strict=exact, raise_bugs=True).scops[0]
+    assert set(re.findall(r"_lanes\d+", scop.cuda)) == {"_lanes4", "_lanes16", "_lanes32"}
+    known = {p.name for p in scop.scop.parameters}
+    for sizes in SIZES:
+        given = {size: value for size, value in sizes.items() if size in known}
+        for report in scop.validate(on="emulator", parameters=given, seed=2, sanitize=CHECKS):
+            assert not report.note and (report.bitwise or not exact), report.line
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_one_thread_keeps_the_order(name: str) -> None:
+    assert "_lanes" not in polytile.compile(source(*ALONE[name]), name="f.c").scops[0].cuda
+
+
+def test_strict_additions_are_not_shared() -> None:
+    assert "_lanes" not in polytile.compile(source(*SHARED["double"]), name="f.c", strict=True).scops[0].cuda
+    assert "_lanes" in polytile.compile(source(*SHARED["int"]), name="f.c", strict=True).scops[0].cuda
