@@ -50,7 +50,7 @@ def compile_scops(source: str, call: Call, settings: Settings, host: str, folder
     """Compile the SCoPs of one source with a command line's macros and folders; messages go to standard error."""
     status = watched(lambda: _work(source, call, settings, host, folder))
     made = sorted(folder.glob("*_host.c"))
-    if status != EXIT_DONE or not made:
+    if status != EXIT_DONE or not made or made[0].read_bytes() == Path(source).read_bytes():  # no SCoP was replaced
         return Kernels(status)
     return Kernels(status, made[0], made[0].with_name(made[0].name.removesuffix("_host.c") + "_kernel.cu"))
 
@@ -103,10 +103,6 @@ def _work(source: str, call: Call, settings: Settings, host: str, folder: Path) 
         print(rendered(error.diagnostic, "error"), file=sys.stderr)
         return error.exit_status
     status = _run(asked, report)
-    compiled = any(scop["status"] == "compiled" for scop in report.facts.get("scops", ()))
-    if not compiled:
-        for made in folder.iterdir():
-            made.unlink()
     return status or (EXIT_USER if report.failed else EXIT_DONE)
 
 
