@@ -109,7 +109,7 @@ class SplitTuning:
         ((16, 32), (32, 32), (32, 64), (48, 48), (64, 64), (64, 96)),
         ((8, 8, 32), (12, 12, 32), (16, 16, 32)),
     )
-    other_registers: tuple[float, float] = (45, 0.5)  # of a thread, beside those of its cells, and more for each cell
+    other_registers: tuple[float, float, float] = (14, 1, 10)  # beside those of cells, for each cell, each statement
     wanted_registers: tuple[float, float, float] = (28, 2.5, 4)  # by ptxas at most: the same, and for each array
     most_registers: int = 168  # of a thread, by the first count
     transfer_instructions: tuple[float, float] = (150, 18)  # to fill and drain an array, and more for each cell

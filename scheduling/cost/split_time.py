@@ -77,8 +77,8 @@ class SplitCost:
     @property
     def registers(self) -> int:
         """About how many registers a thread needs: its cells, rows of neighbours, and what it computes with."""
-        alone, cell = self._tuning.other_registers
-        return ceil(self._of_cells + alone + cell * prod(self.plan.points))
+        alone, cell, statement = self._tuning.other_registers
+        return ceil(self._of_cells + alone + cell * prod(self.plan.points) + statement * len(self.plan.writes))
 
     @property
     def spills(self) -> bool:
@@ -92,8 +92,23 @@ class SplitCost:
     def _of_cells(self) -> int:
         plan = self.plan
         own = sum(self._size[array] for array, _ in plan.fields) * prod(plan.points)
-        rows = max(sum(self._size[r.array] for r in self._farthest(w.statement)) for w in plan.writes)
-        return ceil((own + rows * plan.points[-1]) / REGISTER_BYTES)
+        beside = max(self._rows_beside(w.statement) + self._columns_beside(w.statement) for w in plan.writes)
+        return ceil((own + beside) / REGISTER_BYTES)
+
+    def _rows_beside(self, statement: str) -> int:
+        """The bytes of rows of other warps that a statement needs at once."""
+        return sum(self._size[r.array] for r in self._farthest(statement)) * self.plan.points[-1]
+
+    def _columns_beside(self, statement: str) -> int:
+        """The bytes of columns of other lanes that a statement needs at once: those of all rows that it reads, where it
+        reads them beside other rows than its own."""
+        total, dims = 0, self.plan.dims
+        for array, _ in self.plan.versions:
+            offsets = [r.offset for r in self.plan.reads_of(statement) if r.array == array and r.offset[-1]]
+            if dims == 2 and any(offset[0] for offset in offsets):
+                spans = [max(0, *along) - min(0, *along) for along in zip(*offsets, strict=True)]
+                total += self._size[array] * (self.plan.points[0] + spans[0]) * spans[1]
+        return total
 
     def _farthest(self, statement: str) -> Iterator[SplitRead]:
         """A read for each row of another warp that a statement needs at once."""

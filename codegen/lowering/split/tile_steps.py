@@ -6,8 +6,9 @@ after:  first = a * u + 1 - own; last = G - 2 - b * u - own;            of the t
         for (v = 0 .. V - 1) { made = f(a[v-1], a[v], a[v+1]); if (first <= v && v <= last) b[v] = made; }
 
 Rows are tested for a whole warp, columns once for all rows. Where all rows of a warp are between the sides there are no
-tests, and the shuffles of one row hide behind the sums of others. Rows of other warps come through planes of shared
-memory with one barrier for each level of a step that reads them: the next level that does has planes of its own.
+tests of rows, and no branches where some are: the shuffles of one row hide behind the sums of others. Rows of other
+warps come through planes of shared memory with one barrier for each level of a step that reads them: the next level
+that does has planes of its own.
 """
 
 from __future__ import annotations
@@ -166,11 +167,8 @@ class TileSteps:
         within = both(compare(">=", v, sides[-1][0]), compare("<=", v, sides[-1][1]))
         body += [PrivateArray(columns.array, BOOL, points), each(points, (v,), Assign(columns, "", within))]
         domain = self.places.domains[write.statement]
-        made = (*self._columns_beside(write, turn, alone=True), each(points, (v,), *self._cell(write, turn, columns)))
-        if self.plan.dims == 1:
-            body += [*self._columns_beside(write, turn, alone=False), *made]
-        else:
-            body += self._rows(write, turn, sides[0], made)
+        body += self._columns_beside(write, turn, alone=False)
+        body += self._row(write, turn, columns) if self.plan.dims == 1 else self._rows(write, turn, sides[0], columns)
         alive = both(*domain.uniform)
         yield If(alive, tuple(body)) if domain.uniform else Scope(tuple(body))
 
@@ -188,20 +186,27 @@ class TileSteps:
         body += [Declare(least_, self.integer, first), Declare(most_, self.integer, last)]
         return Name(least_, self.integer), Name(most_, self.integer)
 
-    def _rows(
-        self, write: SplitWrite, turn: int, sides: tuple[Name, Name], made: tuple[Stmt, ...]
-    ) -> Iterator[Stmt]:
-        """All rows of a thread: a warp whose rows all have something to do tests none, others each."""
+    def _row(self, write: SplitWrite, turn: int, *kept: Expr) -> Iterator[Stmt]:
+        """A row of a thread's cells, those of which are kept where all of some conditions hold."""
+        yield from self._columns_beside(write, turn, alone=True)
+        yield each(self.plan.points[-1:], self.v[-1:], *self._cell(write, turn, kept))
+
+    def _rows(self, write: SplitWrite, turn: int, sides: tuple[Name, Name], columns: Expr) -> Iterator[Stmt]:
+        """All rows of a thread: a warp whose rows all have something to do tests none. Others compute all rows, too,
+        and keep what is between the sides: with branches the sums of a row wait for those of the one before."""
         r, count = self.v[0], self.plan.points[0]
         first, last = sides
-        yield from self._columns_beside(write, turn, alone=False)
-        tested = each((count,), (r,), If(both(compare(">=", r, first), compare("<=", r, last)), made))
-        some = If(both(compare("<", first, count), compare(">=", last, 0)), (tested,))
+        between = both(compare(">=", r, first), compare("<=", r, last))
+        some = both(compare("<", first, count), compare(">=", last, 0))
         if self._is_one_row(write):
-            yield some
-        else:
-            whole = both(compare("<=", first, 0), compare(">=", last, count - 1))
-            yield If(whole, (each((count,), (r,), *made),), (some,))
+            row = If(between, tuple(self._row(write, turn, columns)))
+            yield If(some, (each((count,), (r,), row),))
+            return
+        kept = Name(self.names.fresh(f"row_of_{write.statement}"), BOOL)
+        tested = (Declare(kept.name, BOOL, between), *self._row(write, turn, columns, kept))
+        untested = each((count,), (r,), *self._row(write, turn, columns))
+        whole = both(compare("<=", first, 0), compare(">=", last, count - 1))
+        yield If(whole, (untested,), (If(some, (each((count,), (r,), *tested),)),))
 
     def _is_one_row(self, write: SplitWrite) -> bool:
         """Whether a statement writes a row that is known, as those at sides of space do."""
@@ -239,11 +244,11 @@ class TileSteps:
                 if not 0 <= v + offset < width:
                     yield row, v + offset
 
-    def _cell(self, write: SplitWrite, turn: int, columns: Access) -> Iterator[Stmt]:
+    def _cell(self, write: SplitWrite, turn: int, conditions: Sequence[Expr]) -> Iterator[Stmt]:
         """One cell: computed for all, kept where the statement writes it."""
         time = add(self.band.start, self.u)
         domain, writer = self.places.domains[write.statement], self.places.cells.writers[write.statement]
-        kept = both(columns, *(self.places.at(test, self.v, time) for test in domain.others))
+        kept = both(*conditions, *(self.places.at(test, self.v, time) for test in domain.others))
         target = self.rings[self._field(write, turn)].at(0, self.v)
         iterators = tuple(self.places.at(value, self.v, time) for value in writer.iterators)
         reads = self._reads(write, turn)
