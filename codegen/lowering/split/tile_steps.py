@@ -96,15 +96,11 @@ class TileSteps:
         return (*(edges.storage() for edges in rows), *(edge.storage() for edge in ends))
 
     def prepared(self) -> Iterator[Stmt]:
-        """Nothing that others show is undefined, nor what is beside the tile."""
-        slot = Name(self.names.fresh("slot"), self.integer)
-        for edges in self.edges.values():
-            yield edges.zeros(slot, self.v)
-        if self.ends:
-            row = self.names.fresh("warp_of_cell")
-            yield from (ends.zeros(slot.name, row, self.v[0].name, self.integer) for ends in self.ends.values())
-        if self.edges or self.ends:
-            yield Barrier("all rows hold values")
+        """What is beside the tile is not undefined."""
+        for rows in self.edges.values():
+            yield from rows.beside_tile()
+        for ends in self.ends.values():
+            yield from ends.beside_tile()
 
     def _field(self, one: SplitRead | SplitWrite, turn: int) -> Field:
         versions = dict(self.plan.versions)[one.array]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from polytile.codegen.lowering.streaming.plane_rings import Ring
-from polytile.ir.arith import add, compare, lift, mul, zero
-from polytile.ir.expr import Access, Assign, CType, Expr, For, If, Name, Stmt
+from polytile.ir.arith import add, both, compare, lift, mul, zero
+from polytile.ir.expr import Access, Expr, If, Name, Stmt
 from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.memory import Space, Storage
 from polytile.machine import WARP_SIZE
@@ -35,17 +35,14 @@ class WarpEnds:
         extents = (self.slots, self.warps + 2, self.before + self.behind)
         return Storage(self.name, Space.SHARED, self.ring.element, tuple(map(lift, extents)), self.name)
 
-    def zeros(self, slot: str, row: str, column: str, integer: CType) -> Stmt:
-        """What is beside the tile is not undefined."""
-        names = tuple(Name(name, integer) for name in (slot, row, column))
-        body: Stmt = Assign(Access(self.name, names, self.ring.element), "", zero(self.ring.element))
-        for name, first, end, step in (
-            (names[2], self.lane, self.before + self.behind, WARP_SIZE),
-            (names[1], self.warp, self.warps + 2, self.warps),
-            (names[0], lift(0), self.slots, 1),
-        ):
-            body = For(name.name, first, compare("<", name, end), step, (body,), integer, unroll=1)
-        return body
+    def beside_tile(self) -> Iterator[Stmt]:
+        """Zeros in the cells beside the first and the last warp, which nobody shows."""
+        width = self.before + self.behind
+        for warp, row in ((0, 0), (self.warps - 1, self.warps + 1)):
+            own = both(compare("==", self.warp, warp), compare("<", self.lane, width))
+            for slot in range(self.slots):
+                target = Access(self.name, (lift(slot), lift(row), self.lane), self.ring.element)
+                yield Store(target, (zero(self.ring.element),), guard=own)
 
     def shown(self, slot: Expr) -> Iterator[Stmt]:
         """The cells that others read, each by the lane that has it."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from polytile.codegen.lowering.streaming.plane_rings import Ring
 from polytile.ir.arith import add, binary, compare, div, lift, mod, mul, zero
 from polytile.ir.edge_rows import EdgeRows, columns_at_once
-from polytile.ir.expr import Access, Assign, Expr, For, Name, Stmt
+from polytile.ir.expr import Access, Assign, Expr, For, If, Name, Stmt
 from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.memory import Space, Storage
 from polytile.machine import WARP_SIZE
@@ -50,6 +50,20 @@ class Edges:
         ):
             body = For(name.name, first, compare("<", name, end), step, (body,), name.type, unroll=1)
         return body
+
+    def beside_tile(self) -> Iterator[Stmt]:
+        """Zeros in the rows above the first warp and below the last one, which nobody shows."""
+        rows, zeros = self.rows, (zero(self.ring.element),) * self.width
+        for warp, beside in ((0, range(-rows.above, 0)), (rows.warps - 1, range(rows.rows, rows.rows + rows.below))):
+            places = (
+                self._place(lift(slot), row, part)
+                for slot in range(self.slots)
+                for row in beside
+                for part in range(self.parts)
+            )
+            stores = tuple(Store(place, zeros) for place in places)
+            if stores:
+                yield If(compare("==", self.warp, warp), stores)
 
     def fetched(self, row: int, age: int, phase: Name) -> Iterator[Stmt]:
         """A row of another warp, counted from the thread's first, in the plane that was made so long ago."""
