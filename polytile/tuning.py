@@ -117,6 +117,7 @@ class SplitTuning:
     cycles_alone: float = 3.8  # of an instruction, for a warp by itself (H100, jacobi-1d in tiles of one warp)
     beside: float = 0.2  # of what others take, beside the longest of issuing, waiting and memory
     level_us: float = 0.01  # of a level of a step, in tiles in registers
+    split_barriers: bool = False  # whether warps of two-dimensional tiles in registers arrive, compute, and then wait
     barrier_us: float = 0.05  # the same, where warps of a block meet
     tile_us: float = 1.5  # of a tile's fill and drain
     slab_share: float = 0.6  # of the L2 cache that the planes of a slab take

@@ -107,7 +107,8 @@ class SplitPlan:
     In one dimension a block has `warps` tiles, a warp each, or, `together`, one tile with its warps beside one another;
     in two its warps lie below one another in one tile. Lanes lie across the last dimension. Values of `transient`
     arrays are made anew in each step before they are read.
-    `merged`: tiles that grow along equally many dimensions run in one launch.
+    `merged`: tiles that grow along equally many dimensions run in one launch. `split_barrier` (two dimensions): warps
+    arrive when they have shown rows, and wait for those of others when all rows that need none of them are computed.
     """
 
     name: str
@@ -121,6 +122,7 @@ class SplitPlan:
     points: tuple[int, ...]
     merged: bool = True
     together: bool = False
+    split_barrier: bool = False
 
     def __post_init__(self) -> None:
         require(self.height > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
@@ -136,6 +138,7 @@ class SplitPlan:
         require(all(len(side) == self.dims for side in sides), f"offsets along {self.dims} dimensions")
         require(all(r.statement in own for r in self.reads), "who reads writes, too")
         used = {w.array for w in self.writes} | {r.array for r in self.reads}
+        require(not self.split_barrier or self.dims == 2, "warps beside one another meet at whole barriers")
         require(used == set(arrays) and set(self.transient) <= used, "all arrays have versions")
         for k in range(self.dims):
             places, cells = max(self.sizes(k)), self.box[k]
@@ -228,8 +231,9 @@ class SplitPlan:
         box = " x ".join(map(str, self.box))
         points = " x ".join(map(str, self.points))
         tiles = " x ".join(str(cut.width) for cut in self.cuts)
+        waits = ", which wait for one another only where they read rows" if self.split_barrier else ""
         what = f"{self.warps} warp{'s' * (self.warps != 1)} a block{' and tile' * (self.tile_warps > 1)}"
-        yield f"bands of {self.height} steps, tiles {tiles} wide in {box} cells; {what}, {points} cells a thread"
+        yield f"bands of {self.height} steps, tiles {tiles} wide in {box} cells; {what}{waits}, {points} cells a thread"
         for array, versions in self.versions:
             many = f"{versions} versions of " if versions > 1 else ""
             made = ", made anew in each step" if array in self.transient else ""

@@ -8,25 +8,27 @@ after:  first = a * u + 1 - own; last = G - 2 - b * u - own;            of the t
 Rows are tested for a whole warp, columns once for all rows. Where all rows of a warp are between the sides there are no
 tests of rows, and no branches where some are: the shuffles of one row hide behind the sums of others. Rows of other
 warps come through planes of shared memory with one barrier for each level of a step that reads them: the next level
-that does has planes of its own.
+that does has planes of its own. With a split barrier warps arrive behind their rows, and compute those that need none
+of other warps before they wait.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.touched_cells import Band
 from polytile.codegen.lowering.split.warp_ends import WarpEnds
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
-from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over
+from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over, runs
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
-from polytile.ir.arith import add, both, compare, known, least, mod, most, mul, sub
+from polytile.ir.arith import add, both, compare, known, least, lift, mod, most, mul, sub
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
-from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier, PrivateArray
 from polytile.ir.kernel import Barrier, Comment
-from polytile.ir.memory import Storage
+from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import Field, SplitPlan, SplitRead, SplitWrite
@@ -46,6 +48,16 @@ def rings_of(scop: Scop, plan: SplitPlan, names: Names) -> dict[Field, Ring]:
         element = scop.array(array).element
         found[array, version] = Ring(name, element, 1, plan.points, tuple(before), tuple(behind))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """What a statement writes of a thread's cells at a step: the first and last of its rows, in two dimensions, and
+    whether a column is among them, with what declares these."""
+
+    rows: tuple[Name, ...]
+    columns: Access
+    declared: tuple[Stmt, ...]
 
 
 class TileSteps:
@@ -70,12 +82,14 @@ class TileSteps:
         self.high = tuple(Name(names.fresh(f"high_{axis}"), self.integer) for axis in axes)
         self.edges: dict[tuple[int, int, Field], Edges] = {}
         self.ends: dict[tuple[int, int, Field], WarpEnds] = {}
+        self.warp, self.lane = threads
+        self.shown = Access(names.fresh("shown"), (lift(0),), BARRIER_TYPE)
+        self.parity = Name(names.fresh("parity"), self.integer)
         if plan.tile_warps > 1:
-            self._find_edges(threads)
+            self._find_edges()
 
     # Exchange between warps --------------------------------------------------------------------------
-    def _find_edges(self, threads: Sequence[Name]) -> None:
-        warp, lane = threads
+    def _find_edges(self) -> None:
         found: dict[tuple[int, int, Field], list[int]] = {}
         for turn in range(self.plan.period):
             for read in self.plan.reads:
@@ -86,17 +100,32 @@ class TileSteps:
         for key, offsets in found.items():
             name = self.names.fresh(f"shown_{key[2][0]}")
             if self.plan.dims == 1:
-                self.ends[key] = WarpEnds(self.rings[key[2]], name, offsets, self.plan.warps, slots, warp, lane)
+                ends = WarpEnds(self.rings[key[2]], name, offsets, self.plan.warps, slots, self.warp, self.lane)
+                self.ends[key] = ends
                 continue
             rows = EdgeRows.of(self.plan.warps, self.plan.points[0], offsets)
-            self.edges[key] = Edges(self.rings[key[2]], name, rows, slots, warp, lane)
+            self.edges[key] = Edges(self.rings[key[2]], name, rows, slots, self.warp, self.lane)
 
     def storage(self) -> tuple[Storage, ...]:
         rows, ends = self.edges.values(), self.ends.values()
-        return (*(edges.storage() for edges in rows), *(edge.storage() for edge in ends))
+        found = (*(edges.storage() for edges in rows), *(edge.storage() for edge in ends))
+        if not self._splits:
+            return found
+        return (*found, Storage(self.shown.array, Space.SHARED, BARRIER_TYPE, (lift(1),), self.shown.array))
+
+    @property
+    def _splits(self) -> bool:
+        """Whether warps do what needs no rows of others between showing theirs and waiting for those; not where columns
+        of other lanes are read beside rows of other warps."""
+        corners = any(read.offset[0] and read.offset[-1] for read in self.plan.reads)
+        return self.plan.split_barrier and bool(self.edges) and not corners
 
     def prepared(self) -> Iterator[Stmt]:
         """What is beside the tile is not undefined."""
+        if self._splits:
+            first = both(compare("==", self.warp, 0), compare("==", self.lane, 0))
+            yield If(first, (InitBarrier(self.shown, self.plan.warps),))
+            yield Barrier("the split barrier is there")
         for rows in self.edges.values():
             yield from rows.beside_tile()
         for ends in self.ends.values():
@@ -109,6 +138,11 @@ class TileSteps:
     # The loop ----------------------------------------------------------------------------------------
     def loop(self) -> Stmt:
         """All steps of the band that there are."""
+        if not self._splits:
+            return self._loop()
+        return Scope((Declare(self.parity.name, self.integer, lift(0)), self._loop()))
+
+    def _loop(self) -> Stmt:
         begin, finish, period = self.band.begin, self.band.finish, self.plan.period
         if period == 1:
             body = tuple(self._step(0))
@@ -134,42 +168,77 @@ class TileSteps:
         for level in self.plan.levels:
             writes = [w for w in self.plan.writes if w.level == level]
             yield Comment(f"{', '.join(w.array for w in writes)} at step u")
-            yield from self._shown(turn, level)
-            for write in writes:
-                yield from self._statement(write, turn)
+            yield from self._level([(w, self._masks(w)) for w in writes], turn, level)
 
-    def _shown(self, turn: int, level: int) -> Iterator[Stmt]:
-        own = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
-        for edges in own:
+    def _level(self, writes: Sequence[tuple[SplitWrite, Masks]], turn: int, level: int) -> Iterator[Stmt]:
+        """Rows shown, and statements at all rows, or at rows of the thread alone while those of others come."""
+        rows = [edges for (at, of, _), edges in self.edges.items() if (at, of) == (turn, level)]
+        ends = [ends for (at, of, _), ends in self.ends.items() if (at, of) == (turn, level)]
+        for _, masks in writes:
+            yield from masks.declared
+        for edges in rows:
             yield from edges.shown(self.u)
-        beside = [ends for (at, of, _), ends in self.ends.items() if (at, of) == (turn, level)]
-        for ends in beside:
-            yield from ends.shown(self._slot(ends))
-        if own or beside:
+        for end in ends:
+            yield from end.shown(self._slot(end))
+        early = range(0)
+        if rows and self._splits:
+            early = self._rows_alone([write for write, _ in writes])
+            yield from self._arrives()
+            for write, masks in writes:
+                yield from self._statement(write, turn, masks, early)
+            yield from self._waits()
+        elif rows or ends:
             yield Barrier(SHOWN)
-        for edges in own:
+        for edges in rows:
             for row in edges.rows.fetched:
                 yield from edges.fetched(row, 0, self.u)
+        late = [r for r in range(self.plan.points[0]) if r not in early]
+        for write, masks in writes:
+            yield from self._statement(write, turn, masks, late)
+
+    def _rows_alone(self, writes: Sequence[SplitWrite]) -> range:
+        """The rows of a thread that statements make from rows of the thread."""
+        offsets = {read.offset[0] for write in writes for read in self.plan.reads_of(write.statement)}
+        return range(-min(offsets), self.plan.points[0] - max(offsets))
+
+    def _arrives(self) -> Iterator[Stmt]:
+        yield Barrier("all lanes have shown rows, and read those of before", "warp")
+        yield If(compare("==", self.lane, 0), (Arrive(self.shown, SHOWN),))
+
+    def _waits(self) -> Iterator[Stmt]:
+        yield Await(self.shown, self.parity, SHOWN)
+        yield Assign(self.parity, "", sub(1, self.parity))
 
     def _slot(self, ends: WarpEnds) -> Expr:
         return mod(self.u, ends.slots)
 
     # Statements --------------------------------------------------------------------------------------
-    def _statement(self, write: SplitWrite, turn: int) -> Iterator[Stmt]:
-        body: list[Stmt] = []
-        sides = [self._sides(write, k, body) for k in range(self.plan.dims)]
-        columns = Access(self.names.fresh(f"made_{write.statement}"), self.v[-1:], BOOL)
-        points, v = self.plan.points[-1:], self.v[-1]
-        within = both(compare(">=", v, sides[-1][0]), compare("<=", v, sides[-1][1]))
-        body += [PrivateArray(columns.array, BOOL, points), each(points, (v,), Assign(columns, "", within))]
+    def _statement(self, write: SplitWrite, turn: int, masks: Masks, rows: Sequence[int]) -> Iterator[Stmt]:
+        """A statement at some rows of the thread; all cells in one dimension."""
+        if not rows:
+            return
+        body = [*self._columns_beside(write, turn, alone=False)]
+        if self.plan.dims == 1:
+            body += self._row(write, turn, masks.columns)
+        else:
+            body += self._rows(write, turn, masks, rows)
         domain = self.places.domains[write.statement]
-        body += self._columns_beside(write, turn, alone=False)
-        body += self._row(write, turn, columns) if self.plan.dims == 1 else self._rows(write, turn, sides[0], columns)
-        alive = both(*domain.uniform)
-        yield If(alive, tuple(body)) if domain.uniform else Scope(tuple(body))
+        yield If(both(*domain.uniform), tuple(body)) if domain.uniform else Scope(tuple(body))
 
-    def _sides(self, write: SplitWrite, k: int, body: list[Stmt]) -> tuple[Name, Name]:
-        """The first and last of the thread's rows or columns that a statement writes, which are declared."""
+    def _masks(self, write: SplitWrite) -> Masks:
+        """What a statement writes of the thread's cells at a step."""
+        *rows, columns = (self._sides(write, k) for k in range(self.plan.dims))
+        made = Access(self.names.fresh(f"made_{write.statement}"), self.v[-1:], BOOL)
+        points, v = self.plan.points[-1:], self.v[-1]
+        first, last = (Name(side.name, self.integer) for side in columns)
+        within = both(compare(">=", v, first), compare("<=", v, last))
+        declared = [side for sides in (*rows, columns) for side in sides]
+        masked = (PrivateArray(made.array, BOOL, points), each(points, (v,), Assign(made, "", within)))
+        names = tuple(Name(side.name, self.integer) for sides in rows for side in sides)
+        return Masks(names, made, (*declared, *masked))
+
+    def _sides(self, write: SplitWrite, k: int) -> tuple[Declare, Declare]:
+        """The first and last of the thread's rows or columns that a statement writes."""
         window, domain = self.plan.written(write, k), self.places.domains[write.statement]
         axis = ("row", "column")[2 - self.plan.dims + k]
         first: Expr = add(self.low[k], self.places.chosen(k, window.low))
@@ -179,30 +248,29 @@ class TileSteps:
         for bound in domain.last[k]:
             last = least(last, sub(bound, self.places.corner[k]))
         least_, most_ = (self.names.fresh(f"{side}_{axis}_{write.statement}") for side in ("min", "max"))
-        body += [Declare(least_, self.integer, first), Declare(most_, self.integer, last)]
-        return Name(least_, self.integer), Name(most_, self.integer)
+        return Declare(least_, self.integer, first), Declare(most_, self.integer, last)
 
     def _row(self, write: SplitWrite, turn: int, *kept: Expr) -> Iterator[Stmt]:
         """A row of a thread's cells, those of which are kept where all of some conditions hold."""
         yield from self._columns_beside(write, turn, alone=True)
         yield each(self.plan.points[-1:], self.v[-1:], *self._cell(write, turn, kept))
 
-    def _rows(self, write: SplitWrite, turn: int, sides: tuple[Name, Name], columns: Expr) -> Iterator[Stmt]:
-        """All rows of a thread: a warp whose rows all have something to do tests none. Others compute all rows, too,
+    def _rows(self, write: SplitWrite, turn: int, masks: Masks, rows: Sequence[int]) -> Iterator[Stmt]:
+        """Some rows of a thread: a warp whose rows all have something to do tests none. Others compute all rows, too,
         and keep what is between the sides: with branches the sums of a row wait for those of the one before."""
-        r, count = self.v[0], self.plan.points[0]
-        first, last = sides
+        r, (first, last) = self.v[0], masks.rows
         between = both(compare(">=", r, first), compare("<=", r, last))
-        some = both(compare("<", first, count), compare(">=", last, 0))
+        some = both(compare("<=", first, rows[-1]), compare(">=", last, rows[0]))
         if self._is_one_row(write):
-            row = If(between, tuple(self._row(write, turn, columns)))
-            yield If(some, (each((count,), (r,), row),))
+            row = If(between, tuple(self._row(write, turn, masks.columns)))
+            yield If(some, tuple(over(run, r, row) for run in runs(rows)))
             return
         kept = Name(self.names.fresh(f"row_of_{write.statement}"), BOOL)
-        tested = (Declare(kept.name, BOOL, between), *self._row(write, turn, columns, kept))
-        untested = each((count,), (r,), *self._row(write, turn, columns))
-        whole = both(compare("<=", first, 0), compare(">=", last, count - 1))
-        yield If(whole, (untested,), (If(some, (each((count,), (r,), *tested),)),))
+        tested = (Declare(kept.name, BOOL, between), *self._row(write, turn, masks.columns, kept))
+        untested = tuple(self._row(write, turn, masks.columns))
+        whole = both(compare("<=", first, rows[0]), compare(">=", last, rows[-1]))
+        every, those = (tuple(over(run, r, *made) for run in runs(rows)) for made in (untested, tested))
+        yield If(whole, every, (If(some, those),))
 
     def _is_one_row(self, write: SplitWrite) -> bool:
         """Whether a statement writes a row that is known, as those at sides of space do."""

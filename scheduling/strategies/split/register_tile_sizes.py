@@ -8,7 +8,7 @@ dimensions, a step of a band runs 2^d prod(S) cells for prod(P) places.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polytile.ir.split_plan import SplitPlan
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
@@ -129,6 +129,8 @@ def _if_fits(
     problem: Problem, plan: SplitPlan, cuts: Sequence[Cut], block: _Block, points: tuple[int, ...]
 ) -> Iterator[RegisterTiles]:
     sized = with_sizes(plan, cuts, block.warps, points, together=block.together)
+    if plan.dims == 2 and problem.machine.tuning.split.split_barriers:
+        sized = replace(sized, split_barrier=True)
     cost = _cost(problem, sized)
     fits = cost.registers <= problem.machine.tuning.split.most_registers
     fits = fits and cost.shared_bytes <= problem.options.shared_memory
