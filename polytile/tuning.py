@@ -111,7 +111,7 @@ class SplitTuning:
     )
     other_registers: tuple[float, float, float] = (14, 1, 10)  # beside those of cells, for each cell, each statement
     wanted_registers: tuple[float, float, float] = (28, 2.5, 4)  # by ptxas at most: the same, and for each array
-    most_registers: int = 168  # of a thread, by the first count
+    most_registers: int = 224  # of a thread, by the first count
     transfer_instructions: tuple[float, float] = (150, 18)  # to fill and drain an array, and more for each cell
     issued: tuple[float, float, float] = (0.62, 16, 0.85)  # of the cycles, by so many warps; at most
     cycles_alone: float = 3.8  # of an instruction, for a warp by itself (H100, jacobi-1d in tiles of one warp)
