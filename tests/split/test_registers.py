@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from polytile.diagnostics import UserError
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.split_plan import SplitPlan
 from polytile.scheduling.proof.split_tiles import WrongSplitError, prove_split
+from polytile.scheduling.strategies.split import register_tile_sizes
 from tests.bitwise import same_as_c
 
 from .checks import compiled
@@ -92,6 +94,51 @@ def test_several_warps_in_a_tile_of_one_dimension(name: str) -> None:
     context = scop.compilation.scop.context
     assert list(split_problems(known["program"], known["split"], context)) == []
     assert any("more places than" in problem for problem in split_problems(known["program"], alone, context))
+
+
+@pytest.mark.slow(but=("fdtd-2d",))
+@pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "star-2d-2", "sides"])
+def test_split_barriers(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register_tile_sizes.with_sizes
+
+    def split(*given: Any, **named: Any) -> SplitPlan:
+        return replace(whole(*given, **named), split_barrier=True)
+
+    monkeypatch.setattr(register_tile_sizes, "with_sizes", split)
+    scop = in_registers(name)
+    assert planned(scop).split_barrier
+    diagonal = name == "sides"  # rows of other warps with columns of other lanes are waited for at once
+    assert ("polytile_arrive" in scop.cuda) != diagonal
+    same_as_c(scop, sizes(planned(scop)))
+
+
+def test_warps_inside_a_tile_test_no_rows() -> None:
+    """Once for each statement with tests, as values, and once without."""
+    text = in_registers("jacobi-2d").cuda
+    assert text.count("new_B;") == text.count("new_A;") == 2
+    assert len(re.findall(r"bool row_of_S\d = ", text)) == 2
+    assert not re.search(r"if \(\(?r\b", text)
+
+
+def test_a_cell_is_filled_and_drained_by_one_comparison() -> None:
+    text = in_registers("jacobi-2d").cuda
+    fill = text[text.index("// fill") : text.index("// A at step u")]
+    assert re.search(r"A_own\[.*\] = column_rank_\d\[v_2\] <= row_rank_\d\[r_2\] \?\s+A\[", fill)
+
+
+@pytest.mark.parametrize("warps", [1, 3])
+def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register_tile_sizes.with_sizes
+
+    def apart(*given: Any, **named: Any) -> SplitPlan:
+        plan = whole(*given, **named)
+        return replace(plan, warps=warps, points=(3,), together=False)
+
+    monkeypatch.setattr(register_tile_sizes, "with_sizes", apart)
+    scop = in_registers("jacobi-1d", block=(32,), tile=(80,))
+    plan = planned(scop)
+    assert plan.tiles == warps
+    same_as_c(scop, [*sizes(plan), {"tsteps": 6, "n": 700}])
 
 
 def test_float_and_several_cells_a_thread() -> None:

@@ -108,13 +108,15 @@ class _Block:
 
 
 def _blocks(dims: int, threads: Sequence[int]) -> Iterator[_Block]:
-    """Blocks of the threads that are asked for, or those that are tried."""
+    """Blocks of the threads that are asked for, for one tile, or those that are tried."""
     if dims == 2:
         yield from map(_Block, threads[:1] or (4, 8, 12, 16))
         return
-    asked = [threads[0] // WARP_SIZE] if threads else []
-    yield from (_Block(warps) for warps in asked or (1,))
-    yield from (_Block(warps, together=True) for warps in asked or (2, 4, 8, 16) if warps > 1)
+    if threads:
+        yield _Block(threads[0] // WARP_SIZE, together=threads[0] > WARP_SIZE)
+        return
+    yield from (_Block(warps) for warps in (1, 4))
+    yield from (_Block(warps, together=True) for warps in (2, 4, 8, 16))
 
 
 def _points(dims: int) -> Iterator[tuple[int, ...]]:
