@@ -37,6 +37,7 @@ def split_problems(program: Check, plan: Check, context: isl.Set) -> Iterator[st
         for array, versions in plan["versions"]:
             for version in range(versions):
                 tiles.check_loads(array, version)
+        _ensure(not (plan.get("exact") and plan["transient"]), "of what is made anew the very places are loaded")
         for array in plan["transient"]:
             tiles.check_passed_on(array, order)
     except SplitError as error:
@@ -214,7 +215,8 @@ class _Tiles:
         total = self._made(array, version)
         for name, write in self.writes.items():
             for one in (r for r in self.plan["reads"] if (r["statement"], r["array"]) == (name, array)):
-                hull = self._hull(name, array, one["version"])
+                exact = self.plan.get("exact", False)
+                hull = [(d, d) for d in one["offset"]] if exact else self._hull(name, array, one["version"])
                 if hull is not None:
                     own = self._relation(write, hull, "[TILE]").intersect_domain(self._when(one, version))
                     total = total.union(own.apply_domain(isl.UnionMap("{ [t, x, y] -> [x, y] }")).reverse())

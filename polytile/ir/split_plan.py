@@ -27,6 +27,7 @@ from polytile.ir.cell_layout import require
 from polytile.machine import WARP_SIZE
 
 Colour = tuple[bool, ...]  # whether tiles grow, by dimension
+Reach = tuple[tuple[int, int], ...]  # the least and the greatest offset along each dimension
 Field = tuple[str, int]  # an array, and which of its versions
 
 
@@ -109,6 +110,7 @@ class SplitPlan:
     arrays are made anew in each step before they are read.
     `merged`: tiles that grow along equally many dimensions run in one launch. `split_barrier` (two dimensions): warps
     arrive when they have shown rows, and wait for those of others when all rows that need none of them are computed.
+    `exact`: tiles load the very places that they read, not boxes around them, in which others of a launch may write.
     """
 
     name: str
@@ -123,6 +125,7 @@ class SplitPlan:
     merged: bool = True
     together: bool = False
     split_barrier: bool = False
+    exact: bool = False
 
     def __post_init__(self) -> None:
         require(self.height > 0 and self.dims in (1, 2), "bands of steps over one or two dimensions")
@@ -139,6 +142,7 @@ class SplitPlan:
         require(all(r.statement in own for r in self.reads), "who reads writes, too")
         used = {w.array for w in self.writes} | {r.array for r in self.reads}
         require(not self.split_barrier or self.dims == 2, "warps beside one another meet at whole barriers")
+        require(not (self.exact and self.transient), "what is made anew in each step is read in boxes")
         require(used == set(arrays) and set(self.transient) <= used, "all arrays have versions")
         for k in range(self.dims):
             places, cells = max(self.sizes(k)), self.box[k]
@@ -196,6 +200,15 @@ class SplitPlan:
         """The places that a statement writes along a dimension."""
         cut, lo, hi = self.cuts[k], write.lower[k], write.upper[k]
         return Window((lo, cut.width - hi), (cut.width - 1 - hi, cut.period - 1 + lo))
+
+    def reaches(self, statement: str, array: str) -> tuple[tuple[int, Reach], ...]:
+        """The versions of an array that a statement reads, and how far from the place that it writes: a box, or each
+        place by itself."""
+        own = [r for r in self.reads_of(statement) if r.array == array]
+        if self.exact:
+            return tuple(dict.fromkeys((r.version, tuple((d, d) for d in r.offset)) for r in own))
+        groups = {version: [r for r in own if r.version == version] for version in sorted({r.version for r in own})}
+        return tuple((v, tuple(self.hull(reads, k) for k in range(self.dims))) for v, reads in groups.items())
 
     def hull(self, reads: Iterable[SplitRead], k: int) -> tuple[int, int]:
         """How far from the place that it writes a statement reads, if it reads: the least and the greatest offset."""

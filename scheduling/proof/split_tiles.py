@@ -186,7 +186,7 @@ def _check_fills(plan: SplitPlan) -> None:
     for array, version in plan.fields:
         writes = [(_windows(plan, w), w.version) for w in plan.writes if w.array == array]
         made = _reached(plan, (array, version), writes)
-        loaded = _reached(plan, (array, version), [*_hulls(plan, array), *writes])
+        loaded = _reached(plan, (array, version), [*_loads(plan, array), *writes])
         apart = made.apply_range(loaded.reverse()).intersect(SAME_LAUNCH)
         require(apart.is_empty(), f"a tile loads elements of {array} that another one of the launch writes")
 
@@ -200,13 +200,12 @@ def _windows(plan: SplitPlan, write: SplitWrite) -> tuple[Window, ...]:
     return tuple(plan.written(write, k) for k in range(plan.dims))
 
 
-def _hulls(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
-    """The places of an array around those that each statement writes, as far as it reads a version."""
+def _loads(plan: SplitPlan, array: str) -> Iterator[tuple[tuple[Window, ...], int]]:
+    """The places of an array that are loaded for what each statement reads of a version: around those that it writes as
+    far as it reads, or the very places."""
     for write in plan.writes:
-        reads = [r for r in plan.reads_of(write.statement) if r.array == array]
-        for version in {r.version for r in reads}:
-            own = [r for r in reads if r.version == version]
-            yield tuple(w.moved(*plan.hull(own, k)) for k, w in enumerate(_windows(plan, write))), version
+        for version, reach in plan.reaches(write.statement, array):
+            yield tuple(w.moved(*r) for w, r in zip(_windows(plan, write), reach, strict=True)), version
 
 
 def _reached(plan: SplitPlan, field: Field, found: list[tuple[tuple[Window, ...], int]]) -> isl.Map:

@@ -40,6 +40,7 @@ TEXTS = {
     "jacobi-2d": (FAMILIES / "polybench/jacobi-2d.c", 3),
     "fdtd-2d": (FAMILIES / "polybench/fdtd-2d.c", 3),
     "jacobi-1d-7pt": (FAMILIES / "split/jacobi-1d-7pt.c", 2),
+    "red-black-2d": (FAMILIES / "split/red-black-2d.c", 2),
     "one-sided-pair": (FAMILIES / "split/one-sided-pair.c", 3),
     "star-1d-4": (star(1, 4), 2),
     "star-2d-2": (star(2, 2), 2),
@@ -139,6 +140,22 @@ def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.M
     plan = planned(scop)
     assert plan.tiles == warps
     same_as_c(scop, [*sizes(plan), {"tsteps": 6, "n": 700}])
+
+
+def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> None:
+    """Those of a launch that grow along different dimensions meet at corners of the boxes around what they read."""
+    scop = in_registers("red-black-2d")
+    state, plan = scop.compilation, planned(scop)
+    assert plan.exact
+    assert state.dependences is not None
+    boxes = replace(plan, exact=False)
+    prove_split(state.scop, state.dependences, plan)
+    with pytest.raises(WrongSplitError, match="loads elements of A that another one of the launch writes"):
+        prove_split(state.scop, state.dependences, boxes)
+    known = json.loads(certificate("f.c", "", (), [state]))["scops"][0]
+    assert list(split_problems(known["program"], known["split"], state.scop.context)) == []
+    (problem,) = split_problems(known["program"], to_json(boxes), state.scop.context)
+    assert "loads elements of A that its launch writes" in problem
 
 
 def test_float_and_several_cells_a_thread() -> None:

@@ -21,7 +21,7 @@ from polytile.ir.expr import BOOL, Access, Assign, Expr, Name, Scope, Stmt, Unar
 from polytile.ir.gpu_ops import Load, Store
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
-from polytile.ir.split_plan import Field, SplitPlan, SplitRead
+from polytile.ir.split_plan import Field, SplitPlan
 
 
 class Transfers:
@@ -94,16 +94,11 @@ class Transfers:
     def _read(self, field: Field) -> list[Touch]:
         found = []
         for write in self.plan.writes:
-            reads = [r for r in self.plan.reads_of(write.statement) if r.array == field[0]]
-            for version in sorted({r.version for r in reads}):
-                found.append(self._hull(write.statement, [r for r in reads if r.version == version], field))
+            own = self._written(write.statement, field)
+            for version, reach in self.plan.reaches(write.statement, field[0]):
+                windows = tuple(w.moved(*r) for w, r in zip(own.windows, reach, strict=True))
+                found.append(Touch(write.statement, windows, reach, *self._when(version, field)))
         return found
-
-    def _hull(self, statement: str, reads: Sequence[SplitRead], field: Field) -> Touch:
-        own = self._written(statement, field)
-        reach = tuple(self.plan.hull(reads, k) for k in range(self.plan.dims))
-        windows = tuple(w.moved(*r) for w, r in zip(own.windows, reach, strict=True))
-        return Touch(statement, windows, reach, *self._when(reads[0].version, field))
 
     def _within(self, touch: Touch, other: Touch) -> bool:
         domains = self.places.domains

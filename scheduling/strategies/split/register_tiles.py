@@ -56,8 +56,16 @@ def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone])
     transient = tuple(
         array for array, n in versions if n == 1 and _is_transient(problem.dependences, scop, writes, reads, array)
     )
-    rows = (1 << 12,) * (form.dims - 1)
-    return SplitPlan(scop.name, height, cuts, writes, reads, versions, transient, 1, (*rows, 1 << 8))
+    points = (*((1 << 12,) * (form.dims - 1)), 1 << 8)
+    exact = not transient and any(_in_place(write, reads) for write in writes)
+    return SplitPlan(scop.name, height, cuts, writes, reads, versions, transient, 1, points, exact=exact)
+
+
+def _in_place(write: SplitWrite, reads: Sequence[SplitRead]) -> bool:
+    """Whether a statement reads neighbours of the elements that it writes: boxes around its places have elements that
+    other tiles of a launch write."""
+    own = (r for r in reads if (r.statement, r.array, r.version) == (write.statement, write.array, write.version))
+    return len(write.lower) > 1 and any(any(r.offset) for r in own)
 
 
 def plan_cut(cut: Cut) -> SplitCut:
