@@ -18,6 +18,7 @@ from polytile.codegen.lowering.split.split_program import split_program
 from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
+from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import After, improvements, optimise
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context
@@ -186,7 +187,7 @@ def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
     program = split_program(scop, plan, memory, index_type(scop))
-    program = replace(program, kernels=_bounded(program.kernels, state), graphs=state.options.graphs)
+    program = start_early(replace(program, kernels=_bounded(program.kernels, state), graphs=state.options.graphs))
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
         check_kernel(kernel)

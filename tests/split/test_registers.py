@@ -121,6 +121,13 @@ def test_warps_inside_a_tile_test_no_rows() -> None:
     assert not re.search(r"if \(\(?r\b", text)
 
 
+def test_launches_of_a_band_start_while_the_ones_before_end() -> None:
+    text = in_registers("jacobi-1d").cuda
+    assert "run.early().launch(" in text
+    kernel = text[text.index("__global__") :]
+    assert kernel.index("polytile_await_launches();") < kernel.index("// fill")
+
+
 def test_a_cell_is_filled_and_drained_by_one_comparison() -> None:
     text = in_registers("jacobi-2d").cuda
     fill = text[text.index("// fill") : text.index("// A at step u")]
