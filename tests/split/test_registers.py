@@ -35,6 +35,16 @@ SIDES = Program(  # an asymmetric cone: two arrays that update each other in pla
         Update("B", (Read("B", 0, (0, 0)), Read("A", 0, (1, 2))), (1, 0), (1, 2)),
     ),
 )
+THREE_TURNS = """
+void f(int T, int N, double A[3][N])
+{
+#pragma scop
+    for (int t = 0; t < T; t++)
+        for (int i = 3; i < N - 1; i++)
+            A[(t + 2) % 3][i] = 0.5 * A[(t + 1) % 3][i + 1] + 0.25 * A[t % 3][i - 3];
+#pragma endscop
+}
+"""  # values travel 3 places in 2 steps: a slope of 3/2 below; what is read is overwritten a step later, 3 places above
 TEXTS = {
     "jacobi-1d": (FAMILIES / "polybench/jacobi-1d.c", 4),
     "jacobi-2d": (FAMILIES / "polybench/jacobi-2d.c", 3),
@@ -147,6 +157,14 @@ def test_a_tile_of_one_dimension_for_each_warp(warps: int, monkeypatch: pytest.M
     plan = planned(scop)
     assert plan.tiles == warps
     same_as_c(scop, [*sizes(plan), {"tsteps": 6, "n": 700}])
+
+
+def test_slopes_are_rounded_up_to_whole_places() -> None:
+    scop = compiled(THREE_TURNS, time_tile=6, block=(32,))
+    plan = planned(scop)
+    assert (plan.cuts[0].lower, plan.cuts[0].upper) == (2, 3)
+    assert dict(plan.versions) == {"A": 3}
+    same_as_c(scop, sizes(plan))
 
 
 def test_tiles_that_update_in_place_load_the_very_places_that_they_read() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 
 from polytile.scheduling.analysis.stencil_form import Distance, StencilForm
 
@@ -54,6 +55,22 @@ def cones(form: StencilForm) -> tuple[Cone, ...]:
     )
 
 
+def whole_cones(form: StencilForm, found: Sequence[Cone]) -> tuple[Cone, ...]:
+    """The cones with slopes that are whole numbers, rounded up, and the least offsets for those: wider by less than a
+    place a step. Offsets are whole then, too."""
+    return tuple(Cone(*(_whole(form, k, cone, upper=upper) for upper in (False, True))) for k, cone in enumerate(found))
+
+
+def _whole(form: StencilForm, dimension: int, cone: Cone, *, upper: bool) -> Side:
+    side = cone.upper if upper else cone.lower
+    if side.slope.denominator == 1:
+        return side
+    slope = Fraction(ceil(side.slope))
+    offsets, cycle = _longest_paths(form.names, _edges(form.distances, dimension, upper=upper), slope)
+    assert not cycle
+    return Side(slope, offsets)
+
+
 @dataclass(frozen=True, slots=True)
 class _Edge:
     source: str
@@ -62,13 +79,18 @@ class _Edge:
     places: int
 
 
-def _side(names: Sequence[str], distances: Sequence[Distance], dimension: int, *, upper: bool) -> Side:
+def _edges(distances: Sequence[Distance], dimension: int, *, upper: bool) -> list[_Edge]:
     edges = []
     for d in distances:
         reach = d.low[dimension] if upper else d.high[dimension]
         if reach is None:
             raise NoConeError(d.source, d.sink, dimension, unbounded=True)
         edges.append(_Edge(d.source, d.sink, d.steps, -reach if upper else reach))
+    return edges
+
+
+def _side(names: Sequence[str], distances: Sequence[Distance], dimension: int, *, upper: bool) -> Side:
+    edges = _edges(distances, dimension, upper=upper)
     slope = Fraction(0)
     while True:
         offsets, cycle = _longest_paths(names, edges, slope)

@@ -15,7 +15,7 @@ from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.cost.split_time import SplitCost
-from polytile.scheduling.strategies.split.cone import Cone
+from polytile.scheduling.strategies.split.cone import Cone, whole_cones
 from polytile.scheduling.strategies.split.register_tiles import (
     NoRegisterTilesError,
     points_for,
@@ -40,11 +40,11 @@ class RegisterTiles:
 def register_tiles(
     problem: Problem, form: StencilForm, cones: Sequence[Cone]
 ) -> tuple[RegisterTiles | None, str]:
-    """Tiles in registers, or why there are none. Raises UsageError where sizes that are asked for do not fit
-    together."""
+    """Tiles in registers, whose sides move by whole places a step, or why there are none. Raises UsageError where sizes
+    that are asked for do not fit together."""
     try:
-        plan = stencil_accesses(problem, form, cones)
-        return _sized(problem, plan, cones), ""
+        whole = whole_cones(form, cones)
+        return _sized(problem, stencil_accesses(problem, form, whole), whole), ""
     except NoRegisterTilesError as error:
         return None, str(error)
 

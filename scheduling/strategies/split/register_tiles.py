@@ -40,9 +40,6 @@ def stencil_accesses(problem: Problem, form: StencilForm, cones: Sequence[Cone])
         raise NoRegisterTilesError(f"{form.dims} dimensions of space: a block has too few registers")
     if scop.prologue or scop.epilogue:
         raise NoRegisterTilesError("other statements run before or behind the loop over steps")
-    sides = [side for cone in cones for side in (cone.lower, cone.upper)]
-    if any(value.denominator > 1 for side in sides for value in (side.slope, *side.offsets.values())):
-        raise NoRegisterTilesError("tiles get narrower by fractions of places a step")
     found = _Accesses(scop, form)
     writes = tuple(_write(found, statement, cones) for statement in form.statements)
     reads = tuple(read for statement in form.statements for read in found.reads(statement))
