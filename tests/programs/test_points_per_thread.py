@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
@@ -79,6 +80,42 @@ def kernel_of(scop: polytile.CompiledScop) -> Kernel:
 def test_threads_with_several_points_compute_what_c_does(name: str, points: tuple[int, ...]) -> None:
     block = (2, 3, 4)[-min(3, len(points)) :] if name == "cube" else (3, 8)
     same_as_c(compiled(PROGRAMS[name][0], points=points, block=block), SIZES)
+
+
+def random_stencil(draw: random.Random) -> tuple[str, tuple[int, ...]]:
+    """A nest of several statements that may be in some of its iterations alone, and points for it."""
+    rank = draw.choice((2, 3))
+    names = "ijk"[:rank]
+
+    def element(array: str, reach: int) -> str:
+        return array + "".join(f"[{n} + {draw.randrange(-reach, reach + 1)}]" for n in names)
+
+    def value(depth: int) -> str:
+        if depth == 0:
+            return draw.choice([element("A", 2), element("A", 2), element("w", 1), "0.5"])
+        return f"({value(depth - 1)} {draw.choice('+-*')} {value(depth - 1)})"
+
+    here = "".join(f"[{n}]" for n in names)
+    lines = []
+    for array in draw.sample("BCD", draw.randrange(1, 4)):
+        guard = draw.choice(["", "", f"if ({names[0]} > 3) ", f"if ({names[0]} + {names[-1]} < n - 1) "])
+        op = draw.choice(["=", "=", "+="])
+        lines.append(f"{guard}{array}{here} {op} {value(draw.randrange(1, 4))};")
+    loops = [f"for (int {n} = {draw.randrange(2, 4)}; {n} < {draw.choice('nm')} - 2; {n}++)" for n in names]
+    loops[-1] = draw.choice([loops[-1], f"for (int {names[-1]} = {names[0]}; {names[-1]} < n - 2; {names[-1]}++)"])
+    size = "[n + m]" * rank
+    arrays = ", ".join(f"{draw.choice(('float', 'double'))} {name}{size}" for name in "ABCDw")
+    points = draw.choice([(4, 1), (2, 1), (8, 1)] if rank == 2 else [(2, 2, 1), (4, 1, 1), (1, 4, 1), (4, 4, 1)])
+    return source(arrays, f"{' '.join(loops)} {{ {' '.join(lines)} }}"), points
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_stencils_compute_what_c_does(seed: int) -> None:
+    draw = random.Random(seed)
+    text, points = random_stencil(draw)
+    settings = {"order": draw.choice(("auto", "source", "sweep")), "block": (2, 4, 8)[-len(points) :]}
+    scop = compiled(text, points=points, **settings)
+    same_as_c(scop, [{"n": n, "m": m} for n, m in ((0, 1), (6, 6), (9, 14), (23, 18))])
 
 
 @pytest.mark.parametrize("order", ["source", "tree", "sweep"])
