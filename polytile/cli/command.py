@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Mapping
@@ -225,7 +226,8 @@ def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
         report.diagnostic(remark)
         return
     report.diagnostics.append(remark)
-    where = f"{remark.location.short}: " if remark.location and remark.location.line else ""
+    place = remark.location
+    where = f"{place.file}:{place.line}: " if place and place.line else ""
     named = "" if remark.message.startswith(scop.name) else f"{scop.name}: "
     report.line("\n".join([f"{where}{named}{remark.message}", *(remark.hint or "").splitlines()]))
 
@@ -314,6 +316,9 @@ def _validation_facts(validation: Validation) -> dict[str, Any]:
 
 def _write(request: Request, report: Report, program: Program) -> None:
     files = program.files(Path(request.output))
+    folder = "" if request.output == "." else request.output
+    names = [os.path.join(folder, path.name) for path in files]
+    names += [name for name in (request.save_schedule, request.certificate, request.draw) if name is not None]
     if request.save_schedule is not None:
         files[Path(request.save_schedule)] = program.schedules
     if request.certificate is not None:
@@ -323,8 +328,8 @@ def _write(request: Request, report: Report, program: Program) -> None:
             files[Path(request.draw)] = _drawing(report, program)
     with report.stage("write"):
         write_outputs(files)
-    report.add(files=[str(path) for path in files])
-    report.line("wrote " + ", ".join(str(path) for path in files))
+    report.add(files=names)
+    report.line("wrote " + ", ".join(names))
 
 
 def _drawing(report: Report, program: Program) -> str:

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from polytile.diagnostics import InternalError
-from polytile.ir.access_numbers import access_numbers
+from polytile.diagnostics import PolytileError
+from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import (
     Access,
     Binary,
@@ -27,25 +27,22 @@ from polytile.ir.expr import (
 )
 from polytile.ir.scop import Statement
 
-
-def certain_numbers(statement: Statement) -> frozenset[int]:
-    """The positions in `statement.accesses` of those that certainly touch the element that their relation has."""
-    found: set[int] = set()
-    for access in _certain(statement.body):
-        found.update(numbers_of(statement, access))
-    return frozenset(
-        k
-        for k in found
-        if statement.accesses[k].writes or statement.accesses[k].relation.is_single_valued()
-    )
+Values = Mapping[str, int]
 
 
-def numbers_of(statement: Statement, access: Access) -> tuple[int, ...]:
-    """The positions of an access in `statement.accesses`; none where its subscripts leave a choice."""
+def touches_certainly(statement: Statement, array: str, values: Values, element: Sequence[int]) -> bool:
+    """Whether an instance accesses an element of an array whatever the data are; `values` are those of iterators and
+    sizes."""
+    own = (access for access in _certain(statement.body) if access.array == array)
+    return any(element_of(access, values) == tuple(element[: len(access.subscripts)]) for access in own)
+
+
+def element_of(access: Access, values: Values) -> tuple[int, ...] | None:
+    """The element that an access has where names have these values; None where data choose it."""
     try:
-        return access_numbers(statement, access)
-    except InternalError:
-        return ()
+        return tuple(evaluate(subscript, values) for subscript in access.subscripts)
+    except PolytileError:
+        return None
 
 
 def accesses_in(statement: Statement) -> Iterator[Access]:

@@ -29,7 +29,7 @@ def loops_of(state: Compilation) -> tuple[LoopFacts, ...]:
     known = state.unexpanded or state.analysed
     loops, allowed = source_loops(source), state.options.array_operations
     dependences = analyse(source, allowed, known)
-    examined = _Examined(state, dependences, min(state.options.max_operations, allowed // max(1, len(loops))))
+    examined = _Examined(state, dependences, min(state.options.max_operations, allowed))
     found = [examined.facts(loop) for loop in loops]
     found += [facts for statement in source.statements for facts in _data_loops(source, statement)]
     return tuple(sorted(found, key=lambda loop: (_first(source, loop), loop.level)))

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from polytile.facts.loop_mapping import in_words
 from polytile.facts.model import AccessPlace, DependenceKind, LoopFacts, LoopKind, ScopFacts, Witness
@@ -39,7 +38,7 @@ def reasons(loops: Iterable[LoopFacts]) -> Iterator[str]:
     for loop in loops:
         what = _reason(loop)
         if what:
-            where = f"{Path(loop.file).name}:{loop.line}: " if loop.line else ""
+            where = f"{loop.file}:{loop.line}: " if loop.line else ""
             yield f"{where}{_called(loop)} is {what}"
 
 
@@ -91,7 +90,7 @@ def mapping_lines(loops: Iterable[LoopFacts]) -> Iterator[str]:
 
 def explained(scop: ScopFacts, source: str) -> str:
     """What --explain opens with."""
-    lines = [f"{scop.name}: loops" if not scop.line else f"{Path(scop.file).name}:{scop.line}: {scop.name}"]
+    lines = [f"{scop.name}: loops" if not scop.line else f"{scop.file}:{scop.line}: {scop.name}"]
     lines += marked_source(scop, source)
     lines += reasons(scop.loops)
     mapped = list(mapping_lines(scop.loops))

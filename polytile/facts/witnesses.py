@@ -13,11 +13,11 @@ from itertools import product
 
 import islpy as isl
 
-from polytile.facts.certain_accesses import accesses_in, certain_numbers, numbers_of
+from polytile.facts.certain_accesses import accesses_in, element_of, touches_certainly
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
 from polytile.ir.expr import Name, rewrite
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import maps, unbounded
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
 from polytile.scheduling.analysis.dependences import certain_flow
 from polytile.scheduling.analysis.source_loops import equal_iterators
@@ -85,20 +85,26 @@ def _key(one: Witness) -> Key:
 
 
 def _witness(scop: Scop, array: str, kind: DependenceKind, pair: Pair, *, exact: bool) -> Witness:
-    source, sink = scop.statement(pair.source), scop.statement(pair.sink)
-    firsts = _touching(source, array, pair.source_values, pair, writes=kind is not DependenceKind.ANTI)
-    thens = _touching(sink, array, pair.sink_values, pair, writes=kind is not DependenceKind.FLOW)
-    meeting = [(a, b) for a, b in product(firsts, thens) if not a.elements.intersect(b.elements).is_empty()]
-    first, then = min(meeting, key=lambda two: two[0].may + two[1].may)
+    with unbounded():  # a few operations for each access, at given instances
+        firsts = _touching(scop, array, pair.source, pair.source_values, pair.sizes, kind is not DependenceKind.ANTI)
+        thens = _touching(scop, array, pair.sink, pair.sink_values, pair.sizes, kind is not DependenceKind.FLOW)
+        common = ((a, b, a.elements.intersect(b.elements)) for a, b in product(firsts, thens))
+        meeting = [(a, b, _first(elements)) for a, b, elements in common if not elements.is_empty()]
+    first, then, element = min(meeting, key=lambda three: three[0].may(three[2]) + three[1].may(three[2]))
     lasting = kind is not DependenceKind.FLOW or _certainly_lasts(scop, array, pair)
     return Witness(
         kind,
         array,
-        _place(scop, source, first, pair.source_values),
-        _place(scop, sink, then, pair.sink_values),
+        _place(scop, first, element),
+        _place(scop, then, element),
         tuple(pair.sizes.items()),
-        first.may or then.may or not lasting or not exact,
+        first.may(element) or then.may(element) or not lasting or not exact,
     )
+
+
+def _first(elements: isl.Set) -> tuple[int, ...]:
+    point = elements.lexmin().sample_point()
+    return tuple(point.get_coordinate_val(SET, k).to_python() for k in range(elements.dim(SET)))
 
 
 def _certainly_lasts(scop: Scop, array: str, pair: Pair) -> bool:
@@ -116,27 +122,36 @@ def _instance(statement: str, values: tuple[int, ...]) -> isl.UnionSet:
 
 @dataclass(frozen=True, slots=True)
 class _Touch:
-    """An access, by its number, with the elements that an instance touches through it."""
+    """An access of an instance, with the elements that it may touch; `values` are those of iterators and sizes."""
 
-    number: int
+    statement: Statement
     access: AccessRelation
     elements: isl.Set
-    may: bool
+    iteration: tuple[int, ...]
+    values: Mapping[str, int]
+
+    def may(self, element: tuple[int, ...]) -> bool:
+        """Whether data decide that it touches an element."""
+        if self.access.writes:
+            return self.access.kind is AccessKind.MAY_WRITE
+        return not touches_certainly(self.statement, self.access.array, self.values, element)
 
 
-def _touching(statement: Statement, array: str, values: tuple[int, ...], pair: Pair, *, writes: bool) -> list[_Touch]:
-    certain = certain_numbers(statement)
+def _touching(
+    scop: Scop, array: str, name: str, iteration: tuple[int, ...], sizes: Mapping[str, int], writes: bool
+) -> list[_Touch]:
+    statement = scop.statement(name)
+    values = {**sizes, **dict(zip(statement.iterators, iteration, strict=True))}
     found = []
-    for k, access in enumerate(statement.accesses):
+    for access in statement.accesses:
         wanted = access.writes if writes else access.kind is AccessKind.READ
         if access.array != array or not wanted:
             continue
-        own = access.relation.intersect_params(_sizes(pair.sizes))
-        for i, value in enumerate(values):
+        own = access.relation.intersect_params(_sizes(sizes))
+        for i, value in enumerate(iteration):
             own = own.fix_val(IN, i, isl.Val(value))
-        may = access.kind is AccessKind.MAY_WRITE or (not writes and k not in certain)
         if not own.is_empty():
-            found.append(_Touch(k, access, own.range(), may))
+            found.append(_Touch(statement, access, own.range(), iteration, values))
     return found
 
 
@@ -145,11 +160,12 @@ def _sizes(sizes: Mapping[str, int]) -> isl.Set:
     return isl.Set(f"[{names}] -> {{ : {equations} }}" if sizes else "{ : }")
 
 
-def _place(scop: Scop, statement: Statement, touch: _Touch, values: tuple[int, ...]) -> AccessPlace:
+def _place(scop: Scop, touch: _Touch, element: tuple[int, ...]) -> AccessPlace:
+    statement = touch.statement
     called = iterator_names(scop, statement)
     line = touch.access.location.line or statement.location.line
-    iteration: Values = tuple(zip((called[name] for name in statement.iterators), values, strict=True))
-    return AccessPlace(statement.name, _text(statement, touch, called), line, iteration)
+    iteration: Values = tuple(zip((called[name] for name in statement.iterators), touch.iteration, strict=True))
+    return AccessPlace(statement.name, _text(touch, element, called), line, iteration)
 
 
 def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
@@ -161,14 +177,16 @@ def iterator_names(scop: Scop, statement: Statement) -> dict[str, str]:
     return called
 
 
-def _text(statement: Statement, touch: _Touch, called: Mapping[str, str]) -> str:
-    """The access in the source's terms: a[i - 1]."""
-    own = [node for node in accesses_in(statement) if node.array == touch.access.array]
-    meant = [node for node in own if touch.number in numbers_of(statement, node)] or own[:1] * (len(own) == 1)
-    if not meant:
+def _text(touch: _Touch, element: tuple[int, ...], called: Mapping[str, str]) -> str:
+    """The access in the source's terms: a[i - 1]; its array alone where data leave a choice of several."""
+    own = list(dict.fromkeys(node for node in accesses_in(touch.statement) if node.array == touch.access.array))
+    reached = [(node, element_of(node, touch.values)) for node in own]
+    meant = [node for node, found in reached if found == element[: len(node.subscripts)]]
+    loose = [node for node, found in reached if found is None]
+    if not meant and len(loose) != 1:
         return touch.access.array
 
     def as_called(node: object) -> object:
         return Name(called[node.name], node.type) if isinstance(node, Name) and node.name in called else node
 
-    return describe(rewrite(meant[0], as_called))
+    return describe(rewrite((meant or loose)[0], as_called))

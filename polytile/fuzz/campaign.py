@@ -43,6 +43,7 @@ class Tally:
     refusals: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[int, Outcome]] = field(default_factory=list)
     seconds: float = 0.0
+    interrupted: bool = False  # by Ctrl-C
 
     def add(self, index: int, outcome: Outcome) -> None:
         self.kinds[outcome.kind] += 1
@@ -56,15 +57,25 @@ class Tally:
         total = sum(self.kinds.values())
         rate = total / self.seconds * 60 if self.seconds else 0.0
         counts = ", ".join(f"{count} {kind}" for kind, count in self.kinds.most_common())
-        yield f"{total} programs in {self.seconds:.0f} s ({rate:.0f} a minute): {counts or 'none'}"
+        early = ", interrupted" if self.interrupted else ""
+        yield f"{total} programs in {self.seconds:.0f} s ({rate:.0f} a minute{early}): {counts or 'none'}"
         for message, count in self.refusals.most_common():
             yield f"  {count} refused: {message}"
 
 
 def run_campaign(plan: Plan, say: Callable[[str], None]) -> Tally:
-    """Run all trials of a plan; `say` gets a line for each failure as it is found."""
+    """Run all trials of a plan, or those until Ctrl-C; `say` gets a line for each failure as it is found."""
     tally = Tally()
     start = time.monotonic()
+    try:
+        _run_trials(plan, tally, say)
+    except KeyboardInterrupt:
+        tally.interrupted = True
+    tally.seconds = time.monotonic() - start
+    return tally
+
+
+def _run_trials(plan: Plan, tally: Tally, say: Callable[[str], None]) -> None:
     works = ((i, partial(_trial, plan, i)) for i in plan.indices)
     with _progress(len(plan.indices)) as advance:
         for index, outcome in run_all(works, plan.jobs, plan.limit):
@@ -74,8 +85,6 @@ def run_campaign(plan: Plan, say: Callable[[str], None]) -> Tally:
                 say(_reported(plan, index, outcome))
             if plan.stop_after and len(tally.failures) >= plan.stop_after:
                 break
-    tally.seconds = time.monotonic() - start
-    return tally
 
 
 def _trial(plan: Plan, index: int) -> Outcome:

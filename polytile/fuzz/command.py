@@ -96,5 +96,7 @@ def _run(found: argparse.Namespace, indices: tuple[int, ...], checks: tuple[str,
     )
     tally = run_campaign(plan, lambda line: print(line, flush=True))
     for line in tally.lines():
-        print(line)
+        print(line, flush=True)
+    if tally.interrupted:
+        raise KeyboardInterrupt  # for the exit status
     return EXIT_VALIDATION if tally.failures else EXIT_DONE

@@ -129,9 +129,11 @@ LU = [
 
 @pytest.mark.parametrize(("name", "expected"), [("seidel-2d", SEIDEL), ("lu", LU)])
 def test_reasons_of_programs_by_hand(name: str, expected: list[str]) -> None:
+    """Messages name the file by the path that was given."""
     program = polytile.compile(SUITE / f"{name}.c", schedule="classic")
-    assert list(reasons(program.scops[0].loops)) == expected
-    assert "\n".join(expected) in program.explain()
+    lines = [f"{SUITE}/{line}" for line in expected]
+    assert list(reasons(program.scops[0].loops)) == lines
+    assert "\n".join(lines) in program.explain()
 
 
 def loop_of(scop: Scop, facts: LoopFacts) -> SourceLoop:
@@ -174,6 +176,17 @@ def test_every_serial_loop_of_the_suite_has_a_witness_that_is_a_dependence(path:
             assert not pair.is_empty()
             assert pair.is_subset(of_kind(dependences.of(found.array), found.kind))
             assert pair.is_subset(in_order(scop)), "the source comes first"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["an5d/box3d4r", "stencilgen/denoise", "stencilgen/cheby"])
+def test_large_bodies_are_examined_within_the_budget(name: str) -> None:
+    """125 accesses of one array; 13 relations between statements; dependences that are conflicts."""
+    (scop,) = polytile.compile(SUITE.parent / f"{name}.c", schedule="classic").scops
+    time = scop.loops[0]
+    assert (time.iterator, time.kind) == ("t", LoopKind.SERIAL)
+    assert time.witness is not None and time.witness.may == (name == "stencilgen/cheby")
+    assert not any(loop.kind is LoopKind.UNEXAMINED for loop in scop.loops)
 
 
 def in_order(scop: Scop) -> isl.UnionMap:

@@ -34,8 +34,10 @@ def run(*arguments: object) -> int:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "why.c"
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file as a user names it, from the folder that it lies in."""
+    monkeypatch.chdir(tmp_path)
+    path = Path("why.c")
     path.write_text(SCALE_AND_SCAN)
     return path
 
@@ -109,6 +111,16 @@ def test_a_scop_that_stays_on_the_host_says_why(
     ) in capsys.readouterr().out
     (remark,) = polytile.compile(SCALE_AND_SCAN, name="why.c").scops[1].remarks
     assert remark.hint == "why.c:9: loop i is serial: a[i] written at i=1 is read at i=2"
+
+
+def test_messages_keep_the_path_as_it_was_given(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("./why.c", "-o", "./out/.", "--save-schedule", ".//saved", "--explain") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("./why.c:3: f_scop0: ") and "\n./why.c:9: loop i is serial" in out
+    wrote = "./out/./why_host.c, ./out/./why_kernel.cu, ./out/./why_kernel.h, .//saved"
+    assert out.endswith(f"\nwrote {wrote}\n") and (tmp_path / "out" / "why_host.c").exists()
 
 
 def test_json_has_loops_arrays_and_kernels(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import polytile.fuzz.campaign
-from polytile.cli.main import main
+from polytile.cli.main import EXIT_INTERRUPTED, main
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, EXIT_VALIDATION, DeviceError, UserError
 from polytile.fuzz.case import Case, case_of
 from polytile.fuzz.children import run_all, run_one
@@ -92,6 +93,20 @@ def test_nothing_found_is_status_0(capsys: pytest.CaptureFixture[str], monkeypat
     assert main(["fuzz", "--programs", "3", "--jobs", "2"]) == EXIT_DONE
     (summary,) = capsys.readouterr().out.splitlines()
     assert summary.startswith("3 programs in ") and summary.endswith("3 agreed")
+
+
+def test_ctrl_c_prints_the_summary(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What came of the programs that had ended; the exit status is that of an interruption."""
+
+    def run_two(works: Iterator[object], jobs: int, limit: float) -> Iterator[tuple[int, Outcome]]:
+        yield 0, Outcome(AGREED)
+        yield 1, Outcome(AGREED)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(polytile.fuzz.campaign, "run_all", run_two)
+    assert main(["fuzz", "--programs", "50", "--seed", "1"]) == EXIT_INTERRUPTED
+    (summary,) = capsys.readouterr().out.splitlines()
+    assert summary.startswith("2 programs in ") and summary.endswith(" a minute, interrupted): 2 agreed")
 
 
 def test_programs_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
