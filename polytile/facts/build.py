@@ -8,33 +8,40 @@ from dataclasses import replace
 from polytile.compilation import Compilation
 from polytile.diagnostics import PolytileError
 from polytile.facts.kernel_facts import arrays_of, estimate_of, kernels_of, transfers_of
-from polytile.facts.loop_mapping import mappings_of
-from polytile.facts.model import LoopFacts, LoopMapping, Place, RefusalFacts, ScopFacts, StatementFacts, Where
+from polytile.facts.loop_mapping import mappings_of, sharing_lanes
+from polytile.facts.model import LoopFacts, LoopKind, LoopMapping, Place, RefusalFacts, ScopFacts, StatementFacts, Where
 from polytile.facts.source_loops import loops_of, source_loops
-from polytile.ir.scop import SourceLoop
 from polytile.runtime.signature import signature
 
 
 def loop_facts(state: Compilation) -> tuple[LoopFacts, ...]:
     """The loops of a SCoP, with where they run."""
     by_place = {(loop.level, loop.statements): loop for loop in source_loops(state.source)}
-    return tuple(
-        replace(facts, mappings=_mappings(state, facts, by_place.get((facts.level, facts.statements))))
-        for facts in loops_of(state)
-    )
+    found = []
+    for facts in loops_of(state):
+        loop = by_place.get((facts.level, facts.statements))
+        found.append(_data_loop(state, facts) if loop is None else replace(facts, mappings=mappings_of(state, loop)))
+    return tuple(found)
 
 
-def _mappings(state: Compilation, facts: LoopFacts, loop: SourceLoop | None) -> tuple[LoopMapping, ...]:
-    """Of a loop; one that data end is inside a statement, which one thread runs where it is in a kernel."""
-    if loop is not None:
-        return mappings_of(state, loop)
+def _data_loop(state: Compilation, facts: LoopFacts) -> LoopFacts:
+    """A loop that data end, inside a statement: one thread runs it where that is in a kernel, or lanes share it where
+    it only adds up."""
     kernels = dict.fromkeys(
         mapping.kernel
         for around in source_loops(state.source)
         if set(facts.statements) <= set(around.statements)
         for mapping in mappings_of(state, around)
     )
-    return tuple(LoopMapping(kernel, (Place(Where.THREAD),)) for kernel in kernels)
+    statement = state.source.statement(facts.statements[0])
+    shared = sharing_lanes(state) if facts.level == len(statement.iterators) else frozenset[str]()
+    thread = (Place(Where.THREAD),)
+    places = {kernel: (Place(Where.BLOCK), *thread) if kernel in shared else thread for kernel in kernels}
+    mapped = replace(facts, mappings=tuple(LoopMapping(*one) for one in places.items()))
+    if not shared.intersection(kernels):
+        return mapped
+    arrays = tuple(dict.fromkeys(a.array for a in statement.accesses if a.writes))
+    return replace(mapped, kind=LoopKind.REDUCTION, arrays=arrays, reason="")
 
 
 def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: str) -> ScopFacts:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polytile.codegen.targets.expressions import Printer
 from polytile.compilation import Compilation
-from polytile.facts.loop_mapping import kernel_names
+from polytile.facts.loop_mapping import kernel_versions
 from polytile.facts.model import AccessFacts, ArrayFacts, KernelFacts, TransferFacts
 from polytile.ir.dump_kernel import node_text
 from polytile.ir.expr import Access, Expr, walk
@@ -46,11 +46,12 @@ def kernels_of(state: Compilation, estimate: Estimate | None) -> tuple[KernelFac
 
 def _times(state: Compilation, estimate: Estimate | None) -> dict[str, tuple[KernelTime, ...]]:
     """The estimated times by the name of a kernel, one for each kind of launch. Those of overlapped tiles are of all
-    tiles together, and stand at the first of their kernels; the remaining iterations have one for all of theirs."""
+    tiles together, and stand at the first of their kernels; the remaining iterations have one for all of theirs. Of
+    several versions of a kernel the first has it."""
     assert state.program is not None
     if estimate is None:
         return {}
-    names = kernel_names(state)
+    names = tuple(versions[0] for versions in kernel_versions(state))
     if state.stream is not None:
         names = (state.program.kernels[0].name, *names[:1])
     found: dict[str, tuple[KernelTime, ...]] = {}

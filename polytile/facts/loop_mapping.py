@@ -15,6 +15,7 @@ from polytile.compilation import Compilation
 from polytile.facts.model import LoopMapping, Place, Where
 from polytile.facts.transformed import instances_of, origins
 from polytile.facts.witnesses import iterator_names
+from polytile.ir.gpu_ops import WarpReduce
 from polytile.ir.scop import SourceLoop, Statement
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.cost.mapped_loops import MappedStatement, Part, Role, kernels, statements
@@ -24,13 +25,29 @@ WHERE = {Role.HOST: Where.HOST, Role.BLOCK: Where.GRID, Role.THREAD: Where.BLOCK
 INNERMOST = 1 << 16
 
 
-def kernel_names(state: Compilation) -> tuple[str, ...]:
-    """The names of the kernels of the tree, in its order: those behind the ones of overlapped tiles. Split tiles in
-    registers have one kernel for all of them."""
+def kernel_versions(state: Compilation) -> tuple[tuple[str, ...], ...]:
+    """The names of the kernels of the tree, in its order, each with those of the versions among which the host chooses
+    (`f_k0`, `f_k0_private`). Kernels of overlapped tiles come before them; split tiles in registers have one kernel for
+    all of the tree."""
     if state.program is None or state.schedule is None:
         return ()
-    names, marks = [kernel.name for kernel in state.program.kernels], len(list(kernels(state.run.schedule.tree)))
-    return tuple(names[:1] * marks) if state.split is not None else tuple(names[len(names) - marks :])
+    found: list[tuple[str, ...]] = []
+    for name in (kernel.name for kernel in state.program.kernels):
+        if found and name.startswith(f"{found[-1][0]}_"):
+            found[-1] = (*found[-1], name)
+        else:
+            found.append((name,))
+    marks = len(list(kernels(state.run.schedule.tree)))
+    return tuple(found[:1] * marks) if state.split is not None else tuple(found[len(found) - marks :])
+
+
+def sharing_lanes(state: Compilation) -> frozenset[str]:
+    """The versions of kernels in which lanes of a warp share the loops that data end."""
+    if state.program is None:
+        return frozenset()
+    versions = frozenset(name for names in kernel_versions(state) for name in names[1:])
+    shared = (k.name for k in state.program.kernels if any(isinstance(n, WarpReduce) for n in k.nodes))
+    return versions.intersection(shared)
 
 
 def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]:
@@ -38,17 +55,17 @@ def mappings_of(state: Compilation, loop: SourceLoop) -> tuple[LoopMapping, ...]
     if state.program is None or state.schedule is None:
         return ()
     found = list(_of_stream(state, state.stream, loop)) if state.stream is not None else []
-    run, names = state.run, kernel_names(state)
+    run, versions = state.run, kernel_versions(state)
     instances = instances_of(run)
     for number, mark in enumerate(kernels(run.schedule.tree)):
-        name = names[number] if number < len(names) else f"kernel {number}"
+        names = versions[number] if number < len(versions) else (f"kernel {number}",)
         for mapped in statements(mark):
             instance = state.scop.statement(instances.get(mapped.name, mapped.name))
             iterators = run.scop.statement(mapped.name).iterators
             position = _position(state, instance, iterators, loop)
             if position is not None:
                 places = _places(state, mapped, iterators, position, loop)
-                found.append(LoopMapping(name, places, _steps(places)))
+                found += [LoopMapping(name, places, _steps(places)) for name in names]
     return tuple(dict.fromkeys(found))
 
 
@@ -102,7 +119,7 @@ def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterat
     over_time = loop.level == 0 and not plan.once
     steps = plan.iterations if over_time else 0
     places = (Place(Where.HOST, steps), Place(Where.THREAD)) if over_time else _in_space(plan, statement, position)
-    tree = len(kernel_names(state))
+    tree = sum(len(names) for names in kernel_versions(state))
     for kernel in state.program.kernels[: len(state.program.kernels) - tree]:
         yield LoopMapping(kernel.name, places, steps)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -127,7 +127,7 @@ class _Examined:
 @dataclass(frozen=True, slots=True)
 class _Carried:
     """What a loop carries through one array: the parts of its relations; `reduction` is the flow of `x op= e` to
-    itself."""
+    itself, and between updates of elements that data choose, `h[p[i]] += e`."""
 
     known: ArrayDependences
     flow: list[isl.Map]
@@ -138,8 +138,10 @@ class _Carried:
     @classmethod
     def of(cls, known: ArrayDependences, dependences: Dependences, loop: SourceLoop) -> _Carried:
         sums = dependences.reductions.intersect(known.flow)
+        free = known.free
         relations = known.flow.subtract(sums), sums, known.anti.subtract(sums), known.output.subtract(sums)
-        return cls(known, *(list(carried_by(relation, loop)) for relation in relations))
+        found = cls(known, *(list(carried_by(relation, loop)) for relation in relations))
+        return found if free is None else replace(found, reduction=[*found.reduction, *carried_by(free, loop)])
 
     @property
     def any(self) -> bool:

@@ -98,8 +98,18 @@ for (int i = 1; i < n; i++)
     ),
     "data": (
         "int n, int m, int row[n + 1], double v[m], double y[n]",
-        "for (int i = 0; i < n; i++) {\n y[i] = 0;\n for (int j = row[i]; j < row[i + 1]; j++)\n  y[i] += v[j];\n}",
+        "for (int i = 0; i < n; i++)\n\n for (int j = row[i]; j < row[i + 1]; j++)\n  y[i] = y[i] / 2 + v[j];",
         ["why.c:6: loop j is serial: data decide how often it runs: it is one step, with all that is inside"],
+    ),
+    "sum over data": (
+        "int n, int m, int row[n + 1], double v[m], double y[n]",
+        "for (int i = 0; i < n; i++)\n\n for (int j = row[i]; j < row[i + 1]; j++)\n  y[i] += v[j];",
+        ["why.c:6: loop j is a reduction into y"],
+    ),
+    "histogram": (
+        "int n, int m, int h[m], int p[n]",
+        "for (int i = 0; i < n; i++)\n h[p[i]] += 1;",
+        ["why.c:4: loop i is a reduction into h"],
     ),
     "far apart": (
         "int n, double a[n]",

@@ -115,3 +115,22 @@ def test_threads_that_sum_share_the_loop() -> None:
     sums = loop_at(scop, 23)
     assert sums.kind is LoopKind.REDUCTION and sums.arrays == ("tmp",)
     assert Where.BLOCK in sums.where and Where.THREAD in sums.where
+
+
+def test_versions_of_kernels_and_lanes_that_share_loops() -> None:
+    """The host chooses among versions of a kernel: loops run in each of them, in some shared by lanes of a warp."""
+    text = """void f(int n, int m, int row[n + 1], double v[m], double y[n])
+{
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = row[i]; j < row[i + 1]; j++)
+            y[i] += v[j];
+#pragma endscop
+}
+"""
+    scop = polytile.compile(text, name="rows.c").scops[0]
+    names = [kernel.name for kernel in scop.facts.kernels]
+    rows, row = scop.loops
+    assert len(names) > 1 and [m.kernel for m in rows.mappings] == [m.kernel for m in row.mappings] == names
+    plain, *lanes = ([p.where for p in m.places] for m in row.mappings)
+    assert plain == [Where.THREAD] and all(places == [Where.BLOCK, Where.THREAD] for places in lanes)
