@@ -141,6 +141,7 @@ def test_objects_with_equal_names_are_linked(cc: Compile, sources: Path) -> None
     assert {p.suffix for p in sources.iterdir()} <= {".c", ".o", ".ref", ""}  # nothing else is left
 
 
+@pytest.mark.slow
 def test_archives_and_shared_libraries(cc: Compile, sources: Path) -> None:
     for name, macros in (("twice", TWICE), ("thrice", THRICE)):
         assert cc("-fPIC", "-Iinclude", *macros, "-c", f"{name}.c").returncode == 0
@@ -152,6 +153,7 @@ def test_archives_and_shared_libraries(cc: Compile, sources: Path) -> None:
     assert run("./program", folder=sources).stdout == reference(sources)
 
 
+@pytest.mark.slow
 def test_compiling_and_linking_at_once(cc: Compile, sources: Path) -> None:
     (sources / "thrice.h").write_text("#define NAME thrice\n#undef FACTOR\n#define FACTOR 3\n")
     (sources / "thrice.c").write_text('#include "thrice.h"\n' + SCALE)
@@ -163,6 +165,7 @@ def test_compiling_and_linking_at_once(cc: Compile, sources: Path) -> None:
     assert not list(sources.glob("*.o"))
 
 
+@pytest.mark.slow
 def test_several_sources_make_objects(cc: Compile, sources: Path) -> None:
     done = cc("-Iinclude", *TWICE, "-c", "twice.c", "main.c", "refused.c")
     assert done.returncode == 0 and "[-Wpolytile]" in done.stderr
@@ -170,6 +173,7 @@ def test_several_sources_make_objects(cc: Compile, sources: Path) -> None:
     failed(cc("-Iinclude", *TWICE, "-c", "twice.c", "refused.c", "-o", "x.o"), 2, "-o names one object")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -190,6 +194,7 @@ def test_polytile_sees_what_the_host_compiler_sees(words: list[str], cc: Compile
     assert run("./program", folder=sources).stdout == reference(sources)
 
 
+@pytest.mark.slow
 def test_the_source_keeps_its_name_and_its_lines(cc: Compile, tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     folder.mkdir()
@@ -205,6 +210,7 @@ def test_the_source_keeps_its_name_and_its_lines(cc: Compile, tmp_path: Path) ->
     assert b"polytile-cc-" not in (tmp_path / "program").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -227,6 +233,7 @@ def test_rules_for_make_are_those_of_gcc(words: list[str], cc: Compile, sources:
     assert rules() == expected != {}
 
 
+@pytest.mark.slow
 def test_objects_depend_on_their_schedules(cc: Compile, sources: Path) -> None:
     saved = "a schedule"
     assert cc("-Iinclude", *TWICE, "-c", "twice.c", f"--polytile-save-schedule={saved}").returncode == 0
@@ -253,6 +260,7 @@ def test_a_refusal_in_gcc_s_words(cc: Compile, sources: Path) -> None:
             assert not (sources / "refused.o").exists()
 
 
+@pytest.mark.slow
 def test_what_polytile_cannot_read_is_compiled_by_the_host_compiler(cc: Compile, sources: Path) -> None:
     text = REFUSED.replace("double *element = a + i;\n        *element = 0;", "a[i] = 0;")
     (sources / "gnu.c").write_text("int f(int x) { __auto_type y = x; return y; }\n" + text)
@@ -267,6 +275,7 @@ def test_what_polytile_cannot_read_is_compiled_by_the_host_compiler(cc: Compile,
         assert done.returncode == 0 and f"warning: {option}: the SCoPs of gnu.c stay C" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_failing_command_leaves_no_output(cc: Compile, sources: Path) -> None:
     (sources / "wrong.c").write_text(SCALE.replace("apply(n, a, b);", "apply(n, a, b, undeclared);"))
     for made in ("twice.o", "wrong.o", "wrong.d", "program"):
@@ -278,6 +287,7 @@ def test_a_failing_command_leaves_no_output(cc: Compile, sources: Path) -> None:
     assert not (sources / "program").exists()
 
 
+@pytest.mark.slow
 def test_inputs_and_devices_stay(cc: Compile, sources: Path) -> None:
     before = (sources / "twice.c").read_text()
     failed(cc("-Iinclude", *TWICE, "-c", "twice.c", "-o", "twice.c"), 2, "the output twice.c is an input, too")
@@ -288,6 +298,7 @@ def test_inputs_and_devices_stay(cc: Compile, sources: Path) -> None:
     assert Path("/dev/null").is_char_device()
 
 
+@pytest.mark.slow
 def test_without_nvcc(cc: Compile, sources: Path) -> None:
     words = ("-Iinclude", *TWICE, "-c", "twice.c")
     for flags in ("", "--on=gpu", "--polytile-on=gpu"):
@@ -325,6 +336,7 @@ def test_wrong_options(cc: Compile, sources: Path) -> None:
     assert "  --polytile-tile\n" in listed.stdout
 
 
+@pytest.mark.slow
 def test_options_reach_the_compiler(cc: Compile, sources: Path) -> None:
     words = ("-Iinclude", *TWICE, "-c", "twice.c", "--polytile-explain", "--polytile-validate", "--polytile-seed=3")
     flags = "--on=emulator --block=64 --tile=64"
@@ -332,6 +344,7 @@ def test_options_reach_the_compiler(cc: Compile, sources: Path) -> None:
     assert done.returncode == 0 and "thread[32]" in done.stdout and "thread[64]" not in done.stdout
 
 
+@pytest.mark.slow
 def test_loops_are_found_without_pragmas(cc: Compile, sources: Path) -> None:
     source = sources / "twice.c"
     source.write_text("".join(line for line in SCALE.splitlines(keepends=True) if not line.startswith("#pragma")))
@@ -340,6 +353,7 @@ def test_loops_are_found_without_pragmas(cc: Compile, sources: Path) -> None:
         assert (b"kernels run in the emulator" in (sources / "twice.o").read_bytes()) == found
 
 
+@pytest.mark.slow
 def test_the_host_compiler(cc: Compile, sources: Path) -> None:
     failed(cc("-c", "main.c", POLYTILE_CC=COMPILER), 2, "the host compiler is polytile itself")
     failed(cc("-c", "main.c", POLYTILE_CC="no-such-cc"), 4, "'no-such-cc' was not found")
