@@ -15,6 +15,7 @@ from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.induction_substitution import without_induction
+from polytile.frontend.initial_values import with_assigned_elements
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
@@ -52,7 +53,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     assumptions = assumptions_of(context.file, place)
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
-    body = _without_assumptions(body)
+    body = with_assigned_elements(_without_assumptions(body))
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))

@@ -96,7 +96,7 @@ def initialisation(node: c_ast.Decl, variable: Variable, translator: Translator)
     if isinstance(node.init, c_ast.InitList):
         raise UserError(
             f"`{node.name}` has a list of initial values",
-            location=where(node.init),
+            location=where(node.init if node.init.coord is not None else node),
             hint="declare it without values and assign its elements in the SCoP",
         )
     target = Access(variable.name, (), variable.type, None, where(node))

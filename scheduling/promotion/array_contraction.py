@@ -22,6 +22,7 @@ from polytile.ir.scop import AccessKind, Array, Origin, Scop
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places, stays
+from polytile.scheduling.analysis.set_children import children_that_meet
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
@@ -175,12 +176,16 @@ def _keeps_flow(
         return cells(_accesses(scop, array, *kinds), place, storage.keeps or (), array.rank, storage.strides)
 
     reads, must, may = (used(kind) for kind in (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
-    users = reads.union(must).union(may).domain()
+    used_cells = reads.union(must).union(may)
+    users = used_cells.domain()
+    tree = schedule.tree.intersect_domain(users)
+    if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
+        return False
     info = (
         isl.UnionAccessInfo.from_sink(reads)
         .set_must_source(must)
         .set_may_source(may)
-        .set_schedule(schedule.tree.intersect_domain(users))
+        .set_schedule(tree)
     )
     return bool(info.compute_flow().get_may_dependence().is_equal(flow))
 

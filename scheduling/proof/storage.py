@@ -25,6 +25,7 @@ from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, Array, Origin
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, flow_within_blocks, places
+from polytile.scheduling.analysis.set_children import children_that_meet
 from polytile.scheduling.proof.legality import unordered
 
 
@@ -86,7 +87,9 @@ def _unordered(
     """Executions that use one cell, in no order that the GPU keeps. A thread keeps that of its own, of all but sets."""
     written = found.writes.union(found.may_writes)
     false = _flow_over_cells(found, order, written, found.may_writes.union(found.reads))
-    yield from (Failure(array, v.pairs, v.why) for v in unordered(found.tree, over_cells.union(false)))
+    meeting = children_that_meet(order, written.union(found.reads), written)
+    pairs = over_cells.union(false).union(meeting)
+    yield from (Failure(array, v.pairs, v.why) for v in unordered(found.tree, pairs))
 
 
 def wrong_homes(run: Executions, homes: Mapping[int, Mapping[str, Storage]]) -> list[Failure]:
