@@ -14,6 +14,7 @@ from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.find_scops import ScopPlace, functions
+from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.initial_values import with_assigned_elements
 from polytile.frontend.inline import Inlined, inlined
@@ -51,6 +52,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     _check_declarations_after(place)
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
+    independent = independent_loops(place.items, place.scope)
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = with_assigned_elements(_without_assumptions(body))
@@ -88,6 +90,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         known=known.constants,
         loads=loads.loads,
         tables=tables,
+        independent=independent,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

@@ -95,6 +95,7 @@ class _Assembler:
             self.region.source,
             wide=self._wide(statements, with_declared_sizes(context, parameters)),
             arguments=self.region.arguments,
+            independent=self.region.independent,
             checked=_in_c(self.evaluator.checked),
             passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
             loops=tuple(source_loops(orders)),

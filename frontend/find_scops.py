@@ -15,7 +15,7 @@ from polytile.frontend.tokens import blank_comments
 from polytile.frontend.trees import block_items
 from polytile.ir.source_span import Span
 
-_KNOWN = "#pragma scop, #pragma endscop and #pragma polytile assume(CONDITION)"
+_KNOWN = "#pragma scop, endscop, polytile assume(CONDITION) and polytile independent(ARRAYS)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def polytile_pragma(node: c_ast.Node) -> str | None:
 
 def check_polytile_pragma(node: c_ast.Pragma) -> None:
     """Refuse a `#pragma polytile` that says nothing known."""
-    if not re.fullmatch(r"assume\s*\(.*\)", polytile_pragma(node) or "", re.DOTALL):
+    if not re.fullmatch(r"assume\s*\(.*\)|independent\s*(\([^()]*\))?", polytile_pragma(node) or "", re.DOTALL):
         raise UserError(
             f"unknown pragma '#pragma {pragma_text(node)}'",
             location=location_of(node),

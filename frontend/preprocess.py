@@ -29,7 +29,7 @@ _GNU = (
     "__restrict__=restrict", "__inline=inline", "__inline__=inline", "__volatile__=volatile", "__volatile=volatile",
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
 )  # fmt: skip
-_KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile)\b")
+_KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile|pencil\s+independent)\b")
 _MARK = "__polytile_assume__"
 _ASSUMPTION = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+assume[ \t]*\((.*)\)[ \t]*$", re.MULTILINE)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")

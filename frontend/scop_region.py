@@ -58,4 +58,5 @@ class Region:
     known: Mapping[str, c_ast.Node] = field(default_factory=dict)  # values that replace variables of the function
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
+    independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

@@ -3,7 +3,8 @@
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
 scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
 results, the mapped schedule, the plans of kernels (where arrays live inside them), which updates are atomic operations,
-the dependences that were proven, and the sets of violations, which are empty.
+what the user promises of loops (`assumed`), the dependences that were proven, and the sets of violations, which are
+empty.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
+from polytile.scheduling.analysis.dependences import promised_pairs
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.version import __version__
 
@@ -99,6 +101,7 @@ def _scop(state: Compilation) -> dict[str, Any]:
         **({"stream": to_json(state.stream)} if state.stream else {}),
         **({"split": to_json(state.split)} if state.split else {}),
         **({"atomic": [list(pair) for pair in sorted(atomic)]} if atomic else {}),
+        **_promised(state.run.scop),
         "relaxed": {name: _accumulated(scop.statement(name)) for name in state.schedule.relaxed},
         "transfers": {
             t.array.name: {"copy_in": t.copy_in, "copy_out": t.copy_out, "live_in": t.array.live_in}
@@ -111,6 +114,15 @@ def _scop(state: Compilation) -> dict[str, Any]:
         },
         "violations": {"order": "{ }", "values": "{ }", "storage": "{ }"},
     }
+
+
+def _promised(scop: Scop) -> dict[str, Any]:
+    """What the user promises of loops, and by array the pairs of instances that share no element then."""
+    if not scop.independent:
+        return {}
+    loops = [{"array": name, "loop": loop.short} for name, loop in scop.independent]
+    pairs = {a.name: str(promised_pairs(scop, a.name)) for a in scop.arrays}
+    return {"assumed": {"independent": loops, "pairs": pairs}}
 
 
 def _run(state: Compilation) -> dict[str, Any] | None:

@@ -75,7 +75,7 @@ def problems(scop: Check) -> Iterator[str]:
         if homes[1:]:
             yield f"{array} lives in more than one place"
         pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
-        pairs = pairs.intersect_params(context)
+        pairs = pairs.subtract(_promised(scop, array)).intersect_params(context)
         for copy in (p for p in placed if p["array"] == array and p.get("through")):
             wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context))
             yield from wrong
@@ -242,6 +242,11 @@ def _relaxed(scop: Check, array: str) -> isl.UnionMap:
     domains = [isl.UnionSet(statements[name]["domain"]) for name in names]
     found: isl.UnionMap = union([isl.UnionMap.from_domain_and_range(d, d) for d in domains], isl.UnionMap)
     return found
+
+
+def _promised(scop: Check, array: str) -> isl.UnionMap:
+    """Pairs of instances that share no element of an array, as the user promises."""
+    return isl.UnionMap(scop.get("assumed", {}).get("pairs", {}).get(array, "{ }"))
 
 
 def _indivisible(scop: Check, program: Check, array: str) -> isl.UnionMap:

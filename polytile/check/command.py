@@ -42,6 +42,12 @@ def main(words: Sequence[str]) -> int:
         wrong += _say(f"{found.certificate}: {scop.get('name')}", _lines(found.certificate, problems(scop)))
         for statement, array in scop.get("relaxed", {}).items():
             print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
+        for name, through in scop.get("atomic", ()):
+            print(f"{found.certificate}: {scop['name']}: updates of {through} in {name} are trusted to be atomic")
+        for promise in scop.get("assumed", {}).get("independent", ()):
+            what = promise["array"] or "all arrays"
+            where = f"in the loop {promise['loop']}"
+            print(f"{found.certificate}: {scop['name']}: {what} promised to be independent {where}")
         for made in scop.get("program", {}).get("privatised", ()):
             print(f"{found.certificate}: {scop['name']}: {_trusted(made)}")
     for name in content.get("on_host", ()):

@@ -284,7 +284,8 @@ class Scop:
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
     the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
     where the rows of one of `tables` do not lie at equal distances; `loops` are those of the C, outer ones first, as
-    they were before any transformation.
+    they were before any transformation; `independent` are (array, loop) of which the user promises that no two
+    iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from outside).
     """
 
     name: str
@@ -305,6 +306,7 @@ class Scop:
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()
     checked: str = ""
+    independent: tuple[tuple[str, Location], ...] = ()
     loops: tuple[SourceLoop, ...] = ()
     tables: tuple[RowTable, ...] = ()
 

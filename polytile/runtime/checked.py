@@ -18,6 +18,7 @@ from polytile.runtime.engine import EmulatorEngine, write_unit
 from polytile.runtime.layout import Layout
 
 HINT = "if the C program keeps C's rules, report this as a bug of polytile"
+PROMISED = "loops that are promised to be independent are not, or, if the C program keeps C's rules, polytile has a bug"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class CheckedEngine:
         diagnostics = [finding.diagnostic for finding in found]
         if more := self.reader.left_out():
             diagnostics.append(Diagnostic("note", f"{more} more accesses of other places were wrong"))
-        diagnostics[-1] = replace(diagnostics[-1], hint=HINT)
+        diagnostics[-1] = replace(diagnostics[-1], hint=PROMISED if self.engine.scop.independent else HINT)
         raise FindingsError(tuple(diagnostics))
 
 

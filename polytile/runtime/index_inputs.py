@@ -58,6 +58,16 @@ def ascending(scop: Scop) -> frozenset[Key]:
     return frozenset(first & last)
 
 
+def distinct(scop: Scop) -> frozenset[Key]:
+    """The arrays whose elements are subscripts of arrays that iterations of some loop do not share, as the user
+    promises: they have to differ, along a row of the last dimension, where there are enough values."""
+    names = {name for name, _ in scop.independent}
+    nodes = [n for s in scop.statements for root in s.body for n in walk(root) if isinstance(n, Access)]
+    used = [n for n in nodes if n.array in names or "" in names]
+    found = [index for n in used for s in n.subscripts if (index := gathered(s)) is not None]
+    return frozenset(_key(index) for index in found if isinstance(index.index, Access) and index.index.subscripts)
+
+
 def _key(found: Gathered) -> Key:
     index = found.index
     return (index.array, index.field or "") if isinstance(index, Access) else ("", index.name)

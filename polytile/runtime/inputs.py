@@ -11,7 +11,7 @@ import numpy as np
 
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import leaves, raw_bits
-from polytile.runtime.index_inputs import ascending, index_limits
+from polytile.runtime.index_inputs import ascending, distinct, index_limits
 from polytile.runtime.layout import Layout
 
 Array = np.ndarray[Any, Any]
@@ -38,11 +38,14 @@ def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: S
     for name, layout in layouts.items():
         live = layout.array.live_in
         memory[name] = _fill(layout, generator, style) if live else poisoned(layout.shape, layout.dtype)
-    in_order = ascending(scop)
+    in_order, apart = ascending(scop), distinct(scop)
     for (name, field), (low, high) in index_limits(scop, layouts).items():
         if name in memory and layouts[name].array.live_in:
             data = memory[name][field] if field else memory[name]
             drawn = generator.integers(low, max(high, low + 1), data.shape)
+            if (name, field) in apart and data.size and data.shape[-1] <= high - low:
+                rows = (generator.permutation(high - low)[: data.shape[-1]] for _ in range(data[..., 0].size))
+                drawn = low + np.array(list(rows), drawn.dtype).reshape(data.shape)
             data[...] = np.sort(drawn) if (name, field) in in_order else drawn
     return memory
 

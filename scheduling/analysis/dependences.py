@@ -6,17 +6,19 @@ takes too long, every pair of conflicting accesses counts as dependent.
 
 Instances that update elements which data choose by one commutative operation (`h[p[i]] += e`, Statement.updates) are
 independent of each other: they are indivisible wherever a schedule leaves their order open. All their writes may or may
-not happen, so that no other pair is left out because of theirs.
+not happen, so that no other pair is left out because of theirs. So are iterations of which the user promises that they
+do not share elements (`#pragma polytile independent(x)`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import islpy as isl
 
 from polytile.ir.isl_util import OverBudgetError, budget, maps
-from polytile.ir.scop import AccessKind, Reduction, Scop
+from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def array_dependences(scop: Scop, array: str, max_operations: int = 0) -> ArrayD
             found = _exact(scop, array, reads, writes)
     except OverBudgetError:
         found = _conflicts(scop, array, reads, writes)
-    return _without_commuting(found, commuting_pairs(scop, array))
+    pairs = commuting_pairs(scop, array).union(promised_pairs(scop, array))
+    return _without_commuting(found, pairs)
 
 
 def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
@@ -153,6 +156,30 @@ def commuting_pairs(scop: Scop, array: str) -> isl.UnionMap:
                 same = same.union(isl.UnionSet.from_set(statement.domain))
         total = total.union(isl.UnionMap.from_domain_and_range(same, same))
     return total
+
+
+def promised_pairs(scop: Scop, array: str) -> isl.UnionMap:
+    """Pairs of instances in different iterations of a loop whose iterations do not share elements of `array`, as the
+    user promises: `{ S[t, i] -> T[t, j] : i != j }` for a loop over i inside one over t."""
+    own, total = scop.array(array), isl.UnionMap.empty(scop.context.get_space().params())
+    for name, loop in scop.independent:
+        if name not in ("", own.root) or (not name and (not own.extents or own.origin is not Origin.EXTERNAL)):
+            continue
+        inside = [s for s in scop.statements if loop in s.loops and len(s.loops) == len(s.iterators)]
+        for first, then in product(inside, inside):
+            depth = first.loops.index(loop)
+            if first.loops[:depth] == then.loops[: then.loops.index(loop)]:
+                total = total.union(isl.UnionMap.from_map(_apart(first, then, depth)))
+    return total
+
+
+def _apart(first: Statement, then: Statement, depth: int) -> isl.Map:
+    """Instances in different iterations of the loop at a depth, in the same ones of those around it."""
+    pairs = isl.Map.from_domain_and_range(first.domain, then.domain)
+    for k in range(depth):
+        pairs = pairs.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    same = pairs.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
+    return pairs.subtract(same)
 
 
 def _without_commuting(found: ArrayDependences, pairs: isl.UnionMap) -> ArrayDependences:

@@ -10,6 +10,7 @@ import pytest
 import polytile
 from polybench.runner.tables import load
 from polytile.codegen.targets.cuda.cuda import print_kernels
+from tests.every_schedule import source
 from tests.nvrtc.library import compile_to_ptx, nvrtc
 
 CASES = (  # program, type, strategy: each kind of kernel, both types where vectors differ
@@ -63,6 +64,28 @@ def test_offsets_compile_without_headers(
     text = print_kernels(scop.program)
     good, log = compile_to_ptx(compiler, text)
     assert good and "polytile_offset(at, " in text, log
+
+
+UPDATES = {
+    "histogram": ("unsigned h[256], int p[n]", "for (int i = 0; i < n; i++) h[p[i]]++;"),
+    "weights": (
+        "double h[m], float g[m], long k[m], int p[n], float w[n]",
+        "for (int i = 0; i < n; i++) { h[p[i]] += w[i]; g[p[i]] -= w[i]; if (i > k[p[i]]) k[p[i]] = i; }",
+    ),
+    "sparse rows": (
+        "int row[n + 1], int col[m], float val[m], float x[n], float y[n], int c[n]",
+        "for (int i = 0; i < n; i++) { float s = 0; for (int j = row[i]; j < row[i + 1]; j++)"
+        " { s += val[j] * x[col[j]]; if (val[j] > 0) c[i]++; } y[i] = s; }",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UPDATES)
+def test_atomic_updates_and_shared_loops_compile(name: str, compiler: ctypes.CDLL) -> None:
+    (scop,) = polytile.compile(source(*UPDATES[name]), name="f.c", atomics=True).scops
+    assert scop.program is not None and len(scop.program.kernels) > 1
+    good, log = compile_to_ptx(compiler, print_kernels(scop.program))
+    assert good, log
 
 
 def test_a_name_that_needs_a_header_is_found(compiler: ctypes.CDLL) -> None:
