@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import islpy as isl
 
 from polytile.check.checker import problems
 from polytile.check.relations import Check
 from polytile.check.source import differences
-from polytile.diagnostics import EXIT_DONE, EXIT_USER, UsageError, UserError
+from polytile.cli.option_parser import OptionParser
+from polytile.diagnostics import EXIT_DONE, EXIT_USER, UserError
 
 FORMAT, VERSIONS = "polytile certificate", (1, 2)
 HINT = "write one with polytile INPUT.c --certificate FILE"
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint="polytile check --help lists the options")
-
-
 def main(words: Sequence[str]) -> int:
     """Run the command; returns the exit status. Raises UsageError, and UserError for what is no certificate."""
-    parser = _Parser(prog="polytile check", description="Check a certificate with isl alone.", allow_abbrev=False)
+    parser = OptionParser(prog="polytile check", description="Check a certificate with isl alone.", allow_abbrev=False)
     parser.add_argument("certificate", metavar="CERTIFICATE", help="a file that --certificate wrote")
     parser.add_argument("--source", metavar="INPUT.c", help="the C file: the certificate must be about its accesses")
     parser.add_argument("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="as for polytile")

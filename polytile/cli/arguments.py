@@ -6,9 +6,9 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 from polytile import __version__
+from polytile.cli.option_parser import OptionParser
 from polytile.diagnostics import UsageError
 from polytile.options import ORDERS, SCHEDULES
 
@@ -71,15 +71,8 @@ class Request:
     preprocessor_flags: tuple[str, ...] = ()
 
 
-class _Parser(argparse.ArgumentParser):
-    """Reports what argparse finds in polytile's style."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint="polytile --help lists the options")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="polytile", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    parser = OptionParser(prog="polytile", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
     parser.add_argument("input", metavar="INPUT.c", help="the C file; - is standard input")
     parser.add_argument("--version", action="version", version=f"polytile {__version__}")
     _input_options(parser.add_argument_group("input"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
+from polytile.cli.option_parser import OptionParser
 from polytile.diagnostics import EXIT_DONE, EXIT_VALIDATION, UsageError
 
 DESCRIPTION = (
@@ -15,13 +15,8 @@ DESCRIPTION = (
 EPILOG = "exit status: 0 nothing was found; 2 wrong usage; 3 something was found. docs/fuzzing.md says what is drawn."
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, hint="polytile fuzz --help lists the options")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="polytile fuzz", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    parser = OptionParser(prog="polytile fuzz", description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("--programs", metavar="N", type=_natural, default=100, help="how many programs to try (100)")
     add("--seed", metavar="N", type=_natural, default=1, help="which programs: the same seed gives the same ones (1)")

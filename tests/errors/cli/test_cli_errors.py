@@ -41,7 +41,11 @@ def run(*arguments: object) -> int:
 
 
 USAGE = [
-    ("unknown option", ["--frobnicate"], "unrecognized arguments: --frobnicate", "--help"),
+    ("unknown option", ["--frobnicate"], "unrecognized arguments: --frobnicate", "note: polytile --help lists"),
+    ("misspelt option", ["--shedule", "classic"], "unrecognized arguments: --shedule", "did you mean --schedule?"),
+    ("with a value", ["--time-tyle=8"], "unrecognized arguments: --time-tyle=8", "did you mean --time-tile?"),
+    ("one dash", ["-explain"], "unrecognized arguments: -explain", "did you mean --explain?"),
+    ("two of them", ["--valdate", "--sanitise=all"], "--valdate --sanitise=all", "--validate and --sanitize?"),
     ("target", ["--target", "opencl"], "argument --target: invalid choice: 'opencl'", "--help"),
     ("place", ["--on", "moon"], "argument --on: invalid choice: 'moon'", "--help"),
     ("fp", ["--fp", "fast"], "argument --fp: invalid choice: 'fast'", "--help"),
