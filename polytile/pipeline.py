@@ -6,7 +6,7 @@ schedule that a later stage refuses gives way to the next candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polytile.codegen.lowering.device_buffers import buffers, second_buffer
@@ -271,7 +271,7 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []
     for candidate in candidates(state):
-        chosen = state.taking(candidate, remarks)
+        chosen = state.taking(candidate, [*remarks, *(_kept_sums(state) if candidate.schedule is None else ())])
         seen("schedule", chosen)
         try:
             return _through(REALISATION, chosen, seen)
@@ -279,6 +279,13 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
             refused = error
             remarks.append(f"the {candidate.strategy} schedule is not used, as {error.reason}")
     return _without_kernels(refused, seen)
+
+
+def _kept_sums(state: Compilation) -> Iterator[str]:
+    """What would make loops parallel that only add to elements which data choose."""
+    if not state.options.strict and with_updates(state.scop, floating=True) is not state.scop:
+        name = state.scop.name
+        yield f"{name}: floating point numbers are added in order; --atomics lets h[p[i]] += x come in any order"
 
 
 class _RefusedError(Exception):

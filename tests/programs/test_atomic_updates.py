@@ -130,6 +130,12 @@ def test_floating_sums_by_atomics(name: str) -> None:
         _validated(scop, sizes)
 
 
+def test_a_remark_says_what_would_help() -> None:
+    for settings, said in (({}, True), ({"strict": True}, False)):
+        remarks = polytile.compile(source(*FLOATING["weights"]), name="f.c", **settings).scops[0].remarks
+        assert any("--atomics lets" in remark.message for remark in remarks) is said
+
+
 def test_strict_sums_have_no_atomics() -> None:
     with pytest.raises(UsageError, match="--atomics"):
         polytile.compile(source(*FLOATING["weights"]), name="f.c", atomics=True, strict=True)
