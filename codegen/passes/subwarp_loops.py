@@ -338,16 +338,18 @@ def _length(kernel: Kernel, body: Sequence[Stmt], iterator: Name) -> tuple[str, 
 def _only_first_lane_reads(kernel: Kernel, loops: Sequence[_Loop]) -> bool:
     """Whether what the first lane stores in memory is read by it alone."""
     written = {t.array for n in kernel.nodes for t in targets(n) if isinstance(t, Access) and _is_global(kernel, t)}
-    inside = {id(n) for loop in loops for stmt in loop.loop.body for n in walk(stmt)}
     uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array in written]
     stored = [n for s in kernel.nodes if isinstance(s, Assign) and _stores(kernel, s) for n in walk(s)]
     allowed = {id(n) for n in stored} | {id(n) for n in _updated_in(loops)}
     plain = not any(isinstance(n, Break | For) for n in kernel.nodes)
-    return plain and all(id(n) in allowed or id(n) in inside for n in uses)
+    return plain and all(id(n) in allowed for n in uses)
 
 
 def _updated_in(loops: Sequence[_Loop]) -> Iterator[Node]:
-    return (u.target for loop in loops for u in loop.updates)
+    """The elements in loops that are updated there, which nothing else in the same loop uses."""
+    for loop in loops:
+        updated = {u.target.array for u in loop.updates}
+        yield from (n for s in loop.loop.body for n in walk(s) if isinstance(n, Access) and n.array in updated)
 
 
 def _stores(kernel: Kernel, stmt: Stmt) -> bool:

@@ -64,6 +64,16 @@ ALONE = {
         "for (int i = 0; i < n; i++) for (int j = row[i]; j < row[i + 1]; j++)"
         " { if (val[j] < 0) break; y[i] += val[j]; }",
     ),
+    "an element that its thread has set": (
+        "int row[n + 1], int val[m], int b[n], int y[n]",
+        "for (int i = 0; i < n; i++) { b[i] = 3 * b[i]; int s = 0;"
+        " for (int j = row[i]; j < row[i + 1]; j++) s += val[j] * b[i]; y[i] = s; }",
+    ),
+    "an element that another loop sums up": (
+        "int row[n + 1], int val[m], int b[n], int y[n]",
+        "for (int i = 0; i < n; i++) { for (int j = row[i]; j < row[i + 1]; j++) b[i] += val[j];"
+        " for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j] * b[i]; }",
+    ),
     "a bound that it changes": (
         "int row[n + 1], int val[m], int y[n]",
         "for (int i = 0; i < n; i++) { int e = row[i + 1];"
