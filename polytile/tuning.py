@@ -158,9 +158,11 @@ class PointTuning:
     """Points of a thread in stencils: scheduling/strategies/choose_points.py."""
 
     l1_bytes_per_cycle: float = 105  # of a multiprocessor; 2d25pt, 2d81pt and 3d125pt with one point reach it (H100)
+    beside: float = 0.8  # of the shorter of requests and arithmetic that comes on top of the longer: few warps
     clearly: float = 0.8  # of the time of one point that more points take at most
-    near: float = 1.1  # times the least: fewer points and registers are better then
-    registers: int = 128  # of a thread: half of the threads of two blocks of 256
+    near: float = 1.15  # times the least: fewer points are better then
+    most_points: int = 8  # 16 took longer for 3d125pt (2.46 ms for 2.11, H100) and 3d27pt
+    registers: int = 144  # of a thread by estimate, 128 by ptxas: of two blocks of 256
     spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt
     row_registers: int = 32  # for the addresses of rows, one each, at most
     blocks: int = 4  # of a multiprocessor that are left at least

@@ -2,9 +2,9 @@
 
 3d27pt: 27 loads a point; 4 points along i: 13.5, as 6 planes of 9 elements serve them
 
-A kernel takes max(requests, arithmetic, L2, memory). More points make requests fewer, and take registers, so that fewer
-threads are resident: of the shapes that leave enough of them, the one that takes least, or one of fewer points that
-takes hardly more.
+A kernel takes as long as memory or L2, or as requests and arithmetic, which threads wait for in turns. More points make
+requests fewer, and take registers, so that fewer threads are resident: of the shapes that leave enough of them, the one
+that takes least, or one of fewer points that takes hardly more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import prod
 from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
 from polytile.machine import L1_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
-from polytile.options import MAX_POINTS, POINTS
+from polytile.options import POINTS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
@@ -118,7 +118,7 @@ class _Choice:
         if least > self.tuning.clearly * one.microseconds:
             return one
         near = [s for s in fitting if s.microseconds <= self.tuning.near * least]
-        return min(near, key=lambda s: (prod(s.counts), s.registers, [-n for n in s.counts]))
+        return min(near, key=lambda s: (prod(s.counts), s.microseconds, s.registers, [-n for n in s.counts]))
 
     @property
     def _ones(self) -> tuple[int, ...]:
@@ -128,7 +128,7 @@ class _Choice:
         blocks = max(work.blocks for work in self.works)
         for counts in product(*(POINTS,) * (len(self._ones) - 1)):
             enough = blocks >= self.tuning.blocks * self.machine.sms * prod(counts)
-            if prod(counts) == 1 or (prod(counts) <= MAX_POINTS and enough):
+            if prod(counts) == 1 or (prod(counts) <= self.tuning.most_points and enough):
                 yield (*counts, 1)
 
     def _shape(self, counts: tuple[int, ...], time: KernelTime) -> Shape:
@@ -146,7 +146,8 @@ class _Choice:
                 cycles += access.cycles
                 less += access.cycles * part
         requests = time.requests * less / cycles * L1_BYTES_PER_CYCLE / self.tuning.l1_bytes_per_cycle
-        fastest = max(requests, self._arithmetic(time), time.l2, time.memory)
+        short, long = sorted((requests, self._arithmetic(time)))
+        fastest = max(long + self.tuning.beside * short, time.l2, time.memory)
         return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), self._registers(counts, found))
 
     def _arithmetic(self, time: KernelTime) -> float:
