@@ -28,6 +28,8 @@ def mapped_cost(scop: Scop, kernel: isl.ScheduleNode) -> Counter[str]:
     return cost
 
 
+COALESCED, IN_LINES, APART = 0, 3, 4  # how far the elements of a request lie from one another, as a cost
+NEAR = 4  # elements between those of neighbouring lanes, of which a line of 128 bytes holds at least four
 STRIDED = 8  # a request of 32 lines against one of 4 to 8
 LAUNCH = DEPTH_WEIGHT**2  # a launch takes about as long as one access to each element of a matrix
 FEW_THREADS = {0: 64, 1: 8}  # by the number of loops that run in parallel
@@ -99,13 +101,14 @@ def _leaf_cost(scop: Scop, leaf: isl.ScheduleNode, threads: tuple[int, int] | No
         requests = None if threads is None else _Requests(mapped, _step(depth, threads[0]))
         few = FEW_THREADS.get(threads[1] if threads else 0, 1)
         for access in statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE):
-            coalesced = requests is None or requests.coalesced(access.relation)
+            coalesced = requests is None or requests.scattered(access.relation) == COALESCED
             cost[access.array] += instances * few * (1 if coalesced else STRIDED)
     return cost
 
 
 def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int]) -> dict[int, int]:
-    """The weighted number of accesses below `band` that are not coalesced when a member runs along a warp, for each."""
+    """The weighted number of accesses below `band` that are not coalesced when a member runs along a warp, for each;
+    those of which several lanes find their elements in a line of a cache count for a little less."""
     first = int(band.get_schedule_depth())
     cost = dict.fromkeys(members, 0)
     for leaf in _leaves(band):
@@ -117,7 +120,7 @@ def strided_accesses(scop: Scop, band: isl.ScheduleNode, members: Sequence[int])
             accesses = list(statement.relations(AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE))
             for member, step in steps.items():
                 requests = _Requests(mapped, step)
-                apart = sum(not requests.coalesced(access.relation) for access in accesses)
+                apart = sum(requests.scattered(access.relation) for access in accesses)
                 cost[member] += apart * DEPTH_WEIGHT**depth
     return cost
 
@@ -141,13 +144,14 @@ class _Requests:
     def __init__(self, mapped: isl.Map, step: isl.Map) -> None:
         self._statement = mapped.reverse()
         self._step = step
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, int] = {}
 
-    def coalesced(self, relation: isl.Map) -> bool:
-        """Whether neighbouring threads reach neighbouring elements, or one."""
+    def scattered(self, relation: isl.Map) -> int:
+        """COALESCED where neighbouring threads reach neighbouring elements or one, IN_LINES where they reach elements
+        of one row that are near each other, or APART."""
         shape = _shape(relation)
         if shape not in self._known:
-            self._known[shape] = _is_coalesced(self._statement.apply_range(relation), self._step)
+            self._known[shape] = _scattered(self._statement.apply_range(relation), self._step)
         return self._known[shape]
 
 
@@ -165,15 +169,17 @@ def _shape(relation: isl.Map) -> str:
     return f"{subscripts} {relation.domain()}"
 
 
-def _is_coalesced(touched: isl.Map, step: isl.Map) -> bool:
+def _scattered(touched: isl.Map, step: isl.Map) -> int:
     rank = touched.dim(isl.dim_type.out)
     if rank == 0:
-        return True
+        return COALESCED
     moves = step.apply_domain(touched).apply_range(touched).deltas()
     for i in range(rank - 1):
         if not moves.plain_is_empty() and not moves.is_subset(_plane(moves, i, 0, 0)):
-            return False
-    return bool(moves.is_subset(_plane(moves, rank - 1, -1, 1)))
+            return APART
+    if moves.is_subset(_plane(moves, rank - 1, -1, 1)):
+        return COALESCED
+    return IN_LINES if moves.is_subset(_plane(moves, rank - 1, -NEAR, NEAR)) else APART
 
 
 def _plane(like: isl.Set, dim: int, low: int, high: int) -> isl.Set:

@@ -9,22 +9,24 @@ import pytest
 
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import Scop
-from polytile.scheduling.cost.strides import DEPTH_WEIGHT, strided_accesses
+from polytile.scheduling.cost.strides import APART, COALESCED, DEPTH_WEIGHT, IN_LINES, strided_accesses
 
-# An access, and whether it is apart for neighbouring i and for neighbouring j.
+# An access, and how far apart elements are for neighbouring i and for neighbouring j.
 ACCESSES = {
-    "A[i][j]": (True, False),
-    "A[i + 3][j - 2]": (True, False),
-    "A[j][i]": (False, True),
-    "A[j + 1][i + 1]": (False, True),
-    "A[i][2 * j]": (True, True),
-    "A[i][2 * j + 1]": (True, True),
-    "A[i][j / 2]": (True, False),
-    "A[i][(j + 1) / 2]": (True, False),
-    "A[i][5]": (True, False),
-    "A[i][6]": (True, False),
-    "A[3][4]": (False, False),
-    "A[i + j][i]": (True, True),
+    "A[i][j]": (APART, COALESCED),
+    "A[i + 3][j - 2]": (APART, COALESCED),
+    "A[j][i]": (COALESCED, APART),
+    "A[j + 1][i + 1]": (COALESCED, APART),
+    "A[i][2 * j]": (APART, IN_LINES),
+    "A[i][2 * j + 1]": (APART, IN_LINES),
+    "A[0][4 * i + j]": (IN_LINES, COALESCED),
+    "A[0][5 * i]": (APART, COALESCED),
+    "A[i][j / 2]": (APART, COALESCED),
+    "A[i][(j + 1) / 2]": (APART, COALESCED),
+    "A[i][5]": (APART, COALESCED),
+    "A[i][6]": (APART, COALESCED),
+    "A[3][4]": (COALESCED, COALESCED),
+    "A[i + j][i]": (APART, APART),
 }
 
 
@@ -36,7 +38,7 @@ def costs(scop: Scop) -> tuple[int, int]:
 
 def program(scop: Callable[..., Scop], *reads: str) -> Scop:
     body = "for (int i = 3; i < n; i++) for (int j = 2; j < n; j++) x[0] = x[0]"
-    return scop("int n, double A[2 * n][2 * n], double x[1]", "".join([body, *(f" + {r}" for r in reads), ";"]))
+    return scop("int n, double A[2 * n][8 * n], double x[1]", "".join([body, *(f" + {r}" for r in reads), ";"]))
 
 
 @pytest.mark.parametrize("access", ACCESSES)
