@@ -114,12 +114,12 @@ class SplitTuning:
     most_registers: int = 224  # of a thread, by the first count
     transfer_instructions: tuple[float, float] = (150, 18)  # to fill and drain an array, and more for each cell
     issued: tuple[float, float, float] = (0.62, 16, 0.85)  # of the cycles, by so many warps; at most
-    cycles_alone: float = 3.8  # of an instruction, for a warp by itself (H100, jacobi-1d in tiles of one warp)
+    cycles_alone: float = 3.0  # of an instruction on a word, in a tile by itself (H100, jacobi-1d by its shapes)
     beside: float = 0.2  # of what others take, beside the longest of issuing, waiting and memory
-    level_us: float = 0.01  # of a level of a step, in tiles in registers
-    split_barriers: bool = False  # whether warps of two-dimensional tiles in registers arrive, compute, and then wait
-    barrier_us: float = 0.05  # the same, where warps of a block meet
-    tile_us: float = 1.5  # of a tile's fill and drain
+    level_us: float = 0.014  # of a level of a step, in tiles in registers
+    split_barriers: bool = False  # whether warps arrive, compute, and then wait (H100: 0 to 2%)
+    barrier_us: float = 0.004  # the same for each warp, where warps of a block meet
+    tile_us: float = 0.3  # of a tile's fill and drain
     slab_share: float = 0.6  # of the L2 cache that the planes of a slab take
     slab_spread: float = 0.6  # of a slab's planes by which it gets narrower in a band of steps, at most
 

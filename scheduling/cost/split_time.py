@@ -16,7 +16,7 @@ import islpy as isl
 
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import Scop, Statement
-from polytile.ir.split_plan import SplitPlan, SplitRead
+from polytile.ir.split_plan import SplitPlan, SplitRead, SplitWrite
 from polytile.machine import (
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
@@ -211,9 +211,9 @@ class SplitCost:
     def waiting(self) -> float:
         """Rounds of tiles, each as long as its steps take one behind the other."""
         tuning, plan = self._tuning, self.plan
-        level = tuning.level_us + (tuning.barrier_us if plan.tile_warps > 1 else 0.0)
+        level = tuning.level_us + (tuning.barrier_us * plan.tile_warps if plan.tile_warps > 1 else 0.0)
         alone = 1e-6 * (tuning.tile_us + plan.height * len(plan.levels) * level)
-        alone += self._tuning.cycles_alone * self._instructions / self.machine.speed.clock
+        alone += tuning.cycles_alone * self._dependent / self.machine.speed.clock
         return float(max(1.0, self.tiles / self._at_once) * 2**plan.dims * alone / plan.height)
 
     @property
@@ -227,17 +227,31 @@ class SplitCost:
         return float(2**self.plan.dims * self.tiles / self.plan.height)
 
     @cached_property
+    def _dependent(self) -> float:
+        """Words that a thread computes one after another, for all steps of a tile and for what it fills and drains."""
+        cells = prod(self.plan.points)
+        of_step = sum(cells * (len(self.plan.reads_of(w.statement)) + 2) * self._words(w) for w in self.plan.writes)
+        return self.plan.height * of_step + self._moved
+
+    def _words(self, write: SplitWrite) -> int:
+        return max(1, self._size[write.array] // REGISTER_BYTES)
+
+    @property
+    def _moved(self) -> float:
+        """Instructions to fill and drain a tile."""
+        alone, cell = self._tuning.transfer_instructions
+        return len(self.plan.fields) * (alone + prod(self.plan.points) * cell)
+
+    @cached_property
     def _instructions(self) -> float:
         """Of a warp, for all steps of a tile and for what it fills and drains."""
         plan, cells, total = self.plan, prod(self.plan.points), 0.0
         for write in plan.writes:
             reads = plan.reads_of(write.statement)
-            words = max(1, self._size[write.array] // REGISTER_BYTES)
             beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
-            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * words * len(beside)
+            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * self._words(write) * len(beside)
             total += 12 + 2 * sum(plan.points)
-        alone, cell = self._tuning.transfer_instructions
-        return float(plan.height * total + len(plan.fields) * (alone + cells * cell))
+        return float(plan.height * total + self._moved)
 
     @property
     def _bytes(self) -> float:
