@@ -66,6 +66,7 @@ class Compilation:
     proof: Proof | None = None
     program: HostProgram | None = None
     steps: tuple[After, ...] = field(default=(), repr=False)
+    bounds: tuple[str, ...] = ()  # on registers, that were chosen
     remarks: tuple[Diagnostic, ...] = ()
 
     def taking(self, candidate: Candidate, remarks: Iterable[str] = ()) -> Compilation:
@@ -165,6 +166,7 @@ class Compilation:
                 yield f"{after.kernel.name}: statements are in {order}"
         if self.program and self.options.registers:
             yield f"a thread has {self.options.registers} registers at most, as asked for"
+        yield from self.bounds
 
     def with_remark(self, message: str, *, severity: str = "remark", hint: str | None = None) -> Compilation:
         remark = Diagnostic(severity, message, self.scop.location if self.scop.location.line else None, hint)

@@ -6,7 +6,7 @@ schedule that a later stage refuses gives way to the next candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from polytile.codegen.lowering.device_buffers import buffers, second_buffer
@@ -21,7 +21,8 @@ from polytile.codegen.passes import SCALAR_REPLACEMENT
 from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import After, improvements, optimise
 from polytile.codegen.passes.launch_bounds import bounded
-from polytile.codegen.passes.plan import Context
+from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.passes.straight_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
@@ -172,6 +173,11 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     context, steps = Context(state.machine, lowered.names), list[After]()
     verify = state.options.verify_passes
     program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
+    bounded_plans, bounds = _with_bounds(state, program, plain, plans, context, without)
+    if bounds:
+        steps.clear()
+        plans = tuple(bounded_plans)
+        program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
     if first is not None:
         program = _behind(program, first, state)
     for kernel in program.kernels:
@@ -179,7 +185,30 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         check_kernel(kernel)
     assert state.plans is not None
     kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
-    return replace(state, program=program, steps=tuple(steps), plans=replace(state.plans, kernels=kernels))
+    found = replace(state.plans, kernels=kernels)
+    return replace(state, program=program, steps=tuple(steps), plans=found, bounds=bounds)
+
+
+def _with_bounds(
+    state: Compilation,
+    program: HostProgram,
+    plain: HostProgram,
+    plans: Sequence[LoweredPlan],
+    context: Context,
+    without: frozenset[str],
+) -> tuple[Sequence[LoweredPlan], tuple[str, ...]]:
+    """Plans with bounds on registers for large bodies, and what is said of them; only those pay for the import."""
+    kernels = program.kernels[: len(plans)]
+    large = [k.name for k in kernels if is_short_of_registers(k, LEAST_LIVE)]
+    if state.options.registers or not large:
+        return plans, ()
+    from polytile.codegen.resources.choose_bounds import choose_bounds
+
+    def made(tried: Sequence[LoweredPlan]) -> HostProgram:
+        return optimise(plain, tried, context, lambda _: None, without=without)
+
+    found, choices = choose_bounds(program, plans, large, state.machine, made)
+    return found, tuple(map(str, choices))
 
 
 def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
-from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.prune_signature import pruned
-from polytile.codegen.passes.straight_blocks import AUTO_SHARE, Body, each_block, large_graphs
+from polytile.codegen.passes.straight_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers
 from polytile.ir.arith import add, compare, known, lift, mul, sub
 from polytile.ir.expr import (
     BOOL,
@@ -47,6 +46,7 @@ from polytile.ir.polynomial import Polynomial, index_polynomial
 from polytile.ir.ranges import INT_MOST
 from polytile.machine import MAX_THREAD_REGISTERS, Machine
 
+BOUNDED_SHARE = 0.5  # of a bound on registers that values and pointers may take before there are offsets
 MOST_CONSTANT = 1 << 16  # elements that constants in subscripts move by
 MOST_ELEMENTS = INT_MOST - MOST_CONSTANT  # of an array whose offsets 32 bits hold, before and behind its ends
 _Base = tuple[tuple[tuple[str, ...], int], ...]
@@ -81,8 +81,8 @@ def _launched(node: Any, tests: Mapping[str, Expr]) -> Any:
 def needs_offsets(kernel: Kernel) -> bool:
     """Whether the values of a large body, and a pointer for each row that is live, take more registers than there are,
     and the values alone fit better."""
-    limit = AUTO_SHARE * (kernel.max_registers or MAX_THREAD_REGISTERS)
-    return any(live_registers(graph, graph.order) > limit for graph in large_graphs(kernel))
+    share = BOUNDED_SHARE * kernel.max_registers if kernel.max_registers else AUTO_SHARE * MAX_THREAD_REGISTERS
+    return is_short_of_registers(kernel, int(share))
 
 
 def _are_small(program: HostProgram, kernel: Kernel, narrow: Kernel) -> Expr | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.ordering.build_graph import NotStraightError, build_graph, is_straight
 from polytile.codegen.ordering.value_graph import ValueGraph
 from polytile.ir.expr import Stmt, with_bodies
+from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
 
-AUTO_SHARE = 0.75  # of the registers of a thread that values may take before a body is ordered, or has offsets
+AUTO_SHARE = 0.75  # of the registers of a thread that values may take before a body is ordered
 LEAST_OPERATIONS = 32  # of a block that is worth ordering
 MOST_OPERATIONS = 4000  # that are ordered in a few seconds
+LEAST_LIVE = 48  # registers of values and addresses: with fewer, enough threads run at once
 Body = tuple[Stmt, ...]
 
 
@@ -51,3 +54,10 @@ def each_block(body: Body, change: Callable[[Body, Body], Body]) -> Body:
             found += change(body[at:end], body[end:])
         at = end
     return tuple(found)
+
+
+def is_short_of_registers(kernel: Kernel, registers: int) -> bool:
+    """Whether the values and addresses of a large block take more than these registers in the order of its text; where
+    there are offsets, they did."""
+    offsets = any(isinstance(node, Offset) for node in kernel.nodes)
+    return offsets or any(live_registers(graph, graph.order) > registers for graph in large_graphs(kernel))

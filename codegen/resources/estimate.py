@@ -1,7 +1,8 @@
 """What a kernel takes, estimated without a compiler.
 
 ptxas loads early, so that memory has time to answer, but only as far as all warps still fit on a multiprocessor: the
-registers are what values need at once when every load comes as late as it can, more where that keeps the occupancy.
+registers are what values need at once when every load comes as late as it can, more where that keeps the occupancy. Up
+to a bound of registers it loads as early as it can.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.resources.linear_code import code_of
+from polytile.codegen.resources.linear_code import Code, code_of
 from polytile.codegen.resources.occupancy import KernelResources, resident_blocks, resources
 from polytile.codegen.resources.register_pressure import pressure
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
@@ -31,16 +32,26 @@ FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
 
 def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
     """The estimated resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
-    with deep_recursion():
-        code = code_of(unroll(kernel))
+    code = _code(kernel)
     own = max(RESERVED, code.helpers)
     least = pressure(code.values, code.loops, eager=False) + own
     most = pressure(code.values, code.loops, eager=True) + own
-    registers = max(least, min(most, _free_registers(kernel, machine)))
     limit = _limit(kernel, machine)
+    registers = max(least, min(most, limit if kernel.max_registers else _free_registers(kernel, machine)))
     spilled = REGISTER_BYTES * max(0, least - limit - limit // 8)
     size = INSTRUCTION_BYTES * (code.instructions + FRAME)
     return resources(kernel, machine, "estimate", min(registers, limit), size, spilled)
+
+
+def needed_registers(kernel: Kernel) -> int:
+    """The registers of a thread that hold all values when every load comes as late as it can, whatever the bound."""
+    code = _code(kernel)
+    return pressure(code.values, code.loops, eager=False) + max(RESERVED, code.helpers)
+
+
+def _code(kernel: Kernel) -> Code:
+    with deep_recursion():
+        return code_of(unroll(kernel))
 
 
 def _free_registers(kernel: Kernel, machine: Machine) -> int:

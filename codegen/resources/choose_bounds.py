@@ -1,0 +1,92 @@
+"""Bounds of registers at which more blocks of a large body are on a multiprocessor at once.
+
+before: derivative, double: as many registers as ptxas likes, statements as in the source
+after:  128 registers: two blocks of 256 threads; statements in an order that needs about 120, 32-bit offsets
+
+A thread of a large body waits for memory and for its own results most of the time: twice as many warps take nearly half
+of the time, until memory is busy. A bound is tried through all passes, as orders and addresses depend on it, and taken
+where the kernel then needs hardly more registers: each one that is missing is stored and loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from polytile.codegen.passes.plan import LoweredPlan
+from polytile.codegen.resources.estimate import estimate, needed_registers
+from polytile.codegen.resources.occupancy import resident_blocks
+from polytile.ir.host import HostProgram
+from polytile.ir.kernel import Kernel
+from polytile.ir.memory import shared_size
+from polytile.machine import MAX_THREAD_REGISTERS, THREAD_REGISTER_UNIT, Machine
+
+FULL_RATE = 0.5  # of the warps that fit: with so many, memory is busy, and more hardly help
+CHEAP_SPILLS = 16  # one register in so many may be missing: what is stored then stays in L1
+Plans = Sequence[LoweredPlan]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterChoice:
+    """The registers that a thread of a kernel may have: `needed` by the estimate, or `unbound` without a bound, and how
+    many blocks are then on a multiprocessor at once."""
+
+    kernel: str
+    registers: int
+    needed: int
+    unbound: int
+    blocks: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kernel}: {self.registers} registers at most (about {self.needed} are needed, {self.unbound} as it "
+            f"was), for {self.blocks} blocks on a multiprocessor at once (--registers N takes others)"
+        )
+
+
+def choose_bounds(
+    program: HostProgram, plans: Plans, large: Sequence[str], machine: Machine, make: Callable[[Plans], HostProgram]
+) -> tuple[tuple[LoweredPlan, ...], tuple[RegisterChoice, ...]]:
+    """The plans with bounds for those of the `large` kernels that run faster with them; `make` runs the passes."""
+    found, choices = list(plans), list[RegisterChoice]()
+    for position, plan in enumerate(plans):
+        kernel = program.kernels[position]
+        if kernel.name not in large or not _is_free(kernel, plan):
+            continue
+        for blocks, registers in _steps(kernel, machine):
+            tried = [*found[:position], replace(plan, registers=registers), *found[position + 1 :]]
+            needed = needed_registers(make(tried).kernels[position])
+            if needed <= registers + registers // CHEAP_SPILLS:
+                found = tried
+                choices.append(
+                    RegisterChoice(kernel.name, registers, needed, estimate(kernel, machine).registers, blocks)
+                )
+                break
+    return tuple(found), tuple(choices)
+
+
+def _is_free(kernel: Kernel, plan: LoweredPlan) -> bool:
+    """Whether nothing else has decided how many registers or blocks there are, as for several points of a thread."""
+    bound = kernel.min_blocks or kernel.max_registers or plan.registers
+    return not (bound or kernel.cooperative or kernel.cluster > 1 or plan.tiled or plan.points)
+
+
+def _steps(kernel: Kernel, machine: Machine) -> Iterator[tuple[int, int]]:
+    """Numbers of blocks on a multiprocessor, most first, with the registers that allow them: from what is enough for
+    memory to be busy down to what the estimate says of the kernel as it is."""
+    threads, own = prod(kernel.block), estimate(kernel, machine)
+    enough = int(FULL_RATE * machine.threads_per_sm) // threads
+    if own.blocks_per_multiprocessor >= enough:
+        return
+    for blocks in range(enough, max(own.blocks_per_multiprocessor, 2) - 1, -1):
+        registers = _most_registers(kernel, machine, blocks)
+        if registers:
+            yield blocks, registers
+
+
+def _most_registers(kernel: Kernel, machine: Machine, blocks: int) -> int:
+    """The registers of a thread with which so many blocks fit; 0 where they never do."""
+    threads, shared = prod(kernel.block), sum(shared_size(s) for s in kernel.shared)
+    counts = range(MAX_THREAD_REGISTERS // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT, 0, -THREAD_REGISTER_UNIT)
+    return next((n for n in counts if resident_blocks(machine, threads, n, shared) >= blocks), 0)
