@@ -43,6 +43,8 @@ PROGRAMS = {  # that have what improves kernels
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,
+    "private-copies": AGAIN,
+    "subwarp-loops": AGAIN,
     "offset-addressing": PRODUCT,
 }
 TWO = (
