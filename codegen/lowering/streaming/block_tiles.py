@@ -18,13 +18,13 @@ from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody
-from polytile.codegen.lowering.streaming.plane_rings import age, column_of_lane, each, over, runs
-from polytile.codegen.lowering.streaming.stream_kernel import Stream
+from polytile.codegen.lowering.streaming.plane_rings import age, column_of_lane, over, runs
+from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, binary, both, compare, either, lift, mul, sub
+from polytile.ir.arith import binary, both, compare, lift, sub
 from polytile.ir.edge_rows import EdgeRows
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, If, Name, Stmt
-from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier, PrivateArray
+from polytile.ir.expr import Access, Declare, If, Name, Stmt
+from polytile.ir.gpu_ops import BARRIER_TYPE, Arrive, Await, InitBarrier
 from polytile.ir.kernel import Barrier, Comment
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import Names
@@ -43,7 +43,6 @@ class BlockTiles(KernelBody):
         if not self.plan.streamed or len(self.axes) != 2:
             raise InternalError("blocks share rows of the planes of a stream")
         self.warp, self.lane = threads
-        self.own_rows, self.own_lane = self.name("own_rows", BOOL), self.name("own_lane", BOOL)
         self.phase = self.name("phase")
         self.shown = Access(self.supply.fresh("shown"), (lift(0),), BARRIER_TYPE)
         self.edges: dict[int, Edges] = {}
@@ -56,6 +55,10 @@ class BlockTiles(KernelBody):
 
         inputs = {step.index for step in self.plan.inputs}
         self.loads_behind = max((r.step for r in self.plan.reads if r.source in inputs), default=None)
+
+    @property
+    def has_sides(self) -> bool:
+        return True
 
     def _edges(self, index: int, reads: Sequence[StreamRead]) -> Edges:
         above = [read for read in reads if read.offset[1]]
@@ -73,8 +76,6 @@ class BlockTiles(KernelBody):
     def body(self) -> Iterator[Stmt]:
         yield from self.tile(self.block)
         yield from self.corners((self.warp, self.lane))
-        yield from self._owns_rows()
-        yield self.owns_lanes(self.own_lane, self.lane)
         for edges in self.edges.values():
             yield edges.zeros(self.turn, self.v)
         if self._splits:
@@ -85,20 +86,6 @@ class BlockTiles(KernelBody):
         if self._splits:
             yield from self._arrives()
         yield from self.work()
-
-    def _owns_rows(self) -> Iterator[Stmt]:
-        """Rows of the halo are owned by other tiles, but at the sides of space."""
-        axis, u = self.axes[0], self.v[0]
-        place = add(mul(self.warp, self.points[0]), u)
-        first, last = compare("==", self.index[0], 0), compare("==", self.index[0], sub(self.counts[0], 1))
-        own = both(
-            either(first, compare(">=", place, axis.lower)), either(last, compare("<", place, axis.size - axis.upper))
-        )
-        yield PrivateArray(self.own_rows.name, BOOL, self.points[:1])
-        yield each(self.points[:1], (u,), Assign(Access(self.own_rows.name, (u,), BOOL), "", own))
-
-    def owned(self) -> Expr:
-        return both(Access(self.own_rows.name, self.v[:1], BOOL), self.own_lane)
 
     # Neighbours --------------------------------------------------------------------------------------
     def start_of_plane(self) -> Iterator[Stmt]:
@@ -155,15 +142,15 @@ class BlockTiles(KernelBody):
         yield Barrier("all lanes have shown and read rows", "warp")
         yield If(compare("==", self.lane, 0), (Arrive(self.shown, MADE),))
 
-    def steps(self, edge: bool) -> Iterator[Stmt]:
+    def steps(self, tested: Tested) -> Iterator[Stmt]:
         if not self._splits:
-            yield from super().steps(edge)
+            yield from super().steps(tested)
             return
         first, fetched = self._rows_before(), set[tuple[int, ...]]()
         for step in (s for s in self.plan.made if first[s.index]):
             yield Comment(f"{self.heading(step)}: rows {', '.join(map(str, first[step.index]))} of the patch")
             yield from self._fetches(step, first[step.index], fetched)
-            yield from self.made(step, edge, first[step.index])
+            yield from self.made(step, tested, first[step.index])
         yield Await(self.shown, binary("&", self.phase, 1), MADE)
         for step in self.plan.inputs:
             if step.index in self.edges:
@@ -173,8 +160,8 @@ class BlockTiles(KernelBody):
             yield Comment(self.heading(step))
             yield from self._fetches(step, rest, fetched)
             if rest:
-                yield from self.made(step, edge, rest)
-            yield from self.behind(step, edge)
+                yield from self.made(step, tested, rest)
+            yield from self.behind(step, tested)
 
     def _rows_before(self) -> dict[int, tuple[int, ...]]:
         """The rows of a patch that each step can make before rows of other warps are read: from own rows of earlier

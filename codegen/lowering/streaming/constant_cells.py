@@ -7,13 +7,13 @@ after:  step 1 has it from memory, loaded a plane early; step 2 reads it two ite
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.loads_and_stores import Transfers
-from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated
-from polytile.ir.arith import both, sub
-from polytile.ir.expr import Access, Assign, Expr, Stmt
-from polytile.ir.gpu_ops import Load, PrivateArray
+from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested, negated
+from polytile.ir.arith import add, both, mul, sub
+from polytile.ir.expr import Access, Assign, Expr, If, Stmt
+from polytile.ir.gpu_ops import Advance, Load, Pointer, PrivateArray
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep
 
@@ -23,18 +23,32 @@ class ConstantCells(Transfers):
 
     def __init__(self, stream: Stream, names: Names) -> None:
         super().__init__(stream, names)
-        self.loaded = [s for s in self.plan.made if self.is_kept(s) and self._same_before(s) is None]
-        early = [s.index for s in self.loaded if self.plan.streamed and self.is_roomy and not s.retimed]
-        self.early = {k: names.fresh(f"early{k}") for k in early}
+        self.loaded = [s for s in self.plan.made if stream.is_kept(s) and self._same_before(s) is None]
+        sides = [s for s in self.loaded if self.has_sides and not stream.always_tested(s)]
+        early = sides if self.has_sides else self.loaded if self.plan.streamed and self.is_roomy else ()
+        self.early = {s.index: names.fresh(f"early{s.index}") for s in early if not s.retimed}
+        self.early_in = Tested.SIDES if self.has_sides else Tested.ALL
+        self.user = names.fresh("user")
+        self.homes = dict(self._homes(sides))
+
+    def _homes(self, sides: Sequence[StreamStep]) -> Iterator[tuple[int, tuple[str, StreamStep]]]:
+        """The pointer to the elements of a step's cells in the user's array, and the step whose planes it follows."""
+        found: dict[int, tuple[str, StreamStep]] = {}
+        for step in (*(self.plan.inputs if self.stream.to_shadows else ()), *sides):
+            same = (found[k] for k in found if self.stream.same_elements(self.plan.steps[k], step))
+            own = self.sources[step.index] if step.is_input else None
+            found[step.index] = next(same, None) or (own or self.supply.fresh(f"home{step.index}"), step)
+        yield from found.items()
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether tiles at sides have a loop of their own for planes that need no tests: there are registers for it."""
+        return False
 
     @property
     def is_roomy(self) -> bool:
         """Whether there are registers for addresses of later planes and for what cells at sides need, beside planes."""
         return True
-
-    def is_kept(self, step: StreamStep) -> bool:
-        """Whether somebody may read such cells of a step."""
-        return self.stream.scop.array(step.array).live_in
 
     def _same_before(self, step: StreamStep) -> Access | None:
         """The same element in the planes of an earlier step, where it is still there."""
@@ -45,34 +59,75 @@ class ConstantCells(Transfers):
                 return ring.at(late, self.v)
         return None
 
-    def kept(self, step: StreamStep) -> Stmt:
-        """The value of such a cell: what its element had before, in registers, if need be loaded a plane ahead."""
-        target = self.rings[step.index].at(0, self.v)
-        if step.index in self.early:
-            return Assign(target, "", Access(self.early[step.index], self.v, target.type))
+    def kept(self, step: StreamStep, tested: Tested) -> Stmt:
+        """The value of such a cell: what its element had before, in registers, or in the user's array."""
+        target, row = self.rings[step.index].at(0, self.v), self.made_row(step)
+        if tested is self.early_in and step.index in self.early:
+            return Assign(target, "", self._early(step))
         before = self._same_before(step)
         if before is not None:
             return Assign(target, "", before)
-        cell = self.cell(self.made_row(step))
-        return Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
+        if tested is Tested.SIDES:
+            return Load((target,), self.at_home(step, -1))
+        return Load((target,), self._user(step), guard=self._is_there(step, row))
+
+    def kept_pointer(self, step: StreamStep) -> Iterator[Stmt]:
+        """Declares what `kept` reads from in planes with tests: 64-bit addresses of single cells take registers."""
+        row, is_early = self.made_row(step), step.index in self.early and self.early_in is Tested.ALL
+        if row is not None and self.stream.is_kept(step) and not is_early and self._same_before(step) is None:
+            yield Pointer(self.user, self.stream.home(step, self.cell(row, own=False)), const=True)
+
+    def _user(self, step: StreamStep) -> Access:
+        row = self.made_row(step)
+        return self.stream.home(step, self.cell(row)) if row is None else self.pointed(self.user, step)
+
+    def _is_there(self, step: StreamStep, row: Expr | None) -> Expr:
+        return both(self.stream.has_plane(step, row), self.holds(self.memory_of(step)))
+
+    # Loaded a plane early -----------------------------------------------------------------------------
+    def at_home(self, step: StreamStep, later: int, cell: Sequence[Expr] | None = None) -> Access:
+        pointer, first = self.homes[step.index]
+        access = self.pointed(pointer, step, cell)
+        planes = mul(self.pitch(step, 0), first.lag - step.lag + later)
+        return Access(pointer, (add(planes, *access.subscripts),), access.type)
 
     def first_kept(self, start: Expr) -> Iterator[Stmt]:
-        """Those of the first plane of a turn of the loops, that earlier steps do not have."""
+        """Such cells of the first plane that arrives, which earlier steps do not have, and pointers to them."""
+        for pointer, step in self._own_pointers():
+            yield Pointer(pointer, self.stream.home(step, self.cell(sub(start, step.lag), own=False)), const=True)
         for index, name in self.early.items():
             step = self.plan.steps[index]
             yield PrivateArray(name, self.stream.element(step), self.points)
-            yield self.load_kept(step, start, 0)
+            yield self._load(step, start)
 
-    def load_kept(self, step: StreamStep, plane: Expr, ahead: int) -> Stmt:
-        """The elements of such cells in the plane that is made when one of the inputs arrives, so far ahead of one."""
-        cell = self.cell(sub(plane, step.lag - ahead))
-        guard = both(self.stream.exists(step, cell), negated(self.is_made(step, cell)))
-        target = Access(self.early[step.index], self.v, self.stream.element(step))
-        return self.each(Load((target,), self.stream.home(step, cell), guard=guard))
+    def next_home(self) -> Iterator[Stmt]:
+        """The pointers move on."""
+        for pointer, step in self._own_pointers():
+            yield Advance(pointer, self.pitch(step, 0))
 
-    def at_home(self) -> Iterator[StreamStep]:
-        """What planes with tests load from the user's arrays."""
-        yield from super().at_home()
-        for k, step in enumerate(self.loaded):
-            if not any(self.stream.same_elements(before, step) for before in self.loaded[:k]):
+    def _own_pointers(self) -> Iterator[tuple[str, StreamStep]]:
+        return (home for home in dict.fromkeys(self.homes.values()) if home[0] not in self.sources.values())
+
+    def load_kept(self, step: StreamStep, tested: Tested) -> Iterator[Stmt]:
+        """The elements of such cells in the plane that is made next."""
+        if step.index in self.early and self.stream.tested(step, tested) is self.early_in:
+            yield self._load(step, add(self.row, 1))
+
+    def _load(self, step: StreamStep, arrival: Expr) -> Stmt:
+        """Those of the plane that is made when this one of the inputs arrives."""
+        if self.has_sides:
+            load = Load((self._early(step),), self.at_home(step, 0))
+            return self.each(If(negated(self.holds(self.written(step))), (load,)))
+        row = sub(arrival, step.lag)
+        guard = both(self._is_there(step, row), negated(self.is_made(step, row)))
+        return self.each(Load((self._early(step),), self.stream.home(step, self.cell(row)), guard=guard))
+
+    def _early(self, step: StreamStep) -> Access:
+        return Access(self.early[step.index], self.v, self.stream.element(step))
+
+    def from_home(self) -> Iterator[StreamStep]:
+        late = [s for s in self.loaded if s.index in self.homes and s.index not in self.early]  # their planes take long
+        found = late if self.has_sides else self.loaded
+        for k, step in enumerate(found):
+            if not any(self.stream.same_elements(before, step) for before in found[:k]):
                 yield step

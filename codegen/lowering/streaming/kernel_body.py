@@ -24,7 +24,7 @@ from polytile.codegen.lowering.streaming.constant_cells import ConstantCells
 from polytile.codegen.lowering.streaming.plane_rings import age, each, over, runs
 from polytile.codegen.lowering.streaming.retimed_sums import plane_sums
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
-from polytile.codegen.lowering.streaming.stream_kernel import Stream, negated, some
+from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested, negated
 from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
@@ -35,10 +35,8 @@ from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
-from polytile.machine import WARP_SIZE
 
 UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
-SIDES = ("columns", "rows")  # what is along the dimensions that do not stream, fastest first
 
 
 class KernelBody(ConstantCells):
@@ -54,9 +52,7 @@ class KernelBody(ConstantCells):
         self.start = self.name("start")  # of those that a turn of the loops begins with
         self.low, self.high = self.name("low"), self.name("high")  # of those that need no tests
         self.group, self.turn = self.name("group"), self.name("turn")
-        self.inside, self.made_here = self.name("inside", BOOL), self.name("made", BOOL)
-        sides = [(w, k) for w in stream.cells.writers for k in range(inner)]
-        self.sides = {(w, k): names.fresh(f"{SIDES[inner - 1 - k]}_{w}") for w, k in sides}
+        self.regular, self.inside = self.name("regular", BOOL), self.name("inside", BOOL)
         retimed = (step for step in self.plan.steps if step.retimed)
         self.sums = {
             s.index: plane_sums(self.plan, s, stream.writers(s)[0], names.fresh(f"sum{s.index}")) for s in retimed
@@ -108,25 +104,35 @@ class KernelBody(ConstantCells):
         return Declare(self.own_first.name, self.integer, first if chunk is None else add(first, mul(part, chunk)))
 
     def corners(self, threads: Sequence[Expr]) -> Iterator[Stmt]:
-        """The first cells of the tile and of the thread, and whether the tile is away from all sides."""
+        """The first cells of the tile and of the thread, and whether the tile is away from all sides, or at such sides
+        as sets of cells tell."""
         ranges = {}
         for k, axis in enumerate(self.axes):
-            edge = add(axis.origin, mul(self.index[k], axis.width))
-            yield Declare(self.edge[k].name, self.integer, edge)
+            yield Declare(self.edge[k].name, self.integer, axis.start(self.index[k], *self._memory_end(k)))
             yield Declare(self.corner[k].name, self.integer, add(self.edge[k], mul(threads[k], self.points[k])))
             ranges[cell_name(axis.k)] = (self.edge[k], add(self.edge[k], axis.size - 1))
         away = self.stream.inside(ranges)
-        yield Declare(self.inside.name, BOOL, away.holds)
+        yield Declare(self.within.name, BOOL, away.in_memory)
+        yield Declare(self.regular.name, BOOL, both(self.within, *away.tile))
+        yield Declare(self.inside.name, BOOL, both(self.regular, *away.sides))
         if self.plan.streamed:
             yield from self._planes(away.low, away.high)
+        yield from self.sets()
 
-    def owns_lanes(self, own: Name, lane: Expr) -> Stmt:
-        """Lanes of the halo own nothing, but at the sides of space."""
-        axis, strip, strips = self.axes[-1], self.index[-1], self.counts[-1]
-        lanes = axis.lower // axis.unit, WARP_SIZE - axis.upper // axis.unit
-        left = either(compare("==", strip, 0), compare(">=", lane, lanes[0]))
-        right = either(compare("==", strip, sub(strips, 1)), compare("<", lane, lanes[1]))
-        return Declare(own.name, BOOL, both(left, right))
+    def _memory_end(self, k: int) -> tuple[Expr, int]:
+        """Where memory of all arrays ends along an axis, and how many cells vectors have there."""
+        ends = dict.fromkeys(add(self.stream.bounds(step)[self.axes[k].k][1], 1) for step in self.plan.steps)
+        sizes = [self.stream.element(step).size for step in self.plan.steps]
+        vector = self.vector // min(sizes) if k == len(self.axes) - 1 else 1
+        return reduce(least, ends), vector
+
+    def owned(self, k: int) -> Expr:
+        """Cells of the halo are owned by other tiles, but at the sides of space."""
+        axis, index, last = self.axes[k], self.index[k], sub(self.counts[k], 1)
+        cell = add(self.corner[k], self.v[k])
+        first = add(add(axis.origin, mul(index, axis.width)), axis.lower)
+        low, high = compare(">=", cell, first), compare("<", sub(cell, self.edge[k]), axis.size - axis.upper)
+        return both(either(compare("==", index, 0), low), either(compare("==", index, last), high))
 
     def work(self) -> Iterator[Stmt]:
         """All steps for all planes."""
@@ -134,13 +140,13 @@ class KernelBody(ConstantCells):
         yield from (sums.declared() for sums in self.sums.values())
         if not self.plan.streamed:
             yield from self.alignment()
-            yield If(self.inside, tuple(self._all_steps(edge=False)), tuple(self._all_steps(edge=True)))
+            yield If(self.inside, tuple(self._all_steps(Tested.NOTHING)), tuple(self._all_steps(Tested.ALL)))
             return
         for step in self.plan.inputs:
             yield PrivateArray(self.next[step.index], self.stream.element(step), self.points)
         yield from self.pointers()
         yield from self.alignment()
-        yield from self.load(self.begin, edge=True)
+        yield from self.load(self.begin, Tested.ALL)
         yield from self._loops()
 
     # Planes ------------------------------------------------------------------------------------------
@@ -155,7 +161,8 @@ class KernelBody(ConstantCells):
         yield Declare(self.begin.name, integer, begin)
         yield Declare(self.end.name, integer, add(self.own_end, self.stream.final_lag))
         low = least(_extreme(most, self.begin, lows), self.end)
-        yield Declare(self.low.name, integer, select(self.inside, low, self.end))
+        fast = self.regular if self.has_sides else self.inside
+        yield Declare(self.low.name, integer, select(fast, low, self.end))
         whole = sub(_extreme(least, self.end, highs), self.low)
         yield Declare(self.high.name, integer, add(self.low, mul(div(most(whole, 0), self.period), self.period)))
 
@@ -171,94 +178,74 @@ class KernelBody(ConstantCells):
         """Planes before those that need no tests, those, and then the rest."""
         integer = self.integer
         yield Declare(self.start.name, integer, self.begin)
-        planes = tuple(self._plane(edge=True))
+        planes = tuple(self._plane(Tested.ALL))
         tested = For(self.row.name, self.start, compare("<", self.row, self.low), 1, planes, integer, unroll=1)
-        turn = (Declare(self.row.name, integer, add(self.group, self.turn)), *self._plane(edge=False))
-        turns = For(self.turn.name, lift(0), compare("<", self.turn, self.period), 1, turn, integer, unroll=0)
-        start, period = most(self.start, self.low), self.period
-        free = For(self.group.name, start, compare("<", self.group, self.high), period, (turns,), integer, unroll=1)
+        fast = self._turns(Tested.NOTHING)
+        before = () if self.has_sides else tuple(self.first_kept(self.start))
+        if self.has_sides:
+            start = most(self.start, self.low)
+            sides = (*self.first_kept(start), self._turns(Tested.SIDES))
+            fast = If(self.inside, (fast,), (If(compare("<", start, self.high), sides),))
         after = (
             Assign(self.start, "", most(self.start, self.high)),
             *(Assign(name, "", self.end) for name in (self.low, self.high)),
         )
         half = self.name("half")
-        body = (*self._tests_of_sides(), *self.first_kept(self.start), tested, free, *after)
+        body = (*before, tested, fast, *after)
         yield For(half.name, lift(0), compare("<", half, 2), 1, body, integer, unroll=1)
 
-    def _plane(self, edge: bool) -> Iterator[Stmt]:
+    def _turns(self, tested: Tested) -> Stmt:
+        """A loop over planes without tests of planes, unrolled by the period."""
+        period, integer = self.period, self.integer
+        turn = (Declare(self.row.name, integer, add(self.group, self.turn)), *self._plane(tested))
+        turns = For(self.turn.name, lift(0), compare("<", self.turn, period), 1, turn, integer, unroll=0)
+        start = most(self.start, self.low)
+        return For(self.group.name, start, compare("<", self.group, self.high), period, (turns,), integer, unroll=1)
+
+    def _plane(self, tested: Tested) -> Iterator[Stmt]:
         yield from self.start_of_plane()
         for step in self.plan.inputs:
             ring = self.rings[step.index]
             yield self.each(Assign(ring.at(0, self.v), "", Access(self.next[step.index], self.v, ring.element)))
             yield Advance(self.sources[step.index], self.pitch(step, 0))
+        if tested is Tested.SIDES:
+            yield from self.next_home()
         if self.loads_behind is None:
-            yield from self.load(add(self.row, 1), edge)
+            yield from self.load(add(self.row, 1), tested)
         if self.is_roomy:
-            yield from self.prefetch(self.high, edge)
+            yield from self.prefetch(self.high, tested)
         for step in self.plan.inputs:
             yield from self.after(step)
-        yield from self.steps(edge)
+        yield from self.steps(tested)
         kept = (stmt for ring in self.rings for stmt in ring.ageing(self.v))
         summed = (stmt for sums in self.sums.values() for stmt in sums.ageing(self.v))
         yield self.each(*kept, *summed)
         yield from self.end_of_plane()
 
-    def _all_steps(self, edge: bool) -> Iterator[Stmt]:
+    def _all_steps(self, tested: Tested) -> Iterator[Stmt]:
         """All of a kernel in one dimension."""
-        if edge:
-            yield from self._tests_of_sides()
-        yield from self.load(None, edge)
-        yield from self.steps(edge)
+        yield from self.load(None, tested)
+        yield from self.steps(tested)
 
     # Steps -------------------------------------------------------------------------------------------
-    def _tests_of_sides(self) -> Iterator[Stmt]:
-        """Which cells of the thread each statement writes, as far as that depends on one dimension alone."""
-        for name, writer in self.stream.cells.writers.items():
-            for k, v in enumerate(self.v):
-                tests = [test for test, alone in self._split(writer, None) if alone == k]
-                if tests:
-                    yield PrivateArray(self.sides[name, k], BOOL, (self.points[k],))
-                    side = Access(self.sides[name, k], (v,), BOOL)
-                    yield each(self.points[k : k + 1], (v,), Assign(side, "", both(*tests)))
-
-    def _split(self, writer: Writer, step: StreamStep | None) -> Iterator[tuple[Expr, int | str]]:
-        """The tests of a statement's cells: those of one dimension (of a thread's cells) alone, those that are the same
-        for all cells of a plane, and others."""
-        use = step or self.plan.steps[0]
-        at = self.stream.place(use, self.cell(self.made_row(use)))
-        inner = {cell_name(axis.k): k for k, axis in enumerate(self.axes)}
-        for bound, test in self.stream.conditions(writer, at):
-            found = set() if bound is None else {inner[name] for name in bound.names if name in inner}
-            if bound is None:
-                yield test, "others"
-            elif not found:
-                yield test, "plane"
-            else:
-                alone = len(found) == 1 and len(bound.names & set(at)) == 1
-                yield test, found.pop() if alone else "others"
-
-    def steps(self, edge: bool) -> Iterator[Stmt]:
+    def steps(self, tested: Tested) -> Iterator[Stmt]:
         """All steps of a plane, one after another."""
         fetched: set[tuple[int, ...]] = set()
         for step in self.plan.made:
             yield Comment(self.heading(step))
             yield from self.before(step, fetched)
-            yield from self.made(step, edge)
-            yield from self.behind(step, edge)
+            yield from self.made(step, tested)
+            yield from self.behind(step, tested)
 
-    def behind(self, step: StreamStep, edge: bool) -> Iterator[Stmt]:
+    def behind(self, step: StreamStep, tested: Tested) -> Iterator[Stmt]:
         """What follows a plane that a step has made."""
-        if step.index in self.early and self._is_tested(step, edge):
-            yield self.load_kept(step, self.row, 1)
+        yield from self.load_kept(step, tested)
         yield from self.after(step)
         if step.index == self.loads_behind:
-            yield from self.load(add(self.row, 1), edge)
+            yield from self.load(add(self.row, 1), tested)
         for store in self.stream.stores:
             if store.step == step.index:
-                yield self.store(store, edge)
-
-    def _is_tested(self, step: StreamStep, edge: bool) -> bool:
-        return edge or self.stream.always_tested(step)
+                yield self.store(store, tested)
 
     def heading(self, step: StreamStep) -> str:
         row = f" - {step.lag}" if step.lag else ""
@@ -268,30 +255,54 @@ class KernelBody(ConstantCells):
         time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
         return f"step {step.index}: {step.array} after iteration {time}{where}"
 
-    def made(self, step: StreamStep, edge: bool, rows: Sequence[int] | None = None) -> Iterator[Stmt]:
+    def made(self, step: StreamStep, tested: Tested, rows: Sequence[int] | None = None) -> Iterator[Stmt]:
         """The cells of a step, of some rows of the thread's or of all, by the statements that write them; others are
         the user's."""
-        main = self.stream.main(step)
-        if not self._is_tested(step, edge):
+        main, tested = self.stream.main(step), self.stream.tested(step, tested)
+        if tested is not Tested.ALL:
             assert main is not None
-            yield from self._in_rows(rows, *self._value(step, main))
+            sides = self._at_sides(step, main) if tested is Tested.SIDES else self._value(step, main)
+            yield from self._in_rows(rows, *sides)
             yield from self._later_terms(step, rows)
             return
-        declared: list[Stmt] = []
-        body: list[Stmt] = []
-        some_made: list[Expr] = []
-        for writer in self.stream.writers(step):
-            written = self._written(writer, step, declared)
-            made = self._value(step, writer)
-            pure = is_pure(self.stream.scop, writer.statement)
-            anywhere = self.is_roomy and writer is main and pure and not some_made
-            anywhere = anywhere or step.retimed  # its terms are of planes, and are summed up in all cells
-            body += made if anywhere else (If(written, made),)
-            some_made.append(written)
-        if self.is_kept(step):
-            body.append(If(negated(some(some_made)), (self.kept(step),)))
-        yield Scope((*declared, *self._in_rows(rows, *body)))
+        writers = self.stream.writers(step)
+        pure = [is_pure(self.stream.scop, writer.statement) for writer in writers]
+        if len(writers) == 1 and (step.retimed or (pure[0] and self.is_roomy)):
+            yield Scope((*self.kept_pointer(step), *self._made_then_kept(step, writers[0], rows)))
+        else:
+            body: list[Stmt] = []
+            for writer, anywhere in zip(writers, pure, strict=True):
+                anywhere = anywhere and self.is_roomy and writer is main and not body
+                made = self._value(step, writer)
+                body += made if anywhere else (If(self.is_written(writer, step), made),)
+            if self.stream.is_kept(step):
+                body.append(If(negated(self.is_made(step)), (self.kept(step, Tested.ALL),)))
+            yield Scope((*self.kept_pointer(step), *self._in_rows(rows, *body)))
         yield from self._later_terms(step, rows)
+
+    def _made_then_kept(self, step: StreamStep, writer: Writer, rows: Sequence[int] | None) -> Iterator[Stmt]:
+        """All cells as the statement makes them, of which those beside the ones that it writes are replaced."""
+        value = self._value(step, writer)
+        if not self.stream.is_kept(step):
+            yield from self._in_rows(rows, *value)
+            return
+        tests = self.tests(writer, step)
+        if tests.others:
+            beside = If(negated(self.is_written(writer, step)), (self.kept(step, Tested.ALL),))
+        else:
+            cells = self.where(both(*tests.plane), self.cells[writer.statement.name])
+            yield Declare(self.made_here.name, self.word, cells)
+            beside = If(negated(self.holds(self.made_here)), (self.kept(step, Tested.ALL),))
+        yield from self._in_rows(rows, *value, beside)
+
+    def _at_sides(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
+        """The same, where columns and rows alone say which cells it writes."""
+        value, written = self._value(step, writer), self.holds(self.cells[writer.statement.name])
+        if not step.retimed and not is_pure(self.stream.scop, writer.statement):
+            value = (If(written, value),)
+        if self.stream.is_kept(step):
+            value = (*value, If(negated(written), (self.kept(step, Tested.SIDES),)))
+        return value
 
     def _in_rows(self, rows: Sequence[int] | None, *body: Stmt) -> Iterator[Stmt]:
         if rows is None:
@@ -299,20 +310,6 @@ class KernelBody(ConstantCells):
         else:
             inner = each(self.points[1:], self.v[1:], *body)
             yield from (over(run, self.v[0], inner) for run in runs(rows))
-
-    def _written(self, writer: Writer, step: StreamStep, declared: list[Stmt]) -> Expr:
-        """Whether a statement writes a cell; what is the same for all cells of a plane is declared before."""
-        split = list(self._split(writer, step))
-        tests = [test for test, alone in split if alone == "others"]
-        plane = [test for test, alone in split if alone == "plane"]
-        if plane:
-            name = Name(f"{self.made_here.name}{len(declared) or ''}", BOOL)
-            declared.append(Declare(name.name, BOOL, both(*plane)))
-            tests.append(name)
-        for k, v in enumerate(self.v):
-            if any(alone == k for _, alone in split):
-                tests.append(Access(self.sides[writer.statement.name, k], (v,), BOOL))
-        return both(*tests)
 
     def _value(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
         """What makes a cell: an instance, or the last terms of its sum."""

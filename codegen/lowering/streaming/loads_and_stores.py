@@ -5,15 +5,16 @@ Loads and stores of tiles that are away from all sides test nothing, and are vec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
-from polytile.codegen.lowering.streaming.stream_kernel import AHEAD, PREFETCHED, Stream, some
-from polytile.codegen.lowering.streaming.tile_grid import Axis, axes
+from polytile.codegen.lowering.streaming.stream_kernel import AHEAD, PREFETCHED, Stream, Tested, some
+from polytile.codegen.lowering.streaming.thread_cells import ThreadCells
+from polytile.codegen.lowering.streaming.tile_grid import Axis
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
-from polytile.ir.expr import BOOL, LLONG, Access, Cast, CType, Declare, Expr, If, Name, Scope, Stmt
+from polytile.ir.expr import BOOL, LLONG, Access, Cast, Declare, Expr, If, Scope, Stmt, Unary
 from polytile.ir.gpu_ops import Advance, Aligned, Load, Pointer, Prefetch, Store
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import StreamStep, StreamStore
@@ -22,44 +23,21 @@ from polytile.machine import VECTOR_BYTES
 VECTOR_ELEMENTS = 4  # of CUDA's vectors, at most
 
 
-class Transfers(ABC):
-    """A thread's cells, registers, and pointers."""
+class Transfers(ThreadCells):
+    """A thread's registers, and its pointers."""
 
     def __init__(self, stream: Stream, names: Names) -> None:
-        self.stream, self.plan, self.integer, self.supply = stream, stream.plan, stream.integer, names
-        self.axes: tuple[Axis, ...] = axes(self.plan, stream.cells)
-        inner = len(self.axes)
-        self.corner = tuple(self.name(n) for n in ("left", "top")[:inner][::-1])  # the thread's first cell
-        self.points = self.plan.points
-        self.v = tuple(self.name(n) for n in ("v", "u")[:inner][::-1])
-        self.row, self.begin = self.name("row"), self.name("begin")  # the plane that arrives; the first one
-        self.own_first, self.own_end = self.name("first"), self.name("until")  # of the planes that are owned
+        super().__init__(stream, names)
         self.wide = self.name("wide", BOOL)  # whether vectors of so many bytes may be used
+        self.within = self.name("within", BOOL)  # whether all of the tile is in memory, along what does not stream
         self.vector = vector_bytes([stream.element(s).size for s in self.plan.steps], self.axes[-1])
         self.next = {s.index: names.fresh(f"next{s.index}") for s in self.plan.inputs}
         self.sources = {s.index: names.fresh(f"from{s.index}") for s in self.plan.inputs}
+        self.ahead = names.fresh("ahead")
         self.targets = {s.step: names.fresh(f"to{s.step}") for s in stream.stores}
         labels = [names.fresh(f"x{step.index}") for step in self.plan.steps]
         elements = [stream.element(step) for step in self.plan.steps]
         self.rings: tuple[Ring, ...] = rings(self.plan, elements, labels)
-
-    def name(self, wanted: str, ctype: CType | None = None) -> Name:
-        return Name(self.supply.fresh(wanted), ctype or self.integer)
-
-    @abstractmethod
-    def owned(self) -> Expr:
-        """Whether the tile stores a cell of the thread: those of a vector all, or none."""
-
-    def each(self, *body: Stmt) -> Stmt:
-        return each(self.points, self.v, *body)
-
-    def cell(self, row: Expr | None, own: bool = True) -> tuple[Expr, ...]:
-        """A cell of the thread, or its first."""
-        inner = tuple(add(c, v) for c, v in zip(self.corner, self.v, strict=True)) if own else self.corner
-        return inner if row is None else (row, *inner)
-
-    def made_row(self, step: StreamStep) -> Expr | None:
-        return sub(self.row, step.lag) if self.plan.streamed else None
 
     def pitch(self, step: StreamStep, k: int) -> Expr:
         """Elements from one cell to the next along a dimension."""
@@ -108,53 +86,93 @@ class Transfers(ABC):
         """The cells of a vector."""
         return ((*self.v[:-1], add(self.v[-1], k)) for k in range(width))
 
-    def load(self, arrival: Expr | None, edge: bool) -> Iterator[Stmt]:
-        """A plane of the inputs, of cells that are in memory."""
+    def load(self, arrival: Expr | None, tested: Tested) -> Iterator[Stmt]:
+        """A plane of the inputs, of cells that are in memory: the first that arrives, or the one behind `row`."""
         for step in self.plan.inputs:
             row = None if arrival is None else sub(arrival, step.lag)
-            cell = self.cell(row)
-            source = self.stream.source(step, cell)
+            source = self.stream.source(step, self.cell(row))
             if row is not None:
                 source = self.pointed(self.sources[step.index], step)
-            target = self._loaded(step, self.v)
-            if not edge and (self.stream.to_shadows or not self.stream.always_tested(step)):
-                yield self._vectors(target.type.size, partial(self._vector_load, step, source))
-            elif self.stream.to_shadows:
-                yield self.each(Load((target,), source, guard=self.stream.exists(step, cell)))
+            if tested is not Tested.ALL:
+                yield self._vectors(source.type.size, partial(self._vector_load, step, source))
+            elif row is None:
+                yield from self._loaded_line(step, source)
             else:
-                yield self._chosen(step, cell, target, source)
+                yield from self._loaded_plane(step, row, source)
+
+    def _loaded_line(self, step: StreamStep, source: Access) -> Iterator[Stmt]:
+        """Cells in one dimension: of the second buffer, where statements write."""
+        target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
+        if self.stream.to_shadows:
+            yield self.each(Load((target,), source, guard=there))
+            return
+        home = Load((target,), self.stream.home(step, self.cell(None)), guard=there)
+        yield self.each(If(self.is_made(step), (Load((target,), source),), (home,)))
+
+    def _loaded_plane(self, step: StreamStep, row: Expr, source: Access) -> Iterator[Stmt]:
+        """Cells in memory, by vectors where all are; second buffers have those of planes in which statements write."""
+        target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
+        has_plane = self.stream.has_plane(step, row)
+        other = (self.each(Load((target,), source, guard=both(has_plane, there))),)
+        if not self.stream.to_shadows:
+            stored = self.stream.has_stored(step, row)
+            single = self.each(Load((target,), source, guard=there))
+            pointer = Pointer(self.ahead, self.stream.home(step, self.cell(row, own=False)), const=True)
+            home = Load((target,), self.pointed(self.ahead, step), guard=both(has_plane, there))
+            other = (If(stored, (single,), (pointer, self.each(home))),)
+            has_plane = stored
+        width = self.vector // source.type.size if self.vector else 1
+        if width > 1:
+            vectors = each(self.points, self.v, self._vector_load(step, source, width), step=width)
+            other = (If(both(self.wide, self.within, has_plane), (vectors,), other),)
+        yield from other
+
+    @abstractmethod
+    def at_home(self, step: StreamStep, later: int, cell: Sequence[Expr] | None = None) -> Access:
+        """An element of the user's array, of a cell in the plane of a step that is made one plane behind `row`, or so
+        much later."""
 
     # Planes that come later ---------------------------------------------------------------------------
-    def prefetch(self, end: Expr, edge: bool) -> Iterator[Stmt]:
-        """Lines of a later plane, which then come from L2: of the inputs, if they come before `end`, or, in planes with
-        tests, of all elements that are loaded and in memory."""
-        if edge:
-            for step, source in (*self._sources_ahead(), *self._homes_ahead()):
-                yield self._of_rows(If(self.stream.exists(step, self._ahead(step)), (Prefetch(source),)))
-        else:
-            fetches = tuple(self._of_rows(Prefetch(source)) for _, source in self._sources_ahead())
-            yield If(compare("<", add(self.row, PREFETCHED), end), fetches)
-
-    def at_home(self) -> Iterator[StreamStep]:
-        """The steps for which planes with tests load elements of the user's arrays."""
-        yield from () if self.stream.to_shadows else self.plan.inputs
-
-    def _sources_ahead(self) -> Iterator[tuple[StreamStep, Access]]:
+    def prefetch(self, end: Expr, tested: Tested) -> Iterator[Stmt]:
+        """Lines of a later plane, which then come from L2: of what is loaded without tests, if it comes before `end`,
+        or, in planes with tests, of inputs that are in memory."""
+        if tested is not Tested.ALL:
+            ahead = [stmt for step in self.plan.inputs for stmt in self._lines_ahead(step)]
+            for step in self.from_home() if tested is Tested.SIDES else ():
+                first = self.at_home(step, PREFETCHED, tuple(lift(0) for _ in self.v))
+                kept = self.in_row(Unary("~", self.written(step), self.word))
+                ahead += self._rows_ahead(step, first, kept)
+            yield If(compare("<", add(self.row, PREFETCHED), end), tuple(ahead))
+            return
         for step in self.plan.inputs:
-            first = self.pointed(self.sources[step.index], step, (*self.v[:-1], lift(0)))
-            place = add(mul(self.pitch(step, 0), PREFETCHED), first.subscripts[0])
-            yield step, Access(first.array, (place,), first.type)
+            row = self._plane_ahead(step)
+            has_plane = self.stream.has_plane if self.stream.to_shadows else self.stream.has_stored
+            yield If(both(self.within, has_plane(step, row)), tuple(self._lines_ahead(step)))
+        for step in self.from_home() if len(self.v) == 1 else ():
+            row = self._plane_ahead(step)
+            line = Prefetch(self.stream.home(step, (row, *self.corner)))
+            yield If(both(self.within, self.stream.has_plane(step, row)), (line,))
 
-    def _homes_ahead(self) -> Iterator[tuple[StreamStep, Access]]:
-        return ((step, self.stream.home(step, self._ahead(step))) for step in self.at_home())
+    def _lines_ahead(self, step: StreamStep) -> Iterator[Stmt]:
+        place = mul(self.pitch(step, 0), PREFETCHED)
+        first = Access(self.sources[step.index], (place,), self.stream.element(step))
+        yield from self._rows_ahead(step, first)
 
-    def _ahead(self, step: StreamStep) -> tuple[Expr, ...]:
-        """The first of a thread's cells in a row of that plane."""
-        return (*self.cell(sub(self.row, step.lag - AHEAD - PREFETCHED))[:-1], self.corner[-1])
+    def _rows_ahead(self, step: StreamStep, first: Access, when: Expr | None = None) -> Iterator[Stmt]:
+        """The lines of a thread's rows, or of some, of which the first one begins here."""
+        if len(self.v) == 1:
+            yield Prefetch(first)
+            return
+        fetch = Prefetch(self.pointed(self.ahead, step, (*self.v[:-1], lift(0))))
+        rows = each(self.points[:-1], self.v[:-1], fetch if when is None else If(when, (fetch,)))
+        yield Scope((Pointer(self.ahead, first, const=True), rows))
 
-    def _of_rows(self, stmt: Stmt) -> Stmt:
-        """For each row of the thread's cells."""
-        return each(self.points[:-1], self.v[:-1], stmt) if len(self.v) > 1 else stmt
+    @abstractmethod
+    def from_home(self) -> Iterator[StreamStep]:
+        """The steps whose elements of the user's arrays tiles at sides load when they need them, each of these once."""
+
+    def _plane_ahead(self, step: StreamStep) -> Expr:
+        return sub(self.row, step.lag - AHEAD - PREFETCHED)
 
     # Loads and stores ---------------------------------------------------------------------------------
     def _loaded(self, step: StreamStep, cell: Sequence[Expr]) -> Access:
@@ -170,25 +188,27 @@ class Transfers(ABC):
         values = tuple(self.rings[step.index].at(0, cell) for cell in self._neighbours(width))
         return Store(target, values, guard=guard)
 
-    def _chosen(self, step: StreamStep, cell: tuple[Expr, ...], target: Access, source: Access) -> Stmt:
-        """An input from the second buffer, or from the user's array where no statement writes."""
-        home = Load((target,), self.stream.home(step, cell), guard=self.stream.exists(step, cell))
-        return self.each(If(self.is_made(step, cell), (Load((target,), source),), (home,)))
+    def is_made(self, step: StreamStep, row: Expr | None = None) -> Expr:
+        """Whether some statement writes a cell, in the plane that a step makes or in another one."""
+        return some([self.is_written(writer, step, row) for writer in self.stream.writers(step)])
 
-    def is_made(self, step: StreamStep, cell: tuple[Expr, ...]) -> Expr:
-        at = self.stream.place(step, cell)
-        return some([both(*(t for _, t in self.stream.conditions(w, at))) for w in self.stream.writers(step)])
-
-    def store(self, store: StreamStore, edge: bool) -> Stmt:
+    def store(self, store: StreamStore, tested: Tested) -> Stmt:
+        """Cells that the tile owns; into second buffers all that are in memory, as those that no statement writes are
+        read there, too."""
         step = self.plan.steps[store.step]
         row = self.made_row(step)
-        cell = self.cell(row)
-        made = [self.is_made(step, cell)] if edge or self.stream.always_tested(step) else []
-        target = self.stream.target(store, cell)
+        target = self.stream.target(store, self.cell(row))
         if row is not None:
             target = self.pointed(self.targets[step.index], step)
-        write = partial(self._vector_store, step, target, both(self.owned(), *made))
-        stores: tuple[Stmt, ...] = (self.each(write(1)) if made else self._vectors(target.type.size, write),)
+        owned, there = self.holds(self.own), self.holds(self.memory_of(step))
+        all_cells, tested = self.stream.to_shadows and self.plan.streamed, self.stream.tested(step, tested)
+        if all_cells and tested is Tested.ALL:
+            stores: tuple[Stmt, ...] = self._stored_plane(step, target, owned, there)
+        elif not all_cells and tested is not Tested.NOTHING:
+            sides = self.holds(self.written(step)) if tested is Tested.SIDES else self.is_made(step)
+            stores = (self.each(self._vector_store(step, target, both(owned, sides), 1)),)
+        else:
+            stores = (self._vectors(target.type.size, partial(self._vector_store, step, target, owned)),)
         whens: list[Expr] = []
         if row is not None:
             stores = (*stores, Advance(self.targets[step.index], self.pitch(step, 0)))
@@ -198,6 +218,15 @@ class Transfers(ABC):
         if store.becomes is None and self.stream.last is not None:
             whens.append(self.stream.last)
         return If(both(*whens), stores) if whens else Scope(stores)
+
+    def _stored_plane(self, step: StreamStep, target: Access, owned: Expr, there: Expr) -> tuple[Stmt, ...]:
+        plane = self.stream.has_plane(step, self.made_row(step)) if self.stream.has_several_extents else both()
+        single: Stmt = self.each(self._vector_store(step, target, both(owned, there, plane), 1))
+        width = self.vector // target.type.size if self.vector else 1
+        if width > 1:
+            vectors = each(self.points, self.v, self._vector_store(step, target, owned, width), step=width)
+            single = If(both(self.wide, self.within, plane), (vectors,), (single,))
+        return (single,)
 
 
 def vector_bytes(sizes: Sequence[int], axis: Axis) -> int:

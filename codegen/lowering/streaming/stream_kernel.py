@@ -7,8 +7,9 @@ writes is the user's in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from polytile.codegen.lowering.streaming.cell_conditions import AffineForm, Range, conjunction
 from polytile.codegen.lowering.streaming.written_cells import TIME, Bounds, Cells, Writer, cell_name
@@ -20,6 +21,14 @@ from polytile.ir.substitute import with_values
 
 AHEAD = 1  # planes that inputs are loaded before they arrive
 PREFETCHED = 2  # planes before that, in which L2 fetches them: 4 or 8 took up to 10% longer on an H100
+
+
+class Tested(Enum):
+    """What is tested of the cells of a plane: all, but for the plane itself, or nothing."""
+
+    ALL = auto()
+    SIDES = auto()
+    NOTHING = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,14 @@ class Stream:
         main = self.main(step)
         return main is None or main.others is not None
 
+    def is_kept(self, step: StreamStep) -> bool:
+        """Whether somebody may read cells of a step that no statement writes."""
+        return self.scop.array(step.array).live_in
+
+    def tested(self, step: StreamStep, tested: Tested) -> Tested:
+        """What is tested of a step's cells where that is enough for those away from sides."""
+        return Tested.ALL if self.always_tested(step) else tested
+
     # Places ------------------------------------------------------------------------------------------
     def place(self, step: StreamStep, cell: tuple[Expr, ...]) -> Mapping[str, Expr]:
         """What names of time and cell stand for."""
@@ -107,13 +124,23 @@ class Stream:
         """The cells whose elements of the user's array are in memory."""
         return self.cells.memory[step.array][-self.plan.dims :]
 
-    def exists(self, step: StreamStep, cell: tuple[Expr, ...]) -> Expr:
-        tests = (
-            compare(op, index, side)
-            for index, sides in zip(cell, self.bounds(step), strict=True)
-            for op, side in zip((">=", "<="), sides, strict=True)
-        )
-        return both(*tests)
+    def has_plane(self, step: StreamStep, plane: Expr | None) -> Expr:
+        """Whether a plane of the user's array is in memory."""
+        if plane is None:
+            return both()
+        first, last = self.bounds(step)[0]
+        return both(compare(">=", plane, first), compare("<=", plane, last))
+
+    def has_stored(self, step: StreamStep, plane: Expr) -> Expr:
+        """Whether a plane is in the second buffer: tiles own planes in which some statement writes."""
+        first, last = self.cells.range[0]
+        there = both(compare(">=", plane, first), compare("<=", plane, last))
+        return both(there, self.has_plane(step, plane)) if self.has_several_extents else there
+
+    @property
+    def has_several_extents(self) -> bool:
+        """Whether arrays may have other planes, rows or columns than others."""
+        return len({self.bounds(step) for step in self.plan.steps}) > 1
 
     def conditions(self, writer: Writer, at: Mapping[str, Expr]) -> Iterator[tuple[AffineForm | None, Expr]]:
         """The tests of whether it writes a cell, with what they are of, if they are that simple."""
@@ -131,25 +158,33 @@ class Stream:
     # Tiles away from all sides -----------------------------------------------------------------------
     def inside(self, tile: Mapping[str, Range]) -> Inside:
         """Where no cell of a tile needs a test, by the ranges of its cells along the dimensions that do not stream."""
-        found = Inside([], [], [])
+        found = Inside([], [], [], [], [])
         for writer, (least, most), times in self._uses():
             first, last = (add(self.time, k) for k in times)
             ranges = {**tile, TIME: (first, last)}
             for bound in writer.bounds:
                 factor = bound.factor(cell_name(0)) if self.plan.streamed else 0
                 if not factor:
-                    found.tile.append(compare(">=", bound.least(ranges, self.integer), 0))
+                    among = found.sides if self.is_along(bound, tile) else found.tile
+                    among.append(compare(">=", bound.least(ranges, self.integer), 0))
                 elif factor > 0:
                     found.low.append(add(bound.limit(cell_name(0), ranges, self.integer), most))
                 else:
                     found.high.append(add(bound.limit(cell_name(0), ranges, self.integer), least + 1))
-        for step in self.plan.inputs:
-            self._loads(step, tile, found)
-        return Inside(*(list(dict.fromkeys(part)) for part in (found.tile, found.low, found.high)))
+        for step in (s for s in self.plan.steps if s.is_input or self.is_kept(s)):
+            self._in_memory(step, tile, found)
+        parts = found.sides, found.tile, found.memory, found.low, found.high
+        return Inside(*(list(dict.fromkeys(part)) for part in parts))
+
+    def is_along(self, bound: AffineForm, tile: Collection[str]) -> bool:
+        """Whether a bound is of one of these dimensions, in all planes and iterations."""
+        places = bound.names & {TIME, *(cell_name(k) for k in range(self.plan.dims))}
+        return len(places) == 1 and places <= set(tile)
 
     def _uses(self) -> Iterator[tuple[Writer, tuple[int, int], tuple[int, int]]]:
         """Each writer with the least and most lag, and the first and last iteration, at which its cells are made."""
-        steps = self.plan.made if self.to_shadows else self.plan.steps
+        with_inputs = not self.to_shadows and not self.plan.streamed
+        steps = self.plan.steps if with_inputs else self.plan.made
         for name, writer in self.cells.writers.items():
             own = [s for s in steps if (main := self.main(s)) is not None and main.statement.name == name]
             if own:
@@ -157,28 +192,34 @@ class Stream:
                 iterations = [s.iteration for s in own]
                 yield writer, (min(lags), max(lags)), (min(iterations), max(iterations))
 
-    def _loads(self, step: StreamStep, tile: Mapping[str, Range], found: Inside) -> None:
+    def _in_memory(self, step: StreamStep, tile: Mapping[str, Range], found: Inside) -> None:
+        """What is loaded of a step is in memory: inputs, of which second buffers have the planes that are written; and
+        cells that no statement writes, a plane early."""
         for k, (first, last) in enumerate(self.bounds(step)):
             if cell_name(k) in tile:
                 low, high = tile[cell_name(k)]
-                found.tile.extend([compare(">=", low, first), compare("<=", high, last)])
+                found.memory.extend([compare(">=", low, first), compare("<=", high, last)])
             else:
-                found.low.append(add(first, step.lag - AHEAD))
-                found.high.append(add(last, step.lag + 1 - AHEAD))
+                stored = self.cells.range[:1] if step.is_input and not self.to_shadows else ()
+                for low, high in ((first, last), *stored) if self.has_several_extents else stored or ((first, last),):
+                    found.low.append(add(low, step.lag - AHEAD))
+                    found.high.append(add(high, step.lag + 1 - AHEAD))
 
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """The tests of a whole tile, and the first planes (and behind the last ones) of the inputs for which no cell needs
-    one."""
+    """The tests of a whole tile: along one dimension for what statements write, of other kinds, for what is loaded; and
+    the first planes (and behind the last ones) of the inputs for which no cell needs one."""
 
+    sides: list[Expr]
     tile: list[Expr]
+    memory: list[Expr]
     low: list[Expr]
     high: list[Expr]
 
     @property
-    def holds(self) -> Expr:
-        return conjunction(self.tile) or Literal("1", BOOL)
+    def in_memory(self) -> Expr:
+        return conjunction(self.memory) or Literal("1", BOOL)
 
 
 def negated(condition: Expr) -> Expr:

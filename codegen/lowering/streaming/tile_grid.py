@@ -62,6 +62,17 @@ class Axis:
         return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)
 
 
+    def start(self, index: Expr, memory_end: Expr, vector: int) -> Expr:
+        """The first cell of a tile. The last one ends where the cells that are read end, or at the next vector, and
+        overlaps the one before it more: no tile goes beyond memory, unless space is narrower than a tile."""
+        if not self.plan.streamed:
+            return add(self.origin, mul(index, self.width))
+        last = sub(add(self.cells[1], 1 + reach(self.plan, self.k)[1]), self.size)
+        if vector > 1:
+            last = least(binary("&", add(last, vector - 1), -vector), sub(memory_end, self.size))
+        return least(add(self.origin, mul(index, self.width)), most(last, self.origin))
+
+
 def reach(plan: StreamPlan, k: int) -> tuple[int, int]:
     """How far before and behind a cell a statement reads along a dimension."""
     offsets = [read.offset[k] for read in plan.reads]

@@ -14,7 +14,7 @@ from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, col
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import chunks
 from polytile.ir.arith import add, compare, div, lift, mod, most, mul, select, sub
-from polytile.ir.expr import BOOL, Assign, Declare, Expr, If, Name, Stmt
+from polytile.ir.expr import Assign, Declare, Expr, If, Name, Stmt
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import ROOMY_PLANES, StreamStep
 from polytile.machine import REGISTER_BYTES, WARP_SIZE
@@ -26,16 +26,13 @@ class WarpStrips(KernelBody):
     def __init__(self, stream: Stream, names: Names, counts: Sequence[Name], block: Name, thread: Name) -> None:
         super().__init__(stream, names, counts, block)
         self.thread = thread
-        self.warp, self.lane, self.own = self.name("warp"), self.name("lane"), self.name("own", BOOL)
+        self.warp, self.lane = self.name("warp"), self.name("lane")
         self.parts = self.name("chunks")  # of the stream
 
     @property
     def is_roomy(self) -> bool:
         kept = sum((r.slots - 1) * prod(r.points) * r.element.size for r in self.rings)
         return kept <= REGISTER_BYTES * ROOMY_PLANES
-
-    def owned(self) -> Expr:
-        return self.own
 
     def body(self) -> Iterator[Stmt]:
         yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), div(self.thread, WARP_SIZE)))
@@ -45,7 +42,7 @@ class WarpStrips(KernelBody):
         if self.plan.streamed:
             yield Declare(self.parts.name, self.integer, chunks(self.plan, self.stream.cells, self.stream.chunk))
             tiles = mul(tiles, self.parts)
-        inside = (*order, *self.corners((self.lane,)), self.owns_lanes(self.own, self.lane), *self.work())
+        inside = (*order, *self.corners((self.lane,)), *self.work())
         yield If(compare("<", self.warp, tiles), inside)
 
     def _sides_first(self) -> Iterator[Stmt]:

@@ -17,17 +17,48 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
         int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
                 chunk;
-        int tile_left = strip * 112;
+        int tile_left = polytile_min(strip * 112, polytile_max(polytile_min((n - 2 + 2 - 128 + 3) & -4, n - 1 + 1 -
+                128), 0));
         int left = tile_left + lane * 4;
-        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
-                (tile_left + 127 <= n - 1);
+        bool within = (tile_left >= 0) & (tile_left + 127 <= n - 1);
+        bool regular = within;
+        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0);
         int until = polytile_min(first + chunk, n - 2 + 1);
         int begin = polytile_max(first - 6, 0);
         int end = until + 6;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), end) : end;
-        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1) -
-                low, 0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 2)) & ((strip == strips - 1) | (lane < 30));
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), 0), 1), 2), 3), 4), 5), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 1), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6) - low, 0) / 3 * 3;
+        unsigned int columns_S0 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            columns_S0 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
+        }
+        unsigned int cells_S0 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            cells_S0 |= (unsigned int)((columns_S0 >> v) & 1) << v;
+        }
+        unsigned int columns_S1 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            columns_S1 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
+        }
+        unsigned int cells_S1 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            cells_S1 |= (unsigned int)((columns_S1 >> v) & 1) << v;
+        }
+        unsigned int there = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            there |= (unsigned int)((left + v >= 0) & (left + v <= n - 1)) << v;
+        }
+        unsigned int own = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 112 + 8)) &
+                    ((strip == strips - 1) | (left + v - tile_left < 120))) << v;
+        }
         float x0[3][6] = {};
         float x1[3][6] = {};
         float x2[3][6] = {};
@@ -39,28 +70,26 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
         const float *__restrict__ from0 = &A[(long long)begin * n + left];
         float *to6 = &A_shadow[(long long)first * n + left];
         bool wide = polytile_aligned<16>(&A[0], &A_shadow[0]) & (n % 4 == 0);
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            next0[v] = (begin >= 0) & (begin <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
+        if (wide & within & ((begin >= 0) & (begin <= n - 1))) {
+            #pragma unroll
+            for (int v = 0; v < 4; v += 4) {
+                const float4 v0 = *(const float4 *)&from0[v];
+                next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
+            }
+        } else {
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                next0[v] = (begin >= 0) & (begin <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
+            }
         }
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            bool columns_S0[4];
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
-            }
-            bool columns_S1[4];
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
-            }
             float early1[4];
             #pragma unroll
             for (int v = 0; v < 4; ++v) {
-                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
-                        (!((left + v >= 1) & (left + v <= n - 2) & (start - 1 >= 1) & (start - 1 <= n - 2))) ?
+                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & ((there >> v) & 1) &
+                        (!((start - 1 >= 1) & (start - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                         B[(long long)(start - 1) * n + left + v] : 0.0f;
             }
             #pragma unroll 1
@@ -70,44 +99,52 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
-                #pragma unroll
-                for (int v = 0; v < 4; ++v) {
-                    next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ? from0[v] : 0.0f;
+                if (wide & within & ((row + 1 >= 0) & (row + 1 <= n - 1))) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; v += 4) {
+                        const float4 v1 = *(const float4 *)&from0[v];
+                        next0[v] = v1.x; next0[v + 1] = v1.y; next0[v + 2] = v1.z; next0[v + 3] = v1.w;
+                    }
+                } else {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & ((there >> v) & 1) ? from0[v] : 0.0f;
+                    }
                 }
-                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                if (within & ((row + 3 >= 0) & (row + 3 <= n - 1))) {
                     polytile_prefetch(&from0[n * 2]);
                 }
-                if ((row + 2 >= 0) & (row + 2 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                if (within & ((row + 2 >= 0) & (row + 2 <= n - 1))) {
                     polytile_prefetch(&B[(long long)(row + 2) * n + left]);
                 }
                 // step 1: B after iteration t0, row - 1
                 x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
                 x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
-                    bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
+                    unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
                         }
                     }
                 }
                 #pragma unroll
                 for (int v = 0; v < 4; ++v) {
-                    early1[v] = (row >= 0) & (row <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
-                            (!((left + v >= 1) & (left + v <= n - 2) & (row >= 1) & (row <= n - 2))) ?
-                            B[(long long)row * n + left + v] : 0.0f;
+                    early1[v] = (row + 1 - 1 >= 0) & (row + 1 - 1 <= n - 1) & ((there >> v) & 1) &
+                            (!((row + 1 - 1 >= 1) & (row + 1 - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
+                            B[(long long)(row + 1 - 1) * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t0, row - 2
                 x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
                 x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
-                    bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
+                    unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
                         }
                     }
@@ -116,11 +153,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
                 x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
-                    bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
+                    unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
                         }
                     }
@@ -129,11 +166,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                 x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
-                    bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
+                    unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
                         }
                     }
@@ -142,11 +179,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
                 x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                 {
-                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                    unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
                         }
                     }
@@ -155,19 +192,26 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                 x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
                 x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                 {
-                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x6[0][v] = x4[2][v + 1];
                         }
                     }
                 }
                 if (row - 6 >= first) {
-                    #pragma unroll
-                    for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 6 >= 1) & (row - 6 <= n - 2))) to6[v] = x6[0][v];
+                    if (wide & within) {
+                        #pragma unroll
+                        for (int v = 0; v < 4; v += 4) {
+                            if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
+                        }
+                    } else {
+                        #pragma unroll
+                        for (int v = 0; v < 4; ++v) {
+                            if ((own >> v) & 1 & ((there >> v) & 1)) to6[v] = x6[0][v];
+                        }
                     }
                     to6 += n;
                 }
@@ -200,8 +244,8 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     if (wide) {
                         #pragma unroll
                         for (int v = 0; v < 4; v += 4) {
-                            const float4 v0 = *(const float4 *)&from0[v];
-                            next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
+                            const float4 v2 = *(const float4 *)&from0[v];
+                            next0[v] = v2.x; next0[v + 1] = v2.y; next0[v + 2] = v2.z; next0[v + 3] = v2.w;
                         }
                     } else {
                         #pragma unroll
@@ -258,12 +302,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
+                                if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
                             }
                         } else {
                             #pragma unroll
                             for (int v = 0; v < 4; ++v) {
-                                if (own) to6[v] = x6[0][v];
+                                if ((own >> v) & 1) to6[v] = x6[0][v];
                             }
                         }
                         to6 += n;
@@ -311,17 +355,48 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 (warp - chunks * 2) % polytile_max(strips - 2, 1) + 1;
         int first = 1 + (warp < chunks * 2 ? warp % chunks : (warp - chunks * 2) / polytile_max(strips - 2, 1)) *
                 chunk;
-        int tile_left = strip * 112;
+        int tile_left = polytile_min(strip * 112, polytile_max(polytile_min((n - 2 + 2 - 128 + 3) & -4, n - 1 + 1 -
+                128), 0));
         int left = tile_left + lane * 4;
-        bool inside = (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0) & (tile_left >= 0) &
-                (tile_left + 127 <= n - 1);
+        bool within = (tile_left >= 0) & (tile_left + 127 <= n - 1);
+        bool regular = within;
+        bool inside = regular & (tile_left - 1 >= 0) & (n - (tile_left + 127) - 2 >= 0);
         int until = polytile_min(first + chunk, n - 2 + 1);
         int begin = polytile_max(first - 6, 0);
         int end = until + 6;
-        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(begin, 6), 7), -1), end) : end;
-        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2), n - 1) - low,
-                0) / 3 * 3;
-        bool own = ((strip == 0) | (lane >= 2)) & ((strip == strips - 1) | (lane < 30));
+        int low = inside ? polytile_min(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(polytile_max(begin, 6), 7), 0), 1), 2), 3), 4), 5), end) : end;
+        int high = low + polytile_max(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(polytile_min(end, n - 2 + 2), n - 2 + 3), n - 2), n - 1 + 1), n - 1 + 2), n - 1 + 3), n - 1 + 4), n - 1 + 5), n - 1 + 6) - low, 0) / 3 * 3;
+        unsigned int columns_S0 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            columns_S0 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
+        }
+        unsigned int cells_S0 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            cells_S0 |= (unsigned int)((columns_S0 >> v) & 1) << v;
+        }
+        unsigned int columns_S1 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            columns_S1 |= (unsigned int)((left + v >= 1) & (left + v <= n - 2)) << v;
+        }
+        unsigned int cells_S1 = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            cells_S1 |= (unsigned int)((columns_S1 >> v) & 1) << v;
+        }
+        unsigned int there = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            there |= (unsigned int)((left + v >= 0) & (left + v <= n - 1)) << v;
+        }
+        unsigned int own = 0u;
+        #pragma unroll
+        for (int v = 0; v < 4; ++v) {
+            own |= (unsigned int)(((strip == 0) | (left + v >= strip * 112 + 8)) &
+                    ((strip == strips - 1) | (left + v - tile_left < 120))) << v;
+        }
         float x0[3][6] = {};
         float x1[3][6] = {};
         float x2[3][6] = {};
@@ -334,33 +409,32 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
         float *to5 = &B[(long long)first * n + left];
         float *to6 = &A[(long long)first * n + left];
         bool wide = polytile_aligned<16>(&A_shadow[0], &B[0], &A[0]) & (n % 4 == 0);
-        #pragma unroll
-        for (int v = 0; v < 4; ++v) {
-            if ((left + v >= 1) & (left + v <= n - 2) & (begin >= 1) & (begin <= n - 2)) {
-                next0[v] = from0[v];
-            } else {
-                next0[v] = (begin >= 0) & (begin <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
-                        A[(long long)begin * n + left + v] : 0.0f;
+        if (wide & within & ((begin >= 1) & (begin <= n - 2))) {
+            #pragma unroll
+            for (int v = 0; v < 4; v += 4) {
+                const float4 v0 = *(const float4 *)&from0[v];
+                next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
+            }
+        } else if ((begin >= 1) & (begin <= n - 2)) {
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                next0[v] = (there >> v) & 1 ? from0[v] : 0.0f;
+            }
+        } else {
+            const float *ahead = &A[(long long)begin * n + left];
+            #pragma unroll
+            for (int v = 0; v < 4; ++v) {
+                next0[v] = (begin >= 0) & (begin <= n - 1) & ((there >> v) & 1) ? ahead[v] : 0.0f;
             }
         }
         int start = begin;
         #pragma unroll 1
         for (int half = 0; half < 2; ++half) {
-            bool columns_S0[4];
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                columns_S0[v] = (left + v >= 1) & (left + v <= n - 2);
-            }
-            bool columns_S1[4];
-            #pragma unroll
-            for (int v = 0; v < 4; ++v) {
-                columns_S1[v] = (left + v >= 1) & (left + v <= n - 2);
-            }
             float early1[4];
             #pragma unroll
             for (int v = 0; v < 4; ++v) {
-                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
-                        (!((left + v >= 1) & (left + v <= n - 2) & (start - 1 >= 1) & (start - 1 <= n - 2))) ?
+                early1[v] = (start - 1 >= 0) & (start - 1 <= n - 1) & ((there >> v) & 1) &
+                        (!((start - 1 >= 1) & (start - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
                         B[(long long)(start - 1) * n + left + v] : 0.0f;
             }
             #pragma unroll 1
@@ -370,52 +444,58 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x0[0][v + 1] = next0[v];
                 }
                 from0 += n;
-                #pragma unroll
-                for (int v = 0; v < 4; ++v) {
-                    if ((left + v >= 1) & (left + v <= n - 2) & (row + 1 >= 1) & (row + 1 <= n - 2)) {
-                        next0[v] = from0[v];
-                    } else {
-                        next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & (left + v >= 0) & (left + v <= n - 1) ?
-                                A[(long long)(row + 1) * n + left + v] : 0.0f;
+                if (wide & within & ((row + 1 >= 1) & (row + 1 <= n - 2))) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; v += 4) {
+                        const float4 v1 = *(const float4 *)&from0[v];
+                        next0[v] = v1.x; next0[v + 1] = v1.y; next0[v + 2] = v1.z; next0[v + 3] = v1.w;
+                    }
+                } else if ((row + 1 >= 1) & (row + 1 <= n - 2)) {
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        next0[v] = (there >> v) & 1 ? from0[v] : 0.0f;
+                    }
+                } else {
+                    const float *ahead = &A[(long long)(row + 1) * n + left];
+                    #pragma unroll
+                    for (int v = 0; v < 4; ++v) {
+                        next0[v] = (row + 1 >= 0) & (row + 1 <= n - 1) & ((there >> v) & 1) ? ahead[v] : 0.0f;
                     }
                 }
-                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                if (within & ((row + 3 >= 1) & (row + 3 <= n - 2))) {
                     polytile_prefetch(&from0[n * 2]);
                 }
-                if ((row + 3 >= 0) & (row + 3 <= n - 1) & (left >= 0) & (left <= n - 1)) {
-                    polytile_prefetch(&A[(long long)(row + 3) * n + left]);
-                }
-                if ((row + 2 >= 0) & (row + 2 <= n - 1) & (left >= 0) & (left <= n - 1)) {
+                if (within & ((row + 2 >= 0) & (row + 2 <= n - 1))) {
                     polytile_prefetch(&B[(long long)(row + 2) * n + left]);
                 }
                 // step 1: B after iteration t1, row - 1
                 x0[1][0] = __shfl_up_sync(0xffffffffu, x0[1][4], 1, 32);
                 x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                 {
-                    bool made = (row - 1 >= 1) & (row - 1 <= n - 2);
+                    unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
                         }
                     }
                 }
                 #pragma unroll
                 for (int v = 0; v < 4; ++v) {
-                    early1[v] = (row >= 0) & (row <= n - 1) & (left + v >= 0) & (left + v <= n - 1) &
-                            (!((left + v >= 1) & (left + v <= n - 2) & (row >= 1) & (row <= n - 2))) ?
-                            B[(long long)row * n + left + v] : 0.0f;
+                    early1[v] = (row + 1 - 1 >= 0) & (row + 1 - 1 <= n - 1) & ((there >> v) & 1) &
+                            (!((row + 1 - 1 >= 1) & (row + 1 - 1 <= n - 2) & ((cells_S0 >> v) & 1))) ?
+                            B[(long long)(row + 1 - 1) * n + left + v] : 0.0f;
                 }
                 // step 2: A after iteration t1, row - 2
                 x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
                 x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                 {
-                    bool made = (row - 2 >= 1) & (row - 2 <= n - 2);
+                    unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
                         }
                     }
@@ -424,11 +504,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
                 x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                 {
-                    bool made = (row - 3 >= 1) & (row - 3 <= n - 2);
+                    unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
                         }
                     }
@@ -437,11 +517,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                 x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                 {
-                    bool made = (row - 4 >= 1) & (row - 4 <= n - 2);
+                    unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
                         }
                     }
@@ -450,11 +530,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
                 x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                 {
-                    bool made = (row - 5 >= 1) & (row - 5 <= n - 2);
+                    unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
-                        if (!(made & columns_S0[v])) {
+                        if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
                         }
                     }
@@ -462,8 +542,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 if ((row - 5 >= first) & (row - 5 < until) & is_last) {
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 5 >= 1) & (row - 5 <= n - 2))) to5[v] =
-                                x5[0][v + 1];
+                        if ((own >> v) & 1 & ((row - 5 >= 1) & (row - 5 <= n - 2) & ((cells_S0 >> v) & 1))) to5[v] = x5[0][v + 1];
                     }
                     to5 += n;
                 }
@@ -471,11 +550,11 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
                 x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                 {
-                    bool made = (row - 6 >= 1) & (row - 6 <= n - 2);
+                    unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
                         x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
-                        if (!(made & columns_S1[v])) {
+                        if (!((made >> v) & 1)) {
                             x6[0][v] = x4[2][v + 1];
                         }
                     }
@@ -483,7 +562,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                 if (row - 6 >= first) {
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        if (own & ((left + v >= 1) & (left + v <= n - 2) & (row - 6 >= 1) & (row - 6 <= n - 2))) to6[v] = x6[0][v];
+                        if ((own >> v) & 1 & ((row - 6 >= 1) & (row - 6 <= n - 2) & ((cells_S1 >> v) & 1))) to6[v] = x6[0][v];
                     }
                     to6 += n;
                 }
@@ -516,8 +595,8 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     if (wide) {
                         #pragma unroll
                         for (int v = 0; v < 4; v += 4) {
-                            const float4 v0 = *(const float4 *)&from0[v];
-                            next0[v] = v0.x; next0[v + 1] = v0.y; next0[v + 2] = v0.z; next0[v + 3] = v0.w;
+                            const float4 v2 = *(const float4 *)&from0[v];
+                            next0[v] = v2.x; next0[v + 1] = v2.y; next0[v + 2] = v2.z; next0[v + 3] = v2.w;
                         }
                     } else {
                         #pragma unroll
@@ -567,12 +646,13 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 1 + 1], x5[0][v + 2 + 1], x5[0][v + 3 + 1]);
+                                if ((own >> v) & 1) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 1 + 1], x5[0][v + 2 + 1],
+                                        x5[0][v + 3 + 1]);
                             }
                         } else {
                             #pragma unroll
                             for (int v = 0; v < 4; ++v) {
-                                if (own) to5[v] = x5[0][v + 1];
+                                if ((own >> v) & 1) to5[v] = x5[0][v + 1];
                             }
                         }
                         to5 += n;
@@ -588,12 +668,12 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if (own) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
+                                if ((own >> v) & 1) *(float4 *)&to6[v] = make_float4(x6[0][v], x6[0][v + 1], x6[0][v + 2], x6[0][v + 3]);
                             }
                         } else {
                             #pragma unroll
                             for (int v = 0; v < 4; ++v) {
-                                if (own) to6[v] = x6[0][v];
+                                if ((own >> v) & 1) to6[v] = x6[0][v];
                             }
                         }
                         to6 += n;
