@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Protocol
 
+from polytile.ir.arith import known
 from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.expr import DOUBLE, Literal, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -28,9 +29,12 @@ FREE_CONSTANTS = 5
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
 PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
 LARGE_PATCH = 0.5
+ROW_WORDS = 2  # for the addresses of each row of a thread of a block, beyond two
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
+SIDE_INSTRUCTIONS = 12  # of a plane at a side, beside those of cells
+KEPT_INSTRUCTIONS = 3  # to load a cell that no statement writes
 VECTOR_WORDS = VECTOR_BYTES[-1] // REGISTER_BYTES  # of an access to shared memory
 Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset across
 
@@ -78,6 +82,7 @@ class StepFigures:
     double: bool
     loads: tuple[int, ...]
     sums: int = 0  # planes whose terms are being summed up, beside the one that is made
+    early: bool = False  # blocks at sides load cells that no statement writes a plane early
 
     @property
     def words(self) -> int:
@@ -178,7 +183,7 @@ class StreamFigures:
         for s in self.steps:
             beside = [columns for columns in s.neighbours() if columns]
             around = max(beside) * (len(beside) - 1) if beside and plan.exchange is Exchange.WARP else 0
-            total += s.words * (points * (s.kept + s.sums) + around)
+            total += s.words * (points * (s.kept + s.sums + s.early) + around)
         return total
 
     def _live_words(self) -> Iterator[int]:
@@ -197,6 +202,7 @@ class StreamFigures:
         if plan.exchange is Exchange.BLOCK:
             words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
             words += round(LARGE_PATCH * max(0, prod(plan.points) - PATCH) * sum(s.words for s in self.made))
+            words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
@@ -217,6 +223,13 @@ class StreamFigures:
             vectors = (s.words * (s.fetched(plan) + s.shown(plan)) / VECTOR_WORDS for s in self.steps)
             beside = sum(s.words * s.shuffled(plan) for s in self.steps) + ceil(sum(vectors))
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
+
+
+    def side_instructions(self, plan: PlannedThreads) -> float:
+        """Those that a plane has more in tiles of blocks at sides of space: selects between what is computed and what
+        cells keep, and loads of these."""
+        kept = sum(s.words + 1 for s in self.made) + KEPT_INSTRUCTIONS * sum(s.early for s in self.made)
+        return prod(plan.points) * kept + SIDE_INSTRUCTIONS
 
 
 def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:
@@ -251,7 +264,20 @@ def _figures(
         any(map(is_double, statements)),
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
         max((planes_behind(plan.steps, r, plan.streamed) - _age(plan, r) for r in sources), default=0),
+        _loaded_early(plan, scop, step),
     )
+
+
+def _loaded_early(plan: PlannedSteps, scop: Scop, step: StreamStep) -> bool:
+    """Whether no plane of an earlier step that is still there has the elements of a step's cells."""
+    array, dims = scop.array(step.array), len(step.lower)
+    if plan.exchange is Exchange.WARP or step.is_input or step.retimed or not array.live_in:
+        return False
+    extents = array.extents[: array.rank - dims]
+    versions = prod(found if (found := extent and known(extent)) else 1 for extent in extents)
+    before = (s for s in plan.steps[: step.index] if s.array == step.array and s.iteration < step.iteration)
+    there = (s for s in before if (step.iteration - s.iteration) % versions == 0)
+    return not any(0 <= step.lag - s.lag < s.slots for s in there)
 
 
 def _constants(plan: PlannedSteps, scop: Scop) -> int:

@@ -4,7 +4,8 @@ A kernel takes as long as the slowest of what it waits for: device memory, which
 arrays once for each block of iterations; L2, from which tiles load their halos; and the instructions of warps, whose
 number registers and shared memory bound:
 
-    time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer
+    time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer;
+                     of tiles that blocks share, block_tile_time.py
     time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place, of which the last
                       has fewer warps; or what a tile at a side of space takes, with its tests, if that is longer
 """
@@ -22,6 +23,7 @@ import islpy as isl
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import ROOMY_PLANES, Exchange, StreamPlan
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.scheduling.cost.block_tile_time import MEMORY_TIMES, BlockTiles, beside, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.point_count import counts, fix_parameters
@@ -31,17 +33,12 @@ MISSED_WARPS = 0.3  # of a scheduler: one warp reaches three quarters of the rat
 OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
-BLOCK_WAITS = 1.3  # 3-D 7-point stencil, three iterations on an H200: 244 GCells/s where the rest says 310
-BLOCK_PLANE = 1200  # cycles of a multiprocessor for each plane of a block: 3-D 7-point stencil on an H100
-BLOCK_STEP = 250  # for each step of it
 STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store planes
-SIDE_TILES = 2.0  # how many times as long as others blocks at sides of space take, with their tests; they end last
 SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
 SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
 SIDE_READS = 370  # cycles for each step there whose constant cells are read when they are needed, for want of registers
 SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, and rows are far apart in large arrays
 LARGE_ARRAYS = 256 << 20  # bytes, beyond which that was seen
-SIDE_SHARE = 1.5  # the same as SIDE_TILES, where blocks wait for memory
 OVERLAP = 4  # two that take as long take 1.19 times that
 ONE_STEP_BLOCK = 256  # threads of a kernel of one step
 OUT, IN = isl.dim_type.out, isl.dim_type.in_
@@ -198,11 +195,12 @@ class StreamCost:
             threads=plan.warps * WARP_SIZE,
             requests=0.0,
             l2=1e6 * fetched / speed.l2,
-            memory=1e6 * self._memory_cycles * self._late / speed.clock,
+            memory=1e6 * self._memory_cycles / speed.clock,
             arithmetic=1e6 * self._cycles / speed.clock,
             latency=1e6 * self._planes * self.rounds * self._plane_cycles / speed.clock,
             launch=speed.launch_us,
             accesses=(),
+            together=1e6 * self._together / speed.clock,
             residency=Residency(
                 self.registers, self.figures.shared_bytes(plan), self.resident // plan.warps, self.rounds
             ),
@@ -225,11 +223,6 @@ class StreamCost:
         moved = self._cells * (loaded * self._along + self._stored + self._other_bytes)
         return moved / (STREAM_SHARE * self._rate) * self.machine.speed.clock
 
-    @property
-    def _late(self) -> float:
-        """How many times as long all blocks take when the last ones, at sides, have the memory for themselves."""
-        return (self.rounds - 1 + SIDE_SHARE) / self.rounds if self.plan.exchange is Exchange.BLOCK else 1.0
-
     @cached_property
     def rounds(self) -> int:
         return max(1, ceil(self.warps / (self.machine.sms * self.resident)))  # without cells there is no tile
@@ -239,10 +232,7 @@ class StreamCost:
         """Of a scheduler, until all its warps have ended, which wait for memory, too. Strips at sides of space begin
         first, and may end last."""
         if self.plan.exchange is Exchange.BLOCK:
-            steps = sum(1 for _ in self.figures.made)
-            blocks = max(1.0, self._warps_at_once * REGISTER_FILE_PARTITIONS / self.plan.warps)
-            at_once = max(self._cycles_of(self._warps_at_once), blocks * (BLOCK_PLANE + BLOCK_STEP * steps))
-            return BLOCK_WAITS * (self.rounds - 1 + SIDE_TILES) * self._planes * at_once
+            return self._of_blocks.cycles
         schedulers = self.machine.sms * REGISTER_FILE_PARTITIONS
         full = self.resident / REGISTER_FILE_PARTITIONS
         last = ceil(self.warps / schedulers - full * (self.rounds - 1))
@@ -256,6 +246,21 @@ class StreamCost:
         return _together(self._planes * rounds, self._planes * side, self._memory_cycles)
 
     @property
+    def _of_blocks(self) -> BlockTiles:
+        plan, resident = self.plan, self.resident // self.plan.warps
+        sides = share_at_sides(plan, self.sizes.cells[plan.streamed :])
+        return BlockTiles(
+            plan, self.figures, self.warps / plan.warps, sides, self._planes, self.machine, resident
+        )
+
+    @property
+    def _together(self) -> float:
+        """The cycles of blocks and of what they wait for in device memory."""
+        if self.plan.exchange is Exchange.WARP:
+            return 0.0
+        return beside(self._cycles, MEMORY_TIMES * self._memory_cycles)
+
+    @property
     def _is_roomy(self) -> bool:
         """Whether a thread has registers for constant cells, beside planes."""
         kept = sum((f.step.slots - 1) * prod(self.plan.points) * f.size for f in self.figures.steps)
@@ -264,12 +269,6 @@ class StreamCost:
     def _cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
         return max(self._plane_cycles, (warps + MISSED_WARPS) * self._issue_cycles)
-
-    @cached_property
-    def _warps_at_once(self) -> float:
-        """Of a scheduler: as many as have a place, or as there are."""
-        there = ceil(self.warps / self.rounds / (self.machine.sms * REGISTER_FILE_PARTITIONS))
-        return min(self.resident / REGISTER_FILE_PARTITIONS, there)
 
     @cached_property
     def _issue_cycles(self) -> float:
