@@ -70,6 +70,10 @@ class KernelBody(ConstantCells):
         """What shows neighbours the values of a step."""
         yield from ()
 
+    def before_planes(self) -> Iterator[Stmt]:
+        """What is found before planes with tests."""
+        yield from ()
+
     loads_behind: int | None = None  # the step behind which the next plane is loaded (None: before the first)
 
     def start_of_plane(self) -> Iterator[Stmt]:
@@ -181,7 +185,7 @@ class KernelBody(ConstantCells):
         planes = tuple(self._plane(Tested.ALL))
         tested = For(self.row.name, self.start, compare("<", self.row, self.low), 1, planes, integer, unroll=1)
         fast = self._turns(Tested.NOTHING)
-        before = () if self.has_sides else tuple(self.first_kept(self.start))
+        before = (*self.before_planes(), *(() if self.has_sides else self.first_kept(self.start)))
         if self.has_sides:
             start = most(self.start, self.low)
             sides = (*self.first_kept(start), self._turns(Tested.SIDES))
@@ -287,7 +291,7 @@ class KernelBody(ConstantCells):
             yield from self._in_rows(rows, *value)
             return
         tests = self.tests(writer, step)
-        if tests.others:
+        if tests.others or not self.has_bits:
             beside = If(negated(self.is_written(writer, step)), (self.kept(step, Tested.ALL),))
         else:
             cells = self.where(both(*tests.plane), self.cells[writer.statement.name])

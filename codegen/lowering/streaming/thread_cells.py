@@ -91,10 +91,15 @@ class ThreadCells(ABC):
     def owned(self, k: int) -> Expr:
         """Whether the tile stores cells at this place along a dimension."""
 
+    @property
+    def has_bits(self) -> bool:
+        """Whether there are registers for the cells that statements write."""
+        return True
+
     def sets(self) -> Iterator[Stmt]:
         """The cells that each statement writes, that have memory, and that the tile owns if they have some."""
         axes = range(len(self.axes))
-        for name, writer in self.stream.cells.writers.items():
+        for name, writer in self.stream.cells.writers.items() if self.has_bits else ():
             along = self.tests(writer, self.plan.steps[0]).along
             for k, side in enumerate(self.sides[name]):
                 yield from self._set_of(side, (k,), both(*along[k]))
@@ -172,7 +177,11 @@ class ThreadCells(ABC):
     def is_written(self, writer: Writer, step: StreamStep, row: Expr | None = None) -> Expr:
         """Whether a statement writes a cell."""
         tests = self.tests(writer, step, row)
-        return both(*tests.plane, self.holds(self.cells[writer.statement.name]), *tests.others)
+        return both(*tests.plane, self.is_cell(writer), *tests.others)
+
+    def is_cell(self, writer: Writer) -> Expr:
+        """Whether a statement writes a cell in planes and iterations without tests."""
+        return self.holds(self.cells[writer.statement.name])
 
 
 def in_set(word: Expr, place: Expr | int) -> Expr:

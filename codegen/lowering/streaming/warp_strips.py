@@ -13,8 +13,10 @@ from polytile.codegen.lowering.streaming.kernel_body import KernelBody
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import chunks
-from polytile.ir.arith import add, compare, div, lift, mod, most, mul, select, sub
-from polytile.ir.expr import Assign, Declare, Expr, If, Name, Stmt
+from polytile.codegen.lowering.streaming.written_cells import Writer
+from polytile.ir.arith import add, both, compare, div, lift, mod, most, mul, select, sub
+from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, If, Name, Stmt
+from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import ROOMY_PLANES, StreamStep
 from polytile.machine import REGISTER_BYTES, WARP_SIZE
@@ -28,11 +30,30 @@ class WarpStrips(KernelBody):
         self.thread = thread
         self.warp, self.lane = self.name("warp"), self.name("lane")
         self.parts = self.name("chunks")  # of the stream
+        self.columns = {name: self.name(f"columns_{name}", BOOL) for name in stream.cells.writers}
 
     @property
     def is_roomy(self) -> bool:
         kept = sum((r.slots - 1) * prod(r.points) * r.element.size for r in self.rings)
         return kept <= REGISTER_BYTES * ROOMY_PLANES
+
+    @property
+    def has_bits(self) -> bool:
+        """Without registers to spare, columns that statements write are told by predicates, found twice a tile: with
+        four columns a lane and eight steps in double precision bits spill 80 bytes."""
+        return self.is_roomy or not self.plan.streamed
+
+    def before_planes(self) -> Iterator[Stmt]:
+        for name, writer in () if self.has_bits else self.stream.cells.writers.items():
+            column = self.columns[name].name
+            written = both(*self.tests(writer, self.plan.steps[0]).along[0])
+            yield PrivateArray(column, BOOL, self.points)
+            yield self.each(Assign(Access(column, self.v, BOOL), "", written))
+
+    def is_cell(self, writer: Writer) -> Expr:
+        if self.has_bits:
+            return super().is_cell(writer)
+        return Access(self.columns[writer.statement.name].name, self.v, BOOL)
 
     def body(self) -> Iterator[Stmt]:
         yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), div(self.thread, WARP_SIZE)))
