@@ -167,16 +167,24 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
     for one in reversed(over_time):  # overlapped tiles were the faster ones wherever both were measured
-        if _is_better(one, chosen):
+        if _is_better(one, chosen) and not _recomputes_too_much(problem, one):
             chosen = one
             break
     chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
-    yield from (one for one in over_time if one is not chosen and _is_better(one, best))
+    others = (one for one in over_time if one is not chosen and not _recomputes_too_much(problem, one))
+    yield from (one for one in others if _is_better(one, best))
     if chosen is not best:
         yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
+
+
+def _recomputes_too_much(problem: Problem, candidate: Candidate) -> bool:
+    """Whether tiles overlap so much that the estimate of one step a launch, which is often too high for stencils of
+    high order, must not decide."""
+    most = problem.machine.tuning.stream.redundancy
+    return candidate.stream is not None and candidate.stream.redundancy > most
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
