@@ -12,6 +12,7 @@ from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
 from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
+from polytile.ir.stream_plan import Exchange
 from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
@@ -181,10 +182,10 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 
 def _recomputes_too_much(problem: Problem, candidate: Candidate) -> bool:
-    """Whether tiles overlap so much that the estimate of one step a launch, which is often too high for stencils of
-    high order, must not decide."""
-    most = problem.machine.tuning.stream.redundancy
-    return candidate.stream is not None and candidate.stream.redundancy > most
+    """Whether tiles that blocks share overlap so much that the estimate of one step a launch, which is often too high
+    for stencils of high order in three dimensions, must not decide."""
+    plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
+    return plan is not None and plan.exchange is Exchange.BLOCK and plan.redundancy > most
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
