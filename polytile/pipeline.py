@@ -42,6 +42,7 @@ from polytile.machine import machine_of
 from polytile.options import CODE_OPERATIONS, Options
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.last_use import last_reads
+from polytile.scheduling.cost.strides import has_serial_part
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import (
@@ -300,7 +301,8 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []
     for candidate in candidates(state):
-        chosen = state.taking(candidate, [*remarks, *(_kept_sums(state) if candidate.schedule is None else ())])
+        serial = candidate.schedule is None or has_serial_part(candidate.schedule.tree)
+        chosen = state.taking(candidate, [*remarks, *(_kept_sums(state) if serial else ())])
         seen("schedule", chosen)
         try:
             return _through(REALISATION, chosen, seen)

@@ -40,6 +40,11 @@ def few_threads(tree: isl.Schedule) -> bool:
     return any((_thread_band(leaf) or (0, 0))[1] < 2 for leaf in _leaves(tree.get_root()))
 
 
+def has_serial_part(tree: isl.Schedule) -> bool:
+    """Whether a part of a mapped tree runs on one thread."""
+    return any(_thread_band(leaf) is None for leaf in _leaves(tree.get_root()))
+
+
 def narrow_statements(tree: isl.Schedule) -> int:
     """The number of statements that run on one thread or on those of a single parallel loop."""
     return sum(

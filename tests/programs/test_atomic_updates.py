@@ -136,6 +136,23 @@ def test_a_remark_says_what_would_help() -> None:
         assert any("--atomics lets" in remark.message for remark in remarks) is said
 
 
+def test_the_remark_is_there_beside_parallel_loops() -> None:
+    text = """
+    void f(int n, int m, double h[m], const int p[n], const double x[n], double t[n])
+    {
+    #pragma scop
+        for (int i = 0; i < n; i++) {
+            t[i] = x[i] * x[i];
+            h[p[i]] += t[i];
+        }
+    #pragma endscop
+    }
+    """
+    scop = polytile.compile(text, name="f.c").scops[0]
+    assert scop.program is not None
+    assert any("--atomics lets" in remark.message for remark in scop.remarks)
+
+
 def test_strict_sums_have_no_atomics() -> None:
     with pytest.raises(UsageError, match="--atomics"):
         polytile.compile(source(*FLOATING["weights"]), name="f.c", atomics=True, strict=True)
