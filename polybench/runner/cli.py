@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     built.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     built.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     built.set_defaults(command=_kernels)
-    report = commands.add_parser("report", help="a table, and a plot, of results")
+    report = commands.add_parser("report", help="a table, and a plot, of results; of two files, their times compared")
     report.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     report.add_argument("--plot", type=Path, metavar="FILE", help="draw FILE.png or FILE.svg (needs matplotlib)")
     report.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
@@ -234,6 +234,10 @@ def _kernels(chosen: argparse.Namespace) -> int:
 
 
 def _report(chosen: argparse.Namespace) -> int:
+    from polybench.runner.compare_runs import are_two_runs, report_runs
     from polybench.runner.report import report
 
+    if are_two_runs(chosen.results):
+        old, new = chosen.results
+        return report_runs(old, new, load(chosen.root), plot=chosen.plot, markdown=chosen.markdown)
     return report(chosen.results, load(chosen.root), plot=chosen.plot, markdown=chosen.markdown)

@@ -1,4 +1,6 @@
-"""The plot of a report: for each program, how many times faster polytile is than the fastest other system."""
+"""The plot of a report: for each program, how many times faster polytile is than the fastest other system.
+
+And of two runs: how many times faster the second is."""
 
 from __future__ import annotations
 
@@ -14,13 +16,16 @@ from polybench.runner.errors import EXIT_MACHINE, RunnerError
 if TYPE_CHECKING:
     from polybench.runner.report import Line
 
-COLOURS = ("#0b5fa5", "#e08214", "#008837", "#7b3294")  # of the series: types, schedules
+COLOURS = ("#0b5fa5", "#e08214", "#008837", "#7b3294", "#b2182b", "#666666", "#35978f", "#8c510a")  # types, schedules
 FASTER, SLOWER = "#eaf3fa", "#fbf1e6"  # the two sides of 1
 ROW_INCHES = 0.23
 
 
-def draw(lines: Sequence[Line], path: Path) -> None:
-    """Write the plot as .png or .svg; raises RunnerError without matplotlib, or where no other system has a figure."""
+def draw(lines: Sequence[Line], path: Path, winner: str = "polytile") -> None:
+    """Write the plot as .png or .svg; `winner` is whose times the lines have.
+
+    Raises RunnerError without matplotlib, or where no other system has a figure.
+    """
     if path.suffix not in (".png", ".svg"):
         raise RunnerError(f"{path}: a plot is a .png or a .svg")
     panels = _panels([x for x in lines if x.best_other])
@@ -31,6 +36,7 @@ def draw(lines: Sequence[Line], path: Path) -> None:
     figure, axes = plt.subplots(1, len(panels), figsize=_size(panels), squeeze=False, layout="constrained")
     for axis, panel in zip(axes.flat, panels, strict=True):
         _draw_panel(axis, panel, names)
+        axis.set_xlabel(f"right of 1 {winner} is faster", fontsize=9)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)
     try:
@@ -125,7 +131,6 @@ def _decorate(axis: Any, lines: Sequence[Line], labels: Sequence[str]) -> None:
     axis.set_ylim(len(labels) - 0.4, -0.6)
     systems = list(dict.fromkeys(x.best_other[0] for x in lines if x.best_other))
     axis.set_title("\n".join(wrap(f"times faster than {_listed(systems)}", 60)), fontsize=10, loc="left")
-    axis.set_xlabel("right of 1 polytile is faster", fontsize=9)
     axis.grid(axis="x", color="white", linewidth=0.8)
     axis.set_axisbelow(True)
     for side in ("top", "right", "left", "bottom"):

@@ -60,7 +60,7 @@ def report(
     text = table(lines, failures)
     print(text)
     if markdown is not None:
-        _write(markdown, text + "\n")
+        save(markdown, text + "\n")
     if plot is not None:
         from polybench.runner.plot import draw
 
@@ -119,10 +119,14 @@ def _sections(lines: Sequence[Line]) -> Iterator[str]:
         yield title + _grid([x for x in lines if (x.family, x.row["dtype"]) == (family, dtype)])
 
 
+def machines(found: Sequence[Row]) -> str:
+    """Where rows were measured."""
+    names = dict.fromkeys(f"{r['gpu']}, CUDA {_version(r['cuda'])}" for r in found if "gpu" in r)
+    return "; ".join(names) or "the sequential C on one core of this machine"
+
+
 def _machines(lines: Sequence[Line]) -> str:
-    names = dict.fromkeys(f"{x.row['gpu']}, CUDA {_version(x.row['cuda'])}" for x in lines if "gpu" in x.row)
-    where = "; ".join(names) or "the sequential C on one core of this machine"
-    return f"{where}. Kernel time, median; `x` is how many times faster polytile is."
+    return f"{machines([x.row for x in lines])}. Kernel time, median; `x` is how many times faster polytile is."
 
 
 def _version(number: int) -> str:
@@ -144,14 +148,18 @@ def _grid(lines: Sequence[Line]) -> str:
         "of arithmetic",
     ]
     columns += ["x C", *(f"x {name}" for name in systems)]
-    body = [_cells(x, systems) for x in lines]
+    return markdown_grid(columns, [_cells(x, systems) for x in lines], left=3)
+
+
+def markdown_grid(columns: Sequence[str], body: Sequence[Sequence[str]], left: int) -> str:
+    """A table in Markdown, padded for reading as text; the first `left` columns are words, the others numbers."""
     widths = [max(map(len, column)) for column in zip(columns, *body, strict=True)]
 
     def row(cells: Sequence[str]) -> str:
-        padded = (c.ljust(w) if i < 3 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
+        padded = (c.ljust(w) if i < left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True)))
         return f"| {' | '.join(padded)} |"
 
-    rule = [("-" * w if i < 3 else "-" * (w - 1) + ":") for i, w in enumerate(widths)]
+    rule = [("-" * w if i < left else "-" * (w - 1) + ":") for i, w in enumerate(widths)]
     return "\n".join([row(columns), f"| {' | '.join(rule)} |", *map(row, body)])
 
 
@@ -163,13 +171,13 @@ def _cells(line: Line, systems: Sequence[str]) -> list[str]:
     row, known = line.row, dict(line.anchors)
     return [
         line.label,
-        _schedule(row),
+        chosen_schedule(row),
         row["dataset"],
-        _short(line.ms),
+        short(line.ms),
         f"{row['spread']:.0%}" if "spread" in row else "",
         f"{row['launches']}{'+' if row.get('launches_are_more') else ''}" if "launches" in row else "",
-        _short(line.flops / line.ms * 1e-6) if line.flops else "",
-        _short(line.bytes / line.ms * 1e-6) if line.bytes else "",
+        short(line.flops / line.ms * 1e-6) if line.flops else "",
+        short(line.bytes / line.ms * 1e-6) if line.bytes else "",
         _percent(line.memory_floor, line.ms),
         _percent(line.arithmetic_floor, line.ms),
         _ratio(line.sequential if row["on"] == "gpu" else None, line.ms),
@@ -177,7 +185,7 @@ def _cells(line: Line, systems: Sequence[str]) -> list[str]:
     ]
 
 
-def _schedule(row: Row) -> str:
+def chosen_schedule(row: Row) -> str:
     """What was asked for, and what was chosen where the choice was free: `auto: superposed`."""
     asked, chosen = str(row["schedule"]), str(row.get("strategy", "")).partition(" ")[0]
     return f"{asked}: {chosen}" if asked == "auto" and chosen else asked
@@ -202,7 +210,8 @@ def _mean(about: str, lines: Sequence[Line], name: str) -> str:
     return f"- {about}: {mean:.2f} times the speed of {name} (geometric mean of {len(ratios)}; faster in {faster})"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Three digits, and those before the point."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
@@ -211,10 +220,11 @@ def _percent(floor: float | None, ms: float) -> str:
 
 
 def _ratio(other: float | None, ms: float) -> str:
-    return f"{_short(other / ms)}" if other else ""
+    return f"{short(other / ms)}" if other else ""
 
 
-def _write(path: Path, text: str) -> None:
+def save(path: Path, text: str) -> None:
+    """Write a text; raises RunnerError where that fails."""
     try:
         path.write_text(text)
     except OSError as error:
