@@ -154,7 +154,7 @@ def test_the_remark_is_there_beside_parallel_loops() -> None:
 
 
 def test_strict_sums_have_no_atomics() -> None:
-    with pytest.raises(UsageError, match="--atomics"):
+    with pytest.raises(UsageError, match="atomics changes the order of additions, which fp strict keeps"):
         polytile.compile(source(*FLOATING["weights"]), name="f.c", atomics=True, strict=True)
 
 

@@ -101,6 +101,18 @@ __device__ __forceinline__ void polytile_prefetch(const void *address)
 #endif
 }
 
+// base + by modulo 2^32, computed at each use: compilers do not see that two of them are equal, and so keep none.
+__device__ __forceinline__ int polytile_offset(unsigned base, unsigned by)
+{
+#ifdef __CUDA_ARCH__
+    int sum;
+    asm("add.s32 %0, %1, %2;" : "=r"(sum) : "r"(base), "r"(by));
+    return sum;
+#else
+    return (int)(base + by);
+#endif
+}
+
 // The same in all lanes of the warp.
 template <typename T> __device__ __forceinline__ T polytile_warp_sum(T value)
 {
@@ -316,6 +328,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) everything(int n, int m, co
     for (int i = 0; i < 8; ++i) {
         sum += s[0][i];
     }
+    sum += q[polytile_offset(t, 5)];
     if (n > 5) {
         return;  // nothing is left
     }

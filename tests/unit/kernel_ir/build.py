@@ -36,6 +36,7 @@ from polytile.ir.gpu_ops import (
     Leave,
     Load,
     MultiplyAccumulate,
+    Offset,
     Pointer,
     Prefetch,
     PrivateArray,
@@ -202,6 +203,7 @@ def everything() -> Kernel:
     unrolled = (
         loop(Assign(SUM, "+", ref("s", 1, ROUND)), unroll=4),
         loop(Assign(SUM, "+", ref("s", 0, ROUND)), unroll=0),
+        Assign(SUM, "+", ref("q", Offset(T, lift(5)))),
     )
     end = (
         If(compare(">", N, 5), (Leave("nothing is left"),)),
