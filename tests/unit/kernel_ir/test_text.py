@@ -8,13 +8,29 @@ from dataclasses import replace
 
 import pytest
 
+from polytile.cli.dump import kernel_lines
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_kernels, print_unit
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.codegen.targets.dialects import HIP
 from polytile.diagnostics import InternalError, Location, UsageError
 from polytile.ir.arith import add, compare, lift, sub
 from polytile.ir.dump_kernel import dump_kernel
-from polytile.ir.expr import CHAR, DOUBLE, FLOAT, INT, Access, Assign, For, Literal, Name, Node, Stmt, children, rewrite
+from polytile.ir.expr import (
+    CHAR,
+    DOUBLE,
+    FLOAT,
+    INT,
+    Access,
+    Assign,
+    Expr,
+    For,
+    Literal,
+    Name,
+    Node,
+    Stmt,
+    children,
+    rewrite,
+)
 from polytile.ir.gpu_ops import (
     Atomic,
     BlockIndex,
@@ -57,6 +73,17 @@ def test_hip(golden: Golden) -> None:
 
 def test_structure(golden: Golden) -> None:
     golden("codegen/everything.txt", dump_kernel(everything()))
+
+
+def test_dumps_are_in_the_spelling_of_c(golden: Golden) -> None:
+    lines = list(kernel_lines(everything()))
+    golden("codegen/everything.dump.txt", "\n".join(lines) + "\n")
+    classes = "|".join(kind.__name__ for kind in (*_subclasses(Stmt), *_subclasses(Expr)))
+    assert not [line for line in lines if re.search(rf"\b({classes})\b|\w=\S", line)]
+
+
+def _subclasses(kind: type) -> set[type]:
+    return {kind}.union(*(_subclasses(k) for k in kind.__subclasses__()))
 
 
 def test_every_node_has_text_and_is_in_the_golden_kernel() -> None:
