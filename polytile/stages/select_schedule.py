@@ -168,24 +168,28 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
     for one in reversed(over_time):  # overlapped tiles were the faster ones wherever both were measured
-        if _is_better(one, chosen) and not _recomputes_too_much(problem, one):
+        if _is_better(one, chosen) and not _is_doubtful(problem, one, chosen):
             chosen = one
             break
     chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
-    others = (one for one in over_time if one is not chosen and not _recomputes_too_much(problem, one))
+    others = (one for one in over_time if one is not chosen and not _is_doubtful(problem, one, best))
     yield from (one for one in others if _is_better(one, best))
     if chosen is not best:
         yield best
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
 
 
-def _recomputes_too_much(problem: Problem, candidate: Candidate) -> bool:
+def _is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
     """Whether tiles that blocks share overlap so much that the estimate of one step a launch, which is often too high
-    for stencils of high order in three dimensions, must not decide."""
+    for stencils of high order in three dimensions, must not decide; or sizes are assumed, and they are not clearly
+    faster with these."""
     plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
-    return plan is not None and plan.exchange is Exchange.BLOCK and plan.redundancy > most
+    if plan is None or plan.exchange is not Exchange.BLOCK:
+        return False
+    close = _microseconds(candidate) >= CLEARLY * _microseconds(best)
+    return plan.redundancy > most or (close and _has_unknown_sizes(problem))
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:
