@@ -193,7 +193,7 @@ def test_counts_that_fit_no_nest_are_refused() -> None:
 
 @pytest.mark.parametrize("points", [(3, 1), (16, 1), (0, 1), (8, 4)])
 def test_counts_are_few_powers_of_two(points: tuple[int, ...]) -> None:
-    with pytest.raises(UsageError, match="--points: "):
+    with pytest.raises(UsageError, match="points: "):
         compiled(BOX, points=points)
 
 
