@@ -22,6 +22,7 @@ from polytile.runtime.compare import Comparison, compare, differences, finite, l
 from polytile.runtime.inputs import Style, random_memory, untouched
 from polytile.runtime.layout import Layout, layouts
 from polytile.runtime.native import Memory
+from polytile.runtime.padding import padded_copy
 from polytile.runtime.parameters import point
 from polytile.runtime.reference import Reference, reference, wide_dtype, wide_reference
 
@@ -49,7 +50,7 @@ class Expectation:
 
     def inputs(self) -> dict[str, Data]:
         """A fresh copy of the inputs, for one run of generated code."""
-        return {name: data.copy() for name, data in self.before.items()}
+        return {name: padded_copy(data) for name, data in self.before.items()}
 
     def check(self, memory: Memory, *, bitwise: bool) -> tuple[Comparison, ...]:
         """Compare all of the memory that the SCoP can leave behind, and what it must not touch."""
@@ -96,7 +97,7 @@ def _attempt(
     run: Reference, shapes: Mapping[str, Layout], values: Mapping[str, int], seed: int, style: Style
 ) -> _Attempt:
     before = random_memory(run.scop, shapes, seed, style)
-    after = {name: data.copy() for name, data in before.items()}
+    after = {name: padded_copy(data) for name, data in before.items()}
     start = time.perf_counter()
     run(shapes, values, after)
     return _Attempt(style, before, after, time.perf_counter() - start)
@@ -129,7 +130,7 @@ def _own_errors(
     wide = wide_reference(scop, text) if attempt.seconds < wide_seconds() else None
     if wide is None:
         return None
-    exact = {name: data.astype(wide_dtype(data.dtype)) for name, data in attempt.before.items()}
+    exact = {name: padded_copy(data.astype(wide_dtype(data.dtype))) for name, data in attempt.before.items()}
     wide(shapes, values, exact)
     return {
         name: _distance(name, data, exact[name], shapes[name].array.live_in) for name, data in attempt.after.items()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pycparser import c_ast
 
@@ -21,6 +22,7 @@ from polytile.fuzz.trial import Trial
 from polytile.ir.expr import FLOAT
 from polytile.ir.scop import Scop
 from polytile.runtime.expectation import expect
+from polytile.runtime.padding import PADDING, padded_copy
 from polytile.runtime.parameters import choose_parameters
 from polytile.runtime.source_reference import check_extraction
 
@@ -280,6 +282,20 @@ def test_c_that_leaves_its_arrays_is_no_fault_of_extraction(statement: str) -> N
     other = replace(given, after={**given.after, "y": given.after["y"] + 1})
     with pytest.raises(UserError, match="a value of p is no index of the array that it is used for"):
         check_extraction(scop, other)
+
+
+STRUCTURES = np.zeros(3, [("a", "i1"), ("b", "f8")])
+
+
+@pytest.mark.parametrize("data", [np.arange(5.0), np.zeros((0, 3)), np.array(2), STRUCTURES])
+def test_what_c_runs_on_has_room_around_it(data: np.ndarray[Any, Any]) -> None:
+    copy = padded_copy(data)
+    assert copy.dtype == data.dtype and copy.shape == data.shape and (copy == data).all()
+    assert copy.flags.c_contiguous and copy.flags.writeable
+    room = copy
+    while isinstance(room.base, np.ndarray):
+        room = room.base
+    assert room.nbytes == data.nbytes + 2 * PADDING
 
 
 def test_the_fuzzer_finds_them(monkeypatch: pytest.MonkeyPatch) -> None:
