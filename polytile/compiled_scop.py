@@ -1,7 +1,7 @@
 """One SCoP, compiled: what it is, what was decided, and the means to run it.
 
-f = program["jacobi_2d"]
-f(A=a, B=b, N=2000, T=100)
+smooth = program["smooth"]
+smooth(A=a, B=b, n=2000, steps=100)
 """
 
 from __future__ import annotations

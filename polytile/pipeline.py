@@ -18,11 +18,11 @@ from polytile.codegen.lowering.split.split_program import split_program
 from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
+from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import After, improvements, optimise
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.codegen.passes.straight_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation

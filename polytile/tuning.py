@@ -171,7 +171,7 @@ class PointTuning:
 
 @dataclass(frozen=True, slots=True)
 class AtomicTuning:
-    """Copies of arrays that kernels update by atomic operations: codegen/passes/private_copies.py."""
+    """Copies of arrays that kernels update by atomic operations: codegen/passes/privatization.py."""
 
     private_bytes: int = 48 << 10  # of a block's copies
     unknown_bytes: int = 16 << 10  # of the copy of an array whose size is not known: more would leave fewer threads

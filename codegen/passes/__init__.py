@@ -20,7 +20,7 @@ from polytile.codegen.passes import (
     offset_addressing,
     order_statements,
     place_arrays,
-    private_copies,
+    privatization,
     prune_signature,
     shared_forwarding,
     subwarp_loops,
@@ -75,7 +75,7 @@ WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),
-    ProgramPass("private-copies", always, private_copies.private_copies),
+    ProgramPass("privatization", always, privatization.privatization),
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),
     ProgramPass("dependent-launch", always, dependent_launch.dependent_launch),

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from polytile.codegen.passes.basic_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.prune_signature import pruned
-from polytile.codegen.passes.straight_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers
 from polytile.ir.arith import add, compare, known, lift, mul, sub
 from polytile.ir.expr import (
     BOOL,

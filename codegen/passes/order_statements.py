@@ -23,8 +23,8 @@ from polytile.codegen.ordering.label_sweeps import sweep_orders
 from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
+from polytile.codegen.passes.basic_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.codegen.passes.straight_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, walk
 from polytile.ir.kernel import Kernel

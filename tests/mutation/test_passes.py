@@ -219,7 +219,7 @@ PLANTED = (
     Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("subwarp-loops", SPARSE, dropped(lambda node: isinstance(node, Assign) and "_all" in str(node.value))),
-    Planted("private-copies", COUNTS, dropped(lambda node: isinstance(node, Atomic) and isinstance(node.value, Name))),
+    Planted("privatization", COUNTS, dropped(lambda node: isinstance(node, Atomic) and isinstance(node.value, Name))),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),
     Planted("dependent-launch", STENCIL, waits_late, verified=True),

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.touched_cells import Band
-from polytile.codegen.lowering.split.warp_ends import WarpEnds
+from polytile.codegen.lowering.split.warp_boundary_exchange import WarpEnds
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, column_of_lane, each, over, runs
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure

@@ -9,9 +9,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 
+from polytile.codegen.lowering.streaming.cell_masks import ThreadCells
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each, rings
 from polytile.codegen.lowering.streaming.stream_kernel import AHEAD, PREFETCHED, Stream, Tested, some
-from polytile.codegen.lowering.streaming.thread_cells import ThreadCells
 from polytile.codegen.lowering.streaming.tile_grid import Axis
 from polytile.ir.arith import add, both, compare, lift, mod, mul, sub
 from polytile.ir.expr import BOOL, LLONG, Access, Cast, Declare, Expr, If, Scope, Stmt, Unary

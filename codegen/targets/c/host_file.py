@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
-from polytile.codegen.targets.c.row_questions import even_rows, pointers, row_questions
+from polytile.codegen.targets.c.row_table_checks import even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
 from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
 from polytile.diagnostics import EXIT_DEVICE, InternalError
@@ -153,7 +153,7 @@ def _condition(scop: Scop) -> str:
 
 def _questions(scop: Scop) -> list[str]:
     """Statements before that condition, which depends on what they find in tables of rows."""
-    return [_spelt(scop, line) for table in scop.tables for line in row_questions(table)]
+    return [_spelt(scop, line) for table in scop.tables for line in row_table_checks(table)]
 
 
 def _spelt(scop: Scop, text: str) -> str:

@@ -24,7 +24,7 @@ _HELPERS = {
 }
 
 
-def row_questions(table: RowTable) -> list[str]:
+def row_table_checks(table: RowTable) -> list[str]:
     """Statements that find the first row, the distance of rows, and how many of them lie at this distance.
 
     `polytile_rows_w` counts rows, and is -1 from the first on that lies elsewhere; `polytile_base_w` is where row 0

@@ -52,7 +52,7 @@ from polytile.ir.reductions import identity
 from polytile.machine import Machine
 
 
-def private_copies(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
+def privatization(program: HostProgram, _: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
     """Blocks update copies of small arrays in shared memory, which they add to the array at their end."""
     kernels: list[Kernel] = []
     launched: dict[str, _Copies] = {}
