@@ -55,22 +55,22 @@ class Options:
 
     schedule: str = "auto"
     tile: tuple[int, ...] = ()
-    time_tile: int = 0  # 0: as the strategy chooses
-    points: tuple[int, ...] = ()  # of a thread, by loops; none: as the cost model chooses
+    time_tile: int = 0  #: 0: as the strategy chooses
+    points: tuple[int, ...] = ()  #: of a thread, by loops; none: as the cost model chooses
     block: tuple[int, ...] = ()
     sizes: str | None = None
     parameters: dict[str, int] = field(default_factory=dict)
     strict: bool = False
     atomics: bool = False
     order: str = "auto"
-    registers: int = 0  # 0: as many as the compiler takes
+    registers: int = 0  #: 0: as many as the compiler takes
     graphs: bool = False
     arch: str = "sm_90"
-    max_shared_memory: int | None = None  # None: what needs no opting in
-    load_schedule: str | None = None  # the text of a schedule file
-    max_operations: int = MAX_OPERATIONS  # isl operations per analysis or scheduling call
+    max_shared_memory: int | None = None  #: None: what needs no opting in
+    load_schedule: str | None = None  #: the text of a schedule file
+    max_operations: int = MAX_OPERATIONS  #: isl operations per analysis or scheduling call
     raise_bugs: bool = False
-    verify_passes: bool = False  # check each kernel behind each pass
+    verify_passes: bool = False  #: check each kernel behind each pass
 
     def __post_init__(self) -> None:
         if self.schedule not in SCHEDULES:

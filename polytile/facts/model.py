@@ -17,10 +17,10 @@ Values = tuple[tuple[str, int], ...]  # names and what they are
 class LoopKind(StrEnum):
     """What the dependences between the iterations of a loop allow."""
 
-    PARALLEL = "parallel"  # none of them waits for another
-    REDUCTION = "reduction"  # they only add up (multiply, ...) into the same elements
+    PARALLEL = "parallel"  #: none of them waits for another
+    REDUCTION = "reduction"  #: they only add up (multiply, ...) into the same elements
     SERIAL = "serial"
-    UNEXAMINED = "not examined"  # that takes more isl operations than were allowed
+    UNEXAMINED = "not examined"  #: that takes more isl operations than were allowed
 
 
 class DependenceKind(StrEnum):
@@ -32,10 +32,10 @@ class DependenceKind(StrEnum):
 class Where(StrEnum):
     """Who runs the iterations of a loop."""
 
-    HOST = "host"  # one launch of kernels after another, or the user's C
-    GRID = "grid"  # the blocks of a launch
-    BLOCK = "block"  # the threads of a block
-    THREAD = "thread"  # each thread, one after another
+    HOST = "host"  #: one launch of kernels after another, or the user's C
+    GRID = "grid"  #: the blocks of a launch
+    BLOCK = "block"  #: the threads of a block
+    THREAD = "thread"  #: each thread, one after another
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class AccessFacts:
     statement: str
     array: str
     kind: str
-    place: str  # `gemm.c:49`
+    place: str  #: `gemm.c:49`
     sectors: float
     coalesced: bool
     shared: bool
