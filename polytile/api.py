@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.c.host_file import host_file
 from polytile.codegen.targets.cuda.cuda import print_unit
-from polytile.compiled_scop import CompiledScop, compile_scop, guard, short, title, unit_of
+from polytile.compiled_scop import DRAW_SECONDS, CompiledScop, compile_scop, guard, short, title, unit_of
 from polytile.diagnostics import (
     InternalError,
     NothingRunsError,
@@ -36,7 +36,7 @@ from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
-from polytile.runtime.output import write_outputs
+from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of
@@ -160,6 +160,27 @@ class Program:
         from polytile.drawing import draw
 
         return draw([s.compilation for s in self.scops], parameters or {})[0]
+
+    def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
+        """The report as the text of an HTML file: the source with its loops, the kernels line by line, what was proven,
+        times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor time."""
+        from polytile.drawing.in_time import pictures
+        from polytile.report import page
+
+        return page(self.facts, pictures([s.compilation for s in self.scops], draw_seconds))
+
+    def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
+        """Write the report to a file; raises UserError when that is the input, or cannot be written."""
+        target = Path(path)
+        check_targets([target], Path(self.path))
+        write_outputs({target: self.page(draw_seconds=draw_seconds)})
+        return target
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from polytile.report import fragment
+
+        return fragment(self.facts)
 
     def files(self, folder: Path) -> dict[Path, str]:
         """The three files of the output and their texts."""

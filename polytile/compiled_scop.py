@@ -6,13 +6,15 @@ smooth(A=a, B=b, n=2000, steps=100)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from polytile.codegen.targets.c.header import print_header
-from polytile.codegen.targets.cuda.cuda import print_unit
+from polytile.codegen.targets.cuda.cuda import locate_unit
+from polytile.codegen.targets.source_map import LocatedText
 from polytile.compilation import Compilation
 from polytile.diagnostics import Diagnostic, is_bug
 from polytile.ir.host import HostProgram
@@ -20,6 +22,7 @@ from polytile.ir.plan import KernelPlan
 from polytile.ir.scop import Scop
 from polytile.options import Options
 from polytile.pipeline import compile_scop as run_pipeline
+from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
 from polytile.settings import Settings, options_of
@@ -28,7 +31,7 @@ from polytile.work_pieces import deep_recursion
 
 if TYPE_CHECKING:
     from polytile.execution import Execution
-    from polytile.facts import LoopFacts, ScopFacts
+    from polytile.facts import LoopFacts, ProgramFacts, ScopFacts
     from polytile.runtime.binding import Call
     from polytile.runtime.checked import Unit
     from polytile.runtime.counted import Counted
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from polytile.runtime.expectation import Expectation
     from polytile.runtime.timing import Timing
     from polytile.runtime.validate import Validation
+
+DRAW_SECONDS = 0.6  # of processor time for the pictures of a report
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CompiledScop:
@@ -75,9 +81,15 @@ class CompiledScop:
     @property
     def cuda(self) -> str:
         """The .cu of this SCoP alone; empty when it stays sequential."""
-        program = self.program
+        return self._located.text
+
+    @property
+    def _located(self) -> LocatedText:
+        """The .cu, and the lines of the C that its lines compute."""
+        if self.program is None:
+            return LocatedText("", {})
         with deep_recursion():
-            return print_unit([program], header=f"{self.name}_kernel.h", title=title(self.name)) if program else ""
+            return locate_unit([self.program], header=f"{self.name}_kernel.h", title=title(self.name))
 
     @property
     def header(self) -> str:
@@ -133,7 +145,7 @@ class CompiledScop:
         """All that reports say of the SCoP, as plain records (docs/facts.md)."""
         from polytile.facts import scop_facts
 
-        return scop_facts(self.compilation, self.loops, self.cuda)
+        return scop_facts(self.compilation, self.loops, self._located)
 
     def explain(self) -> str:
         """The loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
@@ -148,6 +160,35 @@ class CompiledScop:
         from polytile.drawing import draw
 
         return draw([self.compilation], parameters or {})[0]
+
+    @property
+    def _facts_alone(self) -> ProgramFacts:
+        """What reports say of a file, where it has no other SCoP."""
+        from polytile.facts import ProgramFacts
+
+        facts, text = self.facts, self.compilation.source.verbatim
+        path, source = (text.path, text.text) if text else (facts.file or self.name, "")
+        return ProgramFacts(path, source, (facts,), (), host="", header=self.header)
+
+    def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
+        """The report of this SCoP alone as the text of an HTML file; see Program.page."""
+        from polytile.drawing.in_time import pictures
+        from polytile.report import page
+
+        return page(self._facts_alone, pictures([self.compilation], draw_seconds))
+
+    def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
+        """Write the report to a file; raises UserError when that is the input, or cannot be written."""
+        target = Path(path)
+        check_targets([target], Path(self.compilation.source.location.file))
+        write_outputs({target: self.page(draw_seconds=draw_seconds)})
+        return target
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        from polytile.report import fragment
+
+        return fragment(self._facts_alone)
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).

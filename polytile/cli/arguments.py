@@ -63,6 +63,7 @@ class Request:
     load_schedule: str | None
     certificate: str | None
     draw: str | None
+    report: str | None
     json: bool
     verbose: bool
     quiet: bool
@@ -130,6 +131,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
     add("--draw", metavar="F.svg", help="draw the iteration space, its tiles and a dependence cone in this file")
+    add("--report", metavar="F.html", help="write the loops, kernels, proofs and times to this file, for a browser")
     stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")
     add("--verify-passes", action="store_true", help="check each kernel after each pass")
@@ -195,6 +197,7 @@ def parse(arguments: Sequence[str]) -> Request:
         load_schedule=found.load_schedule,
         certificate=found.certificate,
         draw=_picture(found.draw),
+        report=_page(found.report),
         json=found.json,
         verbose=found.verbose,
         quiet=found.quiet,
@@ -263,6 +266,12 @@ def _checks(text: str | None) -> tuple[str, ...]:
 def _picture(name: str | None) -> str | None:
     if name is not None and not name.endswith(".svg"):
         raise UsageError(f"--draw {name}: pictures are SVG files", hint="--draw FILE.svg")
+    return name
+
+
+def _page(name: str | None) -> str | None:
+    if name is not None and not name.endswith((".html", ".htm")):
+        raise UsageError(f"--report {name}: reports are HTML files", hint="--report FILE.html")
     return name
 
 

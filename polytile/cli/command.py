@@ -112,7 +112,8 @@ def _options(request: Request) -> Options:
 
 def _targets(request: Request) -> list[Path]:
     """Files that will be written, to be refused before any work is done; the input names the others."""
-    named = [name for name in (request.save_schedule, request.certificate, request.draw, request.build) if name]
+    asked = request.save_schedule, request.certificate, request.draw, request.report, request.build
+    named = [name for name in asked if name]
     stem, endings = output_stem(request.input), ("host.c", "kernel.cu", "kernel.h")
     return [*(Path(request.output) / f"{stem}_{ending}" for ending in endings), *(Path(name) for name in named)]
 
@@ -318,7 +319,8 @@ def _write(request: Request, report: Report, program: Program) -> None:
     files = program.files(Path(request.output))
     folder = "" if request.output == "." else request.output
     names = [os.path.join(folder, path.name) for path in files]
-    names += [name for name in (request.save_schedule, request.certificate, request.draw) if name is not None]
+    named = request.save_schedule, request.certificate, request.draw, request.report
+    names += [name for name in named if name is not None]
     if request.save_schedule is not None:
         files[Path(request.save_schedule)] = program.schedules
     if request.certificate is not None:
@@ -326,6 +328,9 @@ def _write(request: Request, report: Report, program: Program) -> None:
     if request.draw is not None:
         with report.stage("draw"):
             files[Path(request.draw)] = _drawing(report, program)
+    if request.report is not None:
+        with report.stage("report"):
+            files[Path(request.report)] = program.page()
     with report.stage("write"):
         write_outputs(files)
     report.add(files=names)

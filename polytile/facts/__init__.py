@@ -2,11 +2,15 @@
 a Compilation for them."""
 
 from polytile.facts.build import loop_facts, refusal_facts, scop_facts
+from polytile.facts.loop_mapping import in_words
 from polytile.facts.model import (
     AccessFacts,
     AccessPlace,
     ArrayFacts,
+    CodePart,
+    CodePartKind,
     DependenceKind,
+    GeneratedLine,
     KernelFacts,
     LoopFacts,
     LoopKind,
@@ -17,16 +21,20 @@ from polytile.facts.model import (
     ScopFacts,
     StatementFacts,
     TransferFacts,
+    Values,
     Where,
     Witness,
 )
-from polytile.facts.text import explained, reasons, serial_loops
+from polytile.facts.text import explained, in_sentence, reason_of, reasons, serial_loops
 
 __all__ = [
     "AccessFacts",
     "AccessPlace",
     "ArrayFacts",
+    "CodePart",
+    "CodePartKind",
     "DependenceKind",
+    "GeneratedLine",
     "KernelFacts",
     "LoopFacts",
     "LoopKind",
@@ -37,10 +45,14 @@ __all__ = [
     "ScopFacts",
     "StatementFacts",
     "TransferFacts",
+    "Values",
     "Where",
     "Witness",
     "explained",
+    "in_sentence",
+    "in_words",
     "loop_facts",
+    "reason_of",
     "reasons",
     "refusal_facts",
     "scop_facts",

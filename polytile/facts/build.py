@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from polytile.codegen.targets.source_map import LocatedText
 from polytile.compilation import Compilation
 from polytile.diagnostics import PolytileError
+from polytile.facts.generated_text import code_parts, generated_lines
 from polytile.facts.kernel_facts import arrays_of, estimate_of, kernels_of, transfers_of
 from polytile.facts.loop_mapping import mappings_of, sharing_lanes
 from polytile.facts.model import LoopFacts, LoopKind, LoopMapping, Place, RefusalFacts, ScopFacts, StatementFacts, Where
@@ -44,8 +46,9 @@ def _data_loop(state: Compilation, facts: LoopFacts) -> LoopFacts:
     return replace(mapped, kind=LoopKind.REDUCTION, arrays=arrays, reason="")
 
 
-def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: str) -> ScopFacts:
-    """What is known of a SCoP; `loops` as `loop_facts` gives them, `cuda` is the text of its kernels."""
+def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedText) -> ScopFacts:
+    """What is known of a SCoP; `loops` as `loop_facts` gives them, `cuda` is the text of its kernels with the lines
+    that it computes."""
     source, estimate = state.source, estimate_of(state)
     span, known = source.span, state.options.parameters
     return ScopFacts(
@@ -72,7 +75,9 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: str) -> S
         considered=state.considered,
         schedule=state.run.schedule.to_text() if state.schedule else "",
         plans=state.plan_text(),
-        cuda=cuda,
+        cuda=cuda.text,
+        parts=code_parts(cuda.text),
+        origins=generated_lines(cuda.lines),
     )
 
 

@@ -167,13 +167,38 @@ class KernelFacts:
     accesses: tuple[AccessFacts, ...] = ()
 
 
+class CodePartKind(StrEnum):
+    KERNEL = "kernel"
+    ENTRY = "entry"  # what the host calls: copies and launches
+
+
+@dataclass(frozen=True, slots=True)
+class CodePart:
+    """A function of the generated .cu, in its lines `first_line` to `last_line`, the comment on top included."""
+
+    name: str
+    kind: CodePartKind
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedLine:
+    """A line of the generated .cu, and the line of the user's C that it computes."""
+
+    line: int
+    file: str
+    source_line: int
+
+
 @dataclass(frozen=True, slots=True)
 class ScopFacts:
     """A SCoP, in the lines `first_line` to `last_line` of the file (0 where it did not come from C).
 
     `kernels` is empty where it stays on the host. `sizes` are those of estimates; `assumed` names the ones that nobody
     gave. `proof` says what was proven, `schedule` and `plans` are the mapped tree and what it does not say, `cuda` is
-    the text of the kernels and of the entry point that launches them.
+    the text of the kernels and of the entry point that launches them; `parts` says which of its lines they are, and
+    `origins` which lines of the C its lines compute.
     """
 
     name: str
@@ -197,6 +222,8 @@ class ScopFacts:
     schedule: str
     plans: str
     cuda: str
+    parts: tuple[CodePart, ...] = ()
+    origins: tuple[GeneratedLine, ...] = ()
 
     @property
     def serial(self) -> Iterator[LoopFacts]:

@@ -36,7 +36,7 @@ def reasons(loops: Iterable[LoopFacts]) -> Iterator[str]:
     """A line for each loop that is not simply parallel: `why.c:4: loop i is serial: a[i] written at i=1 is read at
     i=2`."""
     for loop in loops:
-        what = _reason(loop)
+        what = reason_of(loop)
         if what:
             where = f"{loop.file}:{loop.line}: " if loop.line else ""
             yield f"{where}{_called(loop)} is {what}"
@@ -51,7 +51,8 @@ def _called(loop: LoopFacts) -> str:
     return "while loop" if loop.iterator == WHILE else f"loop {loop.iterator}"
 
 
-def _reason(loop: LoopFacts) -> str:
+def reason_of(loop: LoopFacts) -> str:
+    """What is to be said of a loop that is not simply parallel: `serial: a[i] written at i=1 is read at i=2`."""
     match loop.kind:
         case LoopKind.SERIAL:
             return f"serial: {loop.reason if loop.witness is None else in_sentence(loop.witness)}"

@@ -13,7 +13,7 @@ from polytile.ir.isl_util import OverBudgetError
 _DONE, _FAILED, _OVER_BUDGET = b"D", b"F", b"B"
 
 
-def in_bounded_time(compute: Callable[[], str], seconds: int) -> str:
+def in_bounded_time(compute: Callable[[], str], seconds: float) -> str:
     """The text that `compute` gives, when it needs at most `seconds` of processor time.
 
     Raises OverBudgetError when it needs more, or says so itself; RuntimeError when it ended otherwise. Where processes
@@ -39,20 +39,17 @@ def in_bounded_time(compute: Callable[[], str], seconds: int) -> str:
         _, status = os.waitpid(child, 0)
     if answer[:1] == _DONE:
         return answer[1:].decode()
-    if answer[:1] == _OVER_BUDGET or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
-        raise OverBudgetError(f"more than {seconds} s")
+    if answer[:1] == _OVER_BUDGET or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF):
+        raise OverBudgetError(f"more than {seconds:g} s")
     raise RuntimeError(answer[1:].decode(errors="replace") or f"ended with status {status}")
 
 
-def _compute(compute: Callable[[], str], seconds: int, pipe: int) -> None:
+def _compute(compute: Callable[[], str], seconds: float, pipe: int) -> None:
     """What the child does: compute, say what came of it, end without any of the parent's clean-up."""
-    import resource
-
     status = 1
     try:
-        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
-        used = int(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
-        resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, in the middle of what isl does, too
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             answer = _DONE + compute().encode()
         except OverBudgetError:
