@@ -72,12 +72,36 @@ def hot_loop(kernel: str) -> str:
     return textwrap.dedent(found.group())
 
 
-def test_kernel_in_the_readme(request: pytest.FixtureRequest) -> None:
+def full_tile(loop: str) -> str:
+    """What a hot loop does for a tile without borders."""
+    found = re.search(r"^( *)if \(16 \* k0 \+ 16 <= nk\) \{\n(.*?)^\1\} else", loop, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return textwrap.dedent(found[2]).rstrip()
+
+
+def test_kernel_in_the_documentation(request: pytest.FixtureRequest) -> None:
     program = polytile.compile(ROOT / "polybench" / "polybench" / "gemm.c").scops[0].program
     assert program is not None
-    kernel = hot_loop(print_kernel(program.kernels[0]))
-    text = README.read_text()
-    if request.config.getoption("--update-golden"):
-        text = re.sub(r"^```cuda\n.*?^```$", lambda _: f"```cuda\n{kernel}\n```", text, flags=re.MULTILINE | re.DOTALL)
-        README.write_text(text)
-    assert f"```cuda\n{kernel}\n```" in text, "run pytest --update-golden and look at the difference"
+    loop = hot_loop(print_kernel(program.kernels[0]))
+    for page, kernel in ((ROOT / "docs" / "generated-code.md", loop), (README, full_tile(loop))):
+        text, shown = page.read_text(), f"```cuda\n{kernel}\n```"
+        if request.config.getoption("--update-golden"):
+            text = re.sub(r"^```cuda\n.*?^```$", lambda _, shown=shown: shown, text, flags=re.MULTILINE | re.DOTALL)
+            page.write_text(text)
+        assert shown in text, f"{page}: run pytest --update-golden and look at the difference"
+
+
+def test_explanation_in_the_readme() -> None:
+    """The numbered source in the block is what is compiled, and what is explained of it."""
+    shown = next(block for block in blocks(README, "text") if "|" in block)
+    source = "void row_sums(int n, double A[n][n], double B[n][n])\n{\n"
+    source += "\n".join(re.findall(r"^ *\d+ \|[^|]*\| (.*)$", shown, re.MULTILINE)) + "\n}\n"
+    assert polytile.compile(source, name="rows.c").explain().startswith(shown)
+
+
+def test_refusal_in_the_readme() -> None:
+    scatter = "    for (int i = 0; i < n; i++)\n        B[p[i]] = A[i];\n"
+    source = f"void f(int n, double *A, double *B, int *p)\n{{\n#pragma scop\n{scatter}#pragma endscop\n}}\n"
+    with pytest.raises(polytile.UserError) as refusal:
+        polytile.compile(source, name="two.c")
+    assert f"```text\n{refusal.value}\n```" in README.read_text()
