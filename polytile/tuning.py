@@ -171,8 +171,11 @@ class PointTuning:
 
 @dataclass(frozen=True, slots=True)
 class AtomicTuning:
-    """Copies of arrays that kernels update by atomic operations: codegen/passes/privatization.py."""
+    """Copies of arrays that kernels update by atomic operations: codegen/passes/privatization.py; lanes that combine
+    what they have for one element: codegen/passes/warp_aggregation.py."""
 
+    aggregated: bool = True
+    aggregated_in_copies: bool = True  # in shared memory
     private_bytes: int = 48 << 10  # of a block's copies
     unknown_bytes: int = 16 << 10  # of the copy of an array whose size is not known: more would leave fewer threads
     unrolled_tiles: int = 4  # of the loop over tiles, whose loads then come together

@@ -28,6 +28,7 @@ from polytile.codegen.passes import (
     unroll_hints,
     unroll_loads_first,
     waiting,
+    warp_aggregation,
     wide_copies,
 )
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
@@ -75,6 +76,7 @@ WAITING_FOR_A_STRATEGY: tuple[str, ...] = tuple(
 
 PROGRAM_PASSES: tuple[ProgramPass, ...] = (
     ProgramPass("subwarp-loops", always, subwarp_loops.subwarp_loops),
+    ProgramPass("warp-aggregation", always, warp_aggregation.warp_aggregation),
     ProgramPass("privatization", always, privatization.privatization),
     ProgramPass("block-order", always, block_order.block_order),
     ProgramPass("cache-hints-across-kernels", always, kernel_cache_hints.kernel_cache_hints),

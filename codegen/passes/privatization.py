@@ -164,7 +164,9 @@ class _Copies:
                 case Atomic(target=target) if target.array in shared:
                     copy = next(c for c in self.copies if c.home.array == target.array)
                     place = (copy.linear(target, self.integer),)
-                    return replace(node, target=replace(target, array=shared[target.array].array, subscripts=place))
+                    together = node.aggregated and self.machine.tuning.atomics.aggregated_in_copies
+                    moved = replace(target, array=shared[target.array].array, subscripts=place)
+                    return replace(node, target=moved, aggregated=together)
             return node
 
         named = tuple(Declare(c.name, self.integer, change(c.source)) for c in along)

@@ -250,15 +250,18 @@ class Prefetch(Stmt):
 
 @dataclass(frozen=True, slots=True)
 class Atomic(Stmt):
-    """`target op= value`, indivisibly; the old value goes to `old`."""
+    """`target op= value`, indivisibly; the old value goes to `old`. Where it is `aggregated`, lanes of a warp that come
+    to it together combine what they have for one element first."""
 
     op: str
     target: Access
     value: Expr
     old: Name | None = None
     location: Location = _field(default=NOWHERE, compare=False)
+    aggregated: bool = False
 
     def __post_init__(self) -> None:
+        require(not (self.aggregated and self.old is not None), "lanes that update together have no old values")
         require(self.op in ("+", "min", "max", "&", "|", "^"), f"unknown atomic operation: {self.op}")
 
 

@@ -14,6 +14,7 @@ from polytile.ir.gpu_ops import (
     Aligned,
     Arrive,
     AsyncCopy,
+    Atomic,
     Await,
     AwaitLaunches,
     CommitCopies,
@@ -38,8 +39,10 @@ REDUCTION_NAMES = {
     "|": "or",
     "^": "xor",
 }
+ATOMIC_NAMES = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
+_ATOMICS = tuple(f"atomic_{name}" for name in ATOMIC_NAMES.values())
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset", *_REDUCTIONS)
+_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset", *_REDUCTIONS, *_ATOMICS)
 _NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",
@@ -68,6 +71,8 @@ def _feature(node: Node) -> str | None:
             return shape
         case AwaitLaunches():
             return "launches"
+        case Atomic(op=op, aggregated=True):
+            return f"atomic_{ATOMIC_NAMES[op]}"
         case WarpReduce():
             return reduction_name(node)
         case Aligned():

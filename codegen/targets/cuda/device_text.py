@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from polytile.codegen.targets.cuda.device_functions import reduction_name
+from polytile.codegen.targets.cuda.device_functions import ATOMIC_NAMES, reduction_name
 from polytile.codegen.targets.dialects import Dialect
 from polytile.codegen.targets.expressions import Printer, type_name
 from polytile.codegen.targets.line_wrap import WIDTH, broken, wrapped
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import known, zero
 from polytile.ir.c_text import one_line
-from polytile.ir.expr import BOOL, LLONG, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
+from polytile.ir.expr import BOOL, LLONG, UINT, ULLONG, Access, Cast, CType, Expr, Literal, Stmt
 from polytile.ir.gpu_ops import (
     Advance,
     Aligned,
@@ -48,7 +48,6 @@ from polytile.machine import WARP_SIZE
 
 _PARTS = "xyzw"
 _BUILT_IN: dict[type[BuiltIn], str] = {ThreadIndex: "threadIdx", BlockIndex: "blockIdx", GridExtent: "gridDim"}
-_ATOMICS = {"+": "Add", "min": "Min", "max": "Max", "&": "And", "|": "Or", "^": "Xor"}
 
 
 @dataclass(slots=True)
@@ -207,19 +206,24 @@ def _packed(statements: Iterable[str]) -> list[str]:
 
 
 def _atomic(stmt: Atomic, printer: Printer) -> str:
-    """`atomicAdd(&A[i], x);`, through the type of that size which CUDA has the operation for."""
+    """`atomicAdd(&A[i], x);`, through the type of that size which CUDA has the operation for; lanes that combine first
+    add integers where sums do not overflow."""
     ctype, address, value = stmt.target.type, f"&{printer(stmt.target)}", stmt.value
     through = ctype
     if ctype.kind == "int" and ctype.size == 8:
         through = LLONG if ctype.signed and stmt.op in ("min", "max") else ULLONG
     elif ctype.size not in (4, 8) or ctype.kind == "struct" or (ctype.kind == "float" and stmt.op != "+"):
         raise InternalError(f"there is no atomic {stmt.op} of {ctype}")
+    elif stmt.aggregated and stmt.op == "+" and ctype.kind == "int":
+        through = UINT
     if through != ctype:
         address = f"({through} *){address}"
     if value.type != through:
         value = Cast(through, value)
     old = "" if stmt.old is None else f"{printer(stmt.old)} = "
-    return f"{old}atomic{_ATOMICS[stmt.op]}({address}, {printer(value)});"
+    name = ATOMIC_NAMES[stmt.op]
+    function = f"polytile_atomic_{name}" if stmt.aggregated else f"atomic{name.capitalize()}"
+    return f"{old}{function}({address}, {printer(value)});"
 
 
 def unaliased(kernel: Kernel) -> frozenset[str]:

@@ -113,6 +113,7 @@ struct Block {
   unsigned long long moment;  // counts what threads may have waited for
   bool cooperative;      // as all blocks of the launch
   unsigned at_grid;      // threads that wait at the barrier of the grid
+  unsigned asking;       // threads that ask which lanes are with them
   SplitBarrier *splits;  // those that were started
   Barrier barrier;
   Queue ready, yielded;
@@ -139,6 +140,7 @@ inline FiberPool fibers{fiber_main};
 [[noreturn]] POLYTILE_EMULATOR_QUIET inline void fail_no_memory();
 POLYTILE_EMULATOR_QUIET inline bool report_no_memory();
 POLYTILE_EMULATOR_QUIET inline void meet_without(unsigned warp);
+POLYTILE_EMULATOR_QUIET inline void answer_all();
 // In copies.h, split_barrier.h and grid.h.
 POLYTILE_EMULATOR_QUIET inline void end_copies();
 POLYTILE_EMULATOR_QUIET inline void forget_copies();
@@ -172,6 +174,10 @@ POLYTILE_EMULATOR_QUIET inline Fiber *take_fiber() {
 POLYTILE_EMULATOR_QUIET inline Fiber *next_fiber() {
   if (!block.ready.empty()) return block.thread[block.ready.pop()].fiber;
   if (block.started < block.threads) return take_fiber();
+  if (block.asking) {
+    answer_all();
+    return block.thread[block.ready.pop()].fiber;
+  }
   if (block.yielded.empty()) return nullptr;
   if (++block.idle_yields > 100000ull * kMaxThreads) fail_stuck();
   return block.thread[block.yielded.pop()].fiber;
@@ -300,7 +306,7 @@ POLYTILE_EMULATOR_QUIET inline void reset_block(unsigned threads) {
   block.next_index = {0, 0, 0};
   block.idle_yields = 0;
   block.barrier.waiting = block.barrier.opened = 0;
-  block.moment = block.at_grid = 0;
+  block.moment = block.at_grid = block.asking = 0;
   block.ready.head = block.ready.tail = block.yielded.head = block.yielded.tail = 0;
   const unsigned warps = (threads + kWarp - 1) / kWarp;
   for (unsigned w = 0; w < warps; ++w) block.warps[w].exited = block.warps[w].open = block.warps[w].syncs = 0;

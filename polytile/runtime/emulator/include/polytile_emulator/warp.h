@@ -10,16 +10,17 @@
 
 namespace polytile_emulator {
 
-enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll, kMultiply };
+enum Operation : unsigned char { kSync, kShuffle, kBallot, kAny, kAll, kMultiply, kActive };
 
 POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned long long meet(Operation operation, unsigned mask, unsigned long long value,
                                                                         unsigned source, const Site &site);
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned active_lanes(const Site &site);
 
 #if !defined(POLYTILE_EMULATOR_APART)
 
 POLYTILE_EMULATOR_QUIET inline const char *operation_name(unsigned char operation) {
   static const char *const names[] = {"__syncwarp",   "a shuffle",  "__ballot_sync",
-                                      "__any_sync", "__all_sync", "a matrix product"};
+                                      "__any_sync", "__all_sync", "a matrix product", "__activemask"};
   return names[operation];
 }
 
@@ -96,6 +97,40 @@ POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned long long meet(Operation
   return me.result;
 }
 
+// The lanes of a warp that ask on one line are told of one another, and go on.
+POLYTILE_EMULATOR_QUIET inline void answer(unsigned w, unsigned first) {
+  unsigned together = 0;
+  const Site site = block.thread[first].site;
+  const unsigned end = block.started < (w + 1) * kWarp ? block.started : (w + 1) * kWarp;
+  for (unsigned t = first; t < end; ++t) {
+    const Thread &other = block.thread[t];
+    if (other.state == State::warp && other.operation == kActive && same_site(other.site, site)) together |= 1u << t % kWarp;
+  }
+  for (unsigned t = first; t < end; ++t) {
+    if (!(together >> t % kWarp & 1)) continue;
+    block.thread[t].result = together;
+    release(t);
+    --block.asking;
+  }
+}
+
+// No thread of the block can run: whoever comes to a line together with the lanes that ask there has come.
+POLYTILE_EMULATOR_QUIET inline void answer_all() {
+  for (unsigned t = 0; t < block.started; ++t)
+    if (block.thread[t].state == State::warp && block.thread[t].operation == kActive) answer(t / kWarp, t);
+}
+
+POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE unsigned active_lanes(const Site &site) {
+  Thread &me = block.thread[block.current];
+  me.operation = kActive;
+  me.mask = 1u << block.current % kWarp;
+  me.site = site;
+  me.state = State::warp;
+  ++block.asking;
+  park();
+  return static_cast<unsigned>(me.result);
+}
+
 #endif
 
 POLYTILE_EMULATOR_QUIET inline unsigned lane_id() { return block.current % kWarp; }
@@ -161,9 +196,9 @@ POLYTILE_EMULATOR_QUIET inline int __all_sync(unsigned mask, int predicate, POLY
   return static_cast<int>(
       polytile_emulator::meet(polytile_emulator::kAll, mask, predicate != 0, 0, POLYTILE_EMULATOR_HERE));
 }
-// The lanes that have not exited: threads of a warp are taken to run together.
-POLYTILE_EMULATOR_QUIET inline unsigned __activemask() {
-  return ~polytile_emulator::block.warps[polytile_emulator::block.current / polytile_emulator::kWarp].exited;
+// The lanes that come to this line, as far as they need no other to ask here first: a warp runs together where it can.
+POLYTILE_EMULATOR_QUIET inline unsigned __activemask(POLYTILE_EMULATOR_SITE) {
+  return polytile_emulator::active_lanes(POLYTILE_EMULATOR_HERE);
 }
 POLYTILE_EMULATOR_QUIET inline void __nanosleep(unsigned, POLYTILE_EMULATOR_SITE) { polytile_emulator::yield_thread(POLYTILE_EMULATOR_HERE); }
 POLYTILE_EMULATOR_QUIET inline void __trap(POLYTILE_EMULATOR_SITE) {
