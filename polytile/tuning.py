@@ -175,7 +175,7 @@ class AtomicTuning:
     what they have for one element: codegen/passes/warp_aggregation.py."""
 
     aggregated: bool = True
-    aggregated_in_copies: bool = True  # in shared memory
+    aggregated_in_copies: bool = False  # in shared memory, whose units add up equal elements of a warp by themselves
     private_bytes: int = 48 << 10  # of a block's copies
     unknown_bytes: int = 16 << 10  # of the copy of an array whose size is not known: more would leave fewer threads
     unrolled_tiles: int = 4  # of the loop over tiles, whose loads then come together
@@ -185,7 +185,13 @@ class AtomicTuning:
 class RowTuning:
     """Lanes that share a loop which data end: codegen/passes/subwarp_loops.py."""
 
-    lanes: tuple[tuple[int, int], ...] = ((128, 32), (32, 16), (6, 4))  # from so many iterations on average, so many
+    lanes: tuple[tuple[int, int], ...] = (
+        (16384, 1024),
+        (2048, 256),
+        (128, 32),
+        (32, 16),
+        (6, 4),
+    )  # from so many iterations on average, so many
 
 
 @dataclass(frozen=True, slots=True)

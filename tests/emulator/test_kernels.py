@@ -168,6 +168,18 @@ def test_shuffles_and_votes(library: Open, width: int) -> None:
         assert out[lane].tolist() == expected, f"lane {lane}"
 
 
+def test_lanes_that_are_together(library: Open) -> None:
+    out = np.zeros((40, 4), np.uint32)
+    assert library("warps").function("run_together")(pointer(out)) == 0
+    for first in (0, 32):
+        lanes = range(first, min(first + 32, 40))
+        here = [sum(1 << t - first for t in lanes if (t % 3 == 0) is third) for third in (False, True)]
+        odd = sum(1 << t - first for t in lanes if t % 2)
+        everyone = sum(1 << t - first for t in lanes)
+        for t in lanes:
+            assert out[t].tolist() == [here[t % 3 == 0], everyone, odd if t % 2 else 0, first + t % 2], t
+
+
 def test_overloads_and_intrinsics(library: Open) -> None:
     f = np.array([2.0, -1.5], np.float32)
     d = np.array([1.1, -2.5, 3.25, 0.0])

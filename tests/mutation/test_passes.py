@@ -98,6 +98,11 @@ def stores_accumulators(node: Any) -> bool:
     return stores and "_acc" in node.value.name
 
 
+def alone(node: Any) -> Any:
+    """Updates of several lanes are plain ones."""
+    return Assign(node.target, "+", node.value) if isinstance(node, Atomic) and node.aggregated else node
+
+
 def not_loaded(suffix: str) -> Break:
     """What should hold an element holds 0."""
 
@@ -219,6 +224,7 @@ PLANTED = (
     Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),
     Planted("subwarp-loops", SPARSE, dropped(lambda node: isinstance(node, Assign) and "_all" in str(node.value))),
+    Planted("warp-aggregation", COUNTS, each(alone)),
     Planted("privatization", COUNTS, dropped(lambda node: isinstance(node, Atomic) and isinstance(node.value, Name))),
     Planted("block-order", STENCIL, blocks_missed),
     Planted("cache-hints-across-kernels", CHANGING, each(one_way)),

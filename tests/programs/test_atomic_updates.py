@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +17,7 @@ from polytile.diagnostics import FindingsError, UsageError
 from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import same_in_every_schedule, source
 
-SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 301, "m": 5})
+SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 301, "m": 5}, {"n": 77, "m": 1})
 FLOATING = {
     "weights": ("float h[m], int p[n], float w[n]", "for (int i = 0; i < n; i++) h[p[i]] += w[i];"),
     "differences": (
@@ -172,6 +173,18 @@ def test_a_plain_update_is_a_race(monkeypatch: pytest.MonkeyPatch) -> None:
     scop = polytile.compile(source(*INTEGERS["a histogram"]), name="f.c").scops[0]
     with pytest.raises(FindingsError, match="race"):
         scop.validate(on="emulator", parameters={"n": 301}, sanitize=CHECKS)
+
+
+def test_lanes_that_update_one_element_combine_first() -> None:
+    """Others of the warp go on alone: all lanes are there or some, and have one element or several."""
+    text = source(
+        "int h[m], unsigned g[m], double w[m], int p[n], int x[n]",
+        "for (int i = 0; i < n; i++) { if (x[i] > 0) h[p[i]] += x[i]; else g[p[i]] ^= x[i]; w[p[i]] += x[i]; }",
+    )
+    scop = polytile.compile(text, name="f.c", atomics=True).scops[0]
+    assert {"polytile_atomic_add(", "polytile_atomic_xor("} <= set(re.findall(r"polytile_atomic_\w+\(", scop.cuda))
+    for sizes in ({"n": 250, "m": 1}, {"n": 250, "m": 2}, {"n": 99, "m": 5}):
+        _validated(scop, sizes)
 
 
 # Copies in shared memory ---

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 import polytile
+from polytile import pipeline
+from polytile.machine import machine_of
 from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import source
 
@@ -86,12 +89,27 @@ ALONE = {
 def test_lanes_share_the_loop(name: str) -> None:
     exact = name in ("int", "unsigned long")
     scop = polytile.compile(source(*SHARED[name]), name="f.c", strict=exact, raise_bugs=True).scops[0]
-    assert set(re.findall(r"_lanes\d+", scop.cuda)) == {"_lanes4", "_lanes16", "_lanes32"}
+    assert set(re.findall(r"_lanes\d+", scop.cuda)) == {f"_lanes{k}" for k in (4, 16, 32, 256, 1024)}
     known = {p.name for p in scop.scop.parameters}
     for sizes in SIZES:
         given = {size: value for size, value in sizes.items() if size in known}
         for report in scop.validate(on="emulator", parameters=given, seed=2, sanitize=CHECKS):
             assert not report.note and (report.bitwise or not exact), report.line
+
+
+@pytest.mark.parametrize("name", ("int", "two sums and a maximum", "two loops", "set and summed in memory"))
+def test_threads_of_a_block_share_the_loop(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Warps show one another what they have, through shared memory: a thousand threads a row, 256, or one warp."""
+    machine = machine_of("sm_90")
+    rows = replace(machine.tuning.rows, lanes=((9, 1024), (4, 256), (1, 32)))
+    machine = replace(machine, tuning=replace(machine.tuning, rows=rows))
+    monkeypatch.setattr(pipeline, "machine_of", lambda _: machine)
+    scop = polytile.compile(source(*SHARED[name]), name="f.c", raise_bugs=True).scops[0]
+    known = {p.name for p in scop.scop.parameters}
+    for sizes in ({"n": 0, "m": 3}, {"n": 2, "m": 150}, {"n": 2, "m": 700}, {"n": 3, "m": 2500}, {"n": 5, "m": 1300}):
+        given = {size: value for size, value in sizes.items() if size in known}
+        for report in scop.validate(on="emulator", parameters=given, seed=2, sanitize=CHECKS):
+            assert not report.note, report.line
 
 
 @pytest.mark.parametrize("name", ALONE)

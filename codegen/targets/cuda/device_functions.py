@@ -42,7 +42,8 @@ REDUCTION_NAMES = {
 ATOMIC_NAMES = {"+": "add", "min": "min", "max": "max", "&": "and", "|": "or", "^": "xor"}
 _ATOMICS = tuple(f"atomic_{name}" for name in ATOMIC_NAMES.values())
 _REDUCTIONS = tuple(f"{kind}_{name}" for kind in ("warp", "segment", "each") for name in REDUCTION_NAMES.values())
-_ORDER = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset", *_REDUCTIONS, *_ATOMICS)
+_OTHERS = ("copies", "barriers", "m16n8k8", "m16n8k4", "launches", "aligned", "prefetch", "offset")
+_ORDER = (*_OTHERS, *_REDUCTIONS, *_ATOMICS)
 _NEEDS = {"copies": 80, "barriers": SPLIT_BARRIERS, "m16n8k8": 90, "m16n8k4": 90, "cluster": 90}
 _WHAT = {
     "copies": "copies to shared memory asynchronously",

@@ -28,6 +28,33 @@ __global__ void shuffles(long long *out, int width) {
     row[9] = __shfl_sync(0xffffffffu, t, 1);
 }
 
+// Which lanes are together: on both sides of a branch, in a loop that lanes leave one after another, behind it.
+__global__ void together(unsigned *out) {
+  const unsigned t = threadIdx.x;
+  if (t >= 40) return;
+  unsigned *row = out + 4 * t;
+  row[2] = 0;
+  if (t % 3 == 0)
+    row[0] = __activemask();
+  else
+    row[0] = __activemask();
+  for (unsigned k = 0; k <= t % 2; ++k) row[1 + k] = __activemask();
+  const unsigned here = __activemask();
+  row[3] = __shfl_sync(here, t, __ffs((int)here) - 1);
+}
+
+extern "C" int run_together(unsigned *out) {
+  unsigned *device = nullptr;
+  cudaMalloc(&device, 160 * sizeof(unsigned));
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(64);
+  cudaError_t error = cudaLaunchKernelEx(&config, together, device);
+  if (error == cudaSuccess) error = cudaMemcpy(out, device, 160 * sizeof(unsigned), cudaMemcpyDeviceToHost);
+  cudaFree(device);
+  return error;
+}
+
 extern "C" int run_shuffles(long long *out, int width) {
   long long *device = nullptr;
   cudaMalloc(&device, 320 * sizeof(long long));

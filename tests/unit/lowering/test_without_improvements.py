@@ -43,6 +43,7 @@ PROGRAMS = {  # that have what improves kernels
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,
+    "warp-aggregation": AGAIN,
     "privatization": AGAIN,
     "subwarp-loops": AGAIN,
     "offset-addressing": PRODUCT,
