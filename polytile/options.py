@@ -116,7 +116,7 @@ class Options:
             counts = " x ".join(map(str, self.points))
             message = f"--points: {counts} = {prod(self.points)} points of a thread are too many"
             raise UsageError(message, hint=f"at most {MAX_POINTS} in all")
-        if self.points and self.schedule in (TILED, *OVER_TIME):
+        if self.points and self.schedule in (TILED, OVERLAPPED):
             message = f"--points: the {self.schedule} strategy has tiles of its own"
             raise UsageError(message, hint=f"--schedule auto, classic or {SUPERPOSED}")
 
