@@ -8,12 +8,13 @@ first launch of a run is a plain one, so that nothing from before the run is sti
 
 ptxas moves loads through pointers to constants that nothing aliases ahead of any barrier, and of this wait. That is
 right of arrays that no kernel writes; the others lose their `__restrict__`. As ptxas then keeps their loads behind the
-stores before them, a kernel whose loops do both is left as it is.
+stores before them, a kernel whose loops do both is left as it is, and one whose blocks of all points of a thread load
+behind stores. (The loops over single points, at the sides, may: few threads run them.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -23,6 +24,7 @@ from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.memory import Space
+from polytile.ir.schedule import REGISTER_TILE
 from polytile.machine import Machine
 
 
@@ -50,8 +52,11 @@ def _can_wait(kernel: Kernel, written: AbstractSet[str]) -> bool:
     if kernel.cooperative or any(isinstance(n, Load) and n.cache == "read-only" for n in kernel.nodes):
         return False
     changed = {p.buffer for p in kernel.parameters if p.const} & written
-    loops = (n for n in kernel.nodes if isinstance(n, For) and not _is_over_blocks(n))
-    return not any(_loads(loop, changed) and _stores(loop, kernel) for loop in loops)
+    loops = [n for n in kernel.nodes if isinstance(n, For) and not _is_over_blocks(n)]
+    points = [loop for loop in loops if loop.label.startswith(REGISTER_TILE)]
+    if any(_loads(*loop.body, of=changed) and _stores(kernel, *loop.body) for loop in loops if loop not in points):
+        return False
+    return not points or not any(_loads_behind_stores(kernel, body, changed) for body in _straight_bodies(kernel))
 
 
 def _is_over_blocks(loop: For) -> bool:
@@ -59,13 +64,26 @@ def _is_over_blocks(loop: For) -> bool:
     return isinstance(loop.step, GridExtent)
 
 
-def _loads(loop: For, arrays: AbstractSet[str | None]) -> bool:
-    return any(isinstance(n, Access) and n.array in arrays for s in loop.body for n in walk(s))
+def _loads(*body: Stmt, of: AbstractSet[str | None]) -> bool:
+    return any(isinstance(n, Access) and n.array in of for n in walk(*body))
 
 
-def _stores(loop: For, kernel: Kernel) -> bool:
-    targets = (n.target for s in loop.body for n in walk(s) if isinstance(n, Assign | Store | Atomic))
+def _stores(kernel: Kernel, *body: Stmt) -> bool:
+    targets = (n.target for n in walk(*body) if isinstance(n, Assign | Store | Atomic))
     return any(isinstance(t, Access) and kernel.storage_of(t.array).space is Space.GLOBAL for t in targets)
+
+
+def _straight_bodies(kernel: Kernel) -> Iterator[tuple[Stmt, ...]]:
+    """What branches have without branches and loops of their own."""
+    for node in kernel.nodes:
+        for body in (node.then, node.otherwise) if isinstance(node, If) else ():
+            if not any(isinstance(n, If | For) for n in walk(*body)):
+                yield body
+
+
+def _loads_behind_stores(kernel: Kernel, body: Sequence[Stmt], arrays: AbstractSet[str | None]) -> bool:
+    first = next((k for k, stmt in enumerate(body) if _stores(kernel, stmt)), len(body))
+    return _loads(*body[first + 1 :], of=arrays)
 
 
 def most_launches(body: Sequence[Stmt]) -> int:

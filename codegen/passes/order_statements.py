@@ -7,7 +7,14 @@ ptxas moves instructions, too, but spills where a body holds more values than th
 operands, so results are the same bits; of several orders the one with the fewest live registers is taken, that of the
 source among them. Each block is compared with what it was before.
 
-A block of all points of a thread loads once what its points share, in whatever order.
+A block of all points of a thread loads once what its points share, in whatever order; where registers have room for
+all that it loads, that comes first:
+
+before: v0 = A[i]; v1 = A[i + 1]; B[i] = v0 + v1; v2 = A[i + 2]; B[i + 1] = v1 + v2
+after:  v0 = A[i]; v1 = A[i + 1]; v2 = A[i + 2]; B[i] = v0 + v1; B[i + 1] = v1 + v2
+
+ptxas does the same for arrays that only constant pointers reach, and no others may be loaded ahead of stores; kernels
+that wait for those before them (dependent_launch.py) have none of these.
 """
 
 from __future__ import annotations
@@ -32,6 +39,7 @@ from polytile.ir.name_supply import Names
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.work_pieces import deep_recursion
 
+FIRST_LOADS = 64  # registers of the values that a block loads before it computes
 TREE, SWEEP, AUTO = "tree", "sweep", "auto"
 
 
@@ -59,6 +67,8 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, names: 
     if plan.order == AUTO and not shared and max_live(graph, graph.order) <= few:
         return run
     sequence = best_order(graph, plan.order) if plan.order else graph.order
+    if shared and sequence == graph.order and is_order(graph, early := loads_first(graph)):
+        sequence = early if max_live(graph, early) <= FIRST_LOADS else sequence
     if sequence == graph.order and not shared:
         return run
     made = (*block.integers, *emit(graph, sequence, names)) if is_order(graph, sequence) else ()
@@ -71,6 +81,11 @@ def _loads_again(run: Body, graph: ValueGraph) -> bool:
     """Whether statements read elements several times that the graph loads once, as those of neighbouring points do."""
     read = sum(isinstance(node, Access) for node in walk(*run)) - len(graph.stores)
     return read > sum(node.kind is Kind.LOAD for node in graph.nodes)
+
+
+def loads_first(graph: ValueGraph) -> tuple[int, ...]:
+    """The order of the source with all loads in front."""
+    return tuple(sorted(graph.order, key=lambda number: graph.nodes[number].kind is not Kind.LOAD))
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
