@@ -39,6 +39,13 @@ ARRAY_SHARE = 40  # of the operations, for the dependences through one array
 IN_HASTE = 20_000  # operations of a scheduling call where more took too long
 
 
+def own_tiles(strategy: str) -> UsageError:
+    """What is said of points of a thread to a strategy whose threads have theirs already."""
+    return UsageError(
+        f"--points: the {strategy} strategy has tiles of its own", hint=f"--schedule auto, classic or {SUPERPOSED}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of a compilation.
@@ -117,8 +124,7 @@ class Options:
             message = f"--points: {counts} = {prod(self.points)} points of a thread are too many"
             raise UsageError(message, hint=f"at most {MAX_POINTS} in all")
         if self.points and self.schedule in (TILED, OVERLAPPED):
-            message = f"--points: the {self.schedule} strategy has tiles of its own"
-            raise UsageError(message, hint=f"--schedule auto, classic or {SUPERPOSED}")
+            raise own_tiles(self.schedule)
 
     @property
     def shared_memory(self) -> int:

@@ -27,6 +27,7 @@ from polytile.ir.schedule import (
     thread_sizes,
 )
 from polytile.ir.scop import Scop, Statement
+from polytile.options import SPLIT, own_tiles
 from polytile.scheduling.analysis.affine_references import affine_form
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.mapped_loops import kernels
@@ -120,6 +121,8 @@ def asked_points(problem: Problem, candidate: Candidate) -> Candidate:
     """
     points = problem.options.points
     scop, schedule = candidate.scop, candidate.schedule
+    if schedule is not None and schedule.strategy == SPLIT and not any(map(point_kernel, kernels(schedule.tree))):
+        raise own_tiles(SPLIT)
     if not any(len(s.iterators) == len(points) for s in scop.main):
         raise _wrong_length(scop, points)
     chosen: dict[int, tuple[int, ...]] = {}

@@ -11,7 +11,7 @@ import pytest
 import polytile
 from polytile.check.checker import problems
 from polytile.diagnostics import UsageError
-from polytile.ir.expr import Access, Assign, For, If, walk
+from polytile.ir.expr import Access, Assign, For, If, Node, Stmt, walk
 from polytile.ir.kernel import Kernel
 from tests.bitwise import same_as_c
 from tests.every_schedule import source
@@ -200,4 +200,28 @@ def test_counts_are_few_powers_of_two(points: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("schedule", ["tiled", "split", "overlapped"])
 def test_strategies_with_tiles_of_their_own_refuse_points(schedule: str) -> None:
     with pytest.raises(UsageError, match=f"the {schedule} strategy has tiles of its own"):
-        compiled(BOX, points=(4, 1), schedule=schedule)
+        compiled(STEPS, points=(1, 4, 1), schedule=schedule)
+
+
+def test_loads_come_first_where_registers_have_room() -> None:
+    """Eight points of five elements load 26, of which 52 registers hold all."""
+    kernel = kernel_of(compiled(STEPS, points=(1, 8, 1)))
+    full = next(n for n in kernel.nodes if isinstance(n, If) and sum(isinstance(s, Assign) for s in n.then) == 8)
+    stores = [k for k, stmt in enumerate(full.then) if isinstance(stmt, Assign)]
+    assert not any(isinstance(n, Access) for stmt in full.then[stores[0] + 1 :] for n in _read(stmt))
+    assert kernel.starts_early
+
+
+def _read(stmt: Stmt) -> list[Node]:
+    return list(walk(stmt.value if isinstance(stmt, Assign) else stmt))
+
+
+def test_loads_stay_near_their_uses_where_registers_have_no_room() -> None:
+    """Eight points of a box of 25 elements load 60, for which 120 registers would be needed."""
+    terms = " + ".join(f"A[i + {a}][j + {b}]" for a in range(-2, 3) for b in range(-2, 3))
+    box = "for (int i = 2; i < n - 2; i++) for (int j = 2; j < m - 2; j++) B[i][j] = " + terms + ";"
+    again = box.replace("B[i][j]", "C[i][j]").replace("A[", "B[")
+    kernel = kernel_of(compiled(source("double A[n][m], double B[n][m], double C[n][m]", box + again), points=(8, 1)))
+    full = next(n for n in kernel.nodes if isinstance(n, If) and sum(isinstance(s, Assign) for s in n.then) == 8)
+    first = next(k for k, stmt in enumerate(full.then) if isinstance(stmt, Assign))
+    assert any(isinstance(n, Access) for stmt in full.then[first + 1 :] for n in _read(stmt))

@@ -66,12 +66,17 @@ def slab_sizes(problem: Problem, cones: Sequence[Cone], bytes_of_plane: int) -> 
     fitting = [h for h in HEIGHTS if Cut(cones[0], 0, 0, h).spread <= most]
     height = height or max(fitting, default=1)
     width = asked or (max(planes, Cut(cones[0], 0, 0, height).spread + 1),)
-    return SplitSizes(asked_cuts(cones[:1], height, width), _threads(problem, len(cones)))
+    dims = len(cones)
+    default = tuning.slab_threads if len(tuning.slab_threads) == dims else tuning.threads[dims - 1]
+    return SplitSizes(asked_cuts(cones[:1], height, width), _asked_threads(problem, dims) or default)
 
 
 def _threads(problem: Problem, dims: int) -> tuple[int, ...]:
-    block = spread_sizes("--block", problem.choices.block, dims)
-    return block or problem.machine.tuning.split.threads[dims - 1]
+    return _asked_threads(problem, dims) or problem.machine.tuning.split.threads[dims - 1]
+
+
+def _asked_threads(problem: Problem, dims: int) -> tuple[int, ...]:
+    return spread_sizes("--block", problem.choices.block, dims)
 
 
 def spread_sizes(option: str, sizes: tuple[int, ...], count: int) -> tuple[int, ...]:
