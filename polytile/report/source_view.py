@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 
 from polytile.facts import LoopFacts, LoopKind, ProgramFacts, RefusalFacts, ScopFacts, reason_of
+from polytile.report.code_view import MOST_LINES as MOST_CODE_LINES
 from polytile.report.highlight import c_lines, clean, lines_of
 from polytile.report.words import short_names
 
@@ -117,7 +118,7 @@ def _links(path: str, position: int, scop: ScopFacts) -> dict[int, list[Link]]:
     names = short_names(scop)
     found: dict[int, dict[str, list[int]]] = {}
     for part in scop.parts:
-        own = range(part.first_line, part.last_line + 1)
+        own = range(part.first_line, min(part.last_line + 1, part.first_line + MOST_CODE_LINES))
         for origin in scop.origins:
             if origin.file == path and origin.line in own:
                 found.setdefault(origin.source_line, {}).setdefault(names[part.name], []).append(origin.line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import polytile
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
-from polytile.facts import ProgramFacts
+from polytile.facts import CodePart, CodePartKind, GeneratedLine, ProgramFacts
 from polytile.ir.expr import DOUBLE, Name
 from polytile.ir.scop import Array
 from polytile.report import page
@@ -152,6 +153,22 @@ def test_a_scop_alone_and_one_without_c() -> None:
     )
     compiled = polytile.compile_scop(scop)
     assert "twice" in checked(compiled.page()).words and "twice" in checked(f"<p></p>{compiled._repr_html_()}").words
+
+
+def test_what_is_too_long_is_cut() -> None:
+    """A file of 2600 lines, and a kernel of 2500: what is left out has a note, and nothing leads there."""
+    program = polytile.compile("/* one */\n" * 2588 + SCALE_AND_SCAN, name="long.c")
+    facts = program.facts
+    scale = facts.scops[0]
+    lines = ['extern "C" __global__ void f_scop0_k0(int n)', "{", *["    ;"] * 2497, "}"]
+    part = CodePart("f_scop0_k0", CodePartKind.KERNEL, 1, len(lines))
+    origins = tuple(GeneratedLine(line, "long.c", 2594) for line in (3, 1999, 2400))
+    long = replace(scale, cuda="\n".join(lines), parts=(part,), origins=origins)
+    text = page(replace(facts, scops=(long, *facts.scops[1:])))
+    shown = checked(text)
+    assert "500 more lines of 2500 are left out" in shown.words and "2001" not in text
+    assert {"s0-3", "s0-1999"} < set(shown.targets) and "s0-2400" not in shown.targets
+    assert "lines 1 to 2588 are left out" in shown.words and len(text) < 400_000
 
 
 def test_notebooks_show_tables_without_anchors() -> None:
