@@ -20,7 +20,7 @@ author = "The polytile authors"
 copyright = author
 version = release = __version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "flowcharts"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "flowcharts", "reports"]
 root_doc = "README"
 include_patterns = [
     "README.md",
@@ -41,7 +41,7 @@ myst_fence_as_directive = ["mermaid"]
 nb_custom_formats = {".py": ["jupytext.reads", {"fmt": "py:percent"}]}
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 600
 nb_merge_streams = True
 
 highlight_language = "none"

@@ -1,12 +1,12 @@
 # %% [markdown]
-# # A stencil, from C to its picture
+# # A stencil, from C to its report
 #
 # A rod is heated at its left end. Each step computes every cell from three of the step before, and there are many
 # steps: a *stencil* in a loop over time. The C is short; the question is what a GPU can do at once.
 
 # %%
 import numpy as np
-from IPython.display import SVG
+from IPython.display import SVG, display
 
 import polytile
 
@@ -91,3 +91,13 @@ expected[0] = 100.0
 for _ in range(300):
     expected[1:-1] = 0.25 * expected[:-2] + 0.5 * expected[1:-1] + 0.25 * expected[2:]
 assert np.allclose(now, expected)
+
+# %% [markdown]
+# ## All of it on a page
+#
+# A program shows itself in a notebook: loops, kernels, and folded below them accesses, proof, schedule and code.
+# `split.report("rod.html")` writes it as a page for a browser, as `--report` does; the [gallery](../gallery.md) has
+# five of them.
+
+# %%
+display(split)

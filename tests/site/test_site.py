@@ -37,12 +37,13 @@ def test_the_site(tmp_path: Path) -> None:
     site = tmp_path / "site"
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-c", "docs", ".", str(site)]
     environment = {**os.environ, "PYTHONPATH": str(Path(polytile.__file__).parents[1])}
-    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert built.returncode == 0, built.stderr
     assert list(broken(site)) == []
     check_front_page(site)
     check_diagrams(site)
     check_notebooks(site)
+    check_gallery(site)
 
 
 def check_front_page(site: Path) -> None:
@@ -68,3 +69,11 @@ def check_notebooks(site: Path) -> None:
     for notebook in notebooks:
         page = (site / "docs" / "notebooks" / notebook.name).with_suffix(".html").read_text()
         assert page.count('class="cell_output') >= 4, notebook
+
+
+def check_gallery(site: Path) -> None:
+    """Five reports, each below its command."""
+    commands = re.findall(r"--report (\S+)$", (ROOT / "docs" / "gallery.md").read_text(), re.MULTILINE)
+    assert len(commands) == 5
+    shown = read(site / "docs" / "gallery.html").resources
+    assert [link for link in shown if link.startswith("reports/")] == [f"reports/{name}" for name in commands]
