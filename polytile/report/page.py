@@ -24,7 +24,7 @@ from polytile.report.source_view import code_anchor, loop_reason, stretches
 from polytile.version import __version__
 
 TEMPLATES = Path(__file__).parent / "templates"
-FRAGMENT_LINES = 100  # of a kernel in a notebook
+FRAGMENT_LINES = 60  # of a kernel in a notebook
 
 
 @dataclass(frozen=True, slots=True)
