@@ -156,9 +156,11 @@ class Program:
         )
 
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
-        """An SVG picture of the schedules of all SCoPs that can be drawn; see CompiledScop.draw."""
+        """An SVG picture of the schedules and iterations of all SCoPs; see CompiledScop.draw."""
         from polytile.drawing import draw
 
+        if self.refusals and not self.scops:
+            raise self.refusals[0]
         return draw([s.compilation for s in self.scops], parameters or {})[0]
 
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:

@@ -155,8 +155,8 @@ class CompiledScop:
         return f"{explained(self.facts, text.text if text else '')}\n\n{self.compilation.explain()}"
 
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
-        """An SVG picture of the schedule: the iteration space, its tiles and a dependence cone. Parameters that are not
-        given get small values."""
+        """An SVG picture of the schedule's tiles with a dependence cone, and of the iterations with what they depend on
+        (docs/drawings.md). Parameters that are not given get small values."""
         from polytile.drawing import draw
 
         return draw([self.compilation], parameters or {})[0]

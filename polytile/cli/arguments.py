@@ -130,7 +130,7 @@ def _output_options(group: argparse._ArgumentGroup) -> None:
     add("-o", dest="output", metavar="DIR", default=".", help="the folder for the written files (.)")
     add("--explain", action="store_true", help="print the proof, the schedule and the reasons")
     add("--certificate", metavar="F", help="write what was proven to this file, for `polytile check`")
-    add("--draw", metavar="F.svg", help="draw the iteration space, its tiles and a dependence cone in this file")
+    add("--draw", metavar="F.svg", help="draw the iterations, their tiles and dependences in this file")
     add("--report", metavar="F.html", help="write the loops, kernels, proofs and times to this file, for a browser")
     stages = f"{', '.join(STAGES)}, {PASSES}, or a pass"
     add("--dump", metavar="STAGE", action="append", default=[], help=f"print a stage: {stages}")

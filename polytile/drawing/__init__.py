@@ -1,24 +1,26 @@
-"""Pictures of schedules: a Compilation -> records of rows, tiles and cells -> SVG."""
+"""Pictures of schedules: a Compilation -> records of rows, tiles and cells, and of iterations -> SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
-from polytile.drawing import build, overlapped, picture
+from polytile.drawing import build, iterations, overlapped, picture
 from polytile.drawing.svg import Svg, document
+from polytile.facts import loop_facts
 
 
 def draw(states: Iterable[Compilation], parameters: Mapping[str, int]) -> tuple[str, tuple[UserError, ...]]:
-    """The text of an SVG file with the schedules of some SCoPs, and why others have no picture. Raises UserError where
-    none has."""
+    """The text of an SVG file with the schedules and iterations of some SCoPs, and why others have no picture. Raises
+    UserError where none has."""
     pictures: list[Svg] = []
     refused: list[UserError] = []
     for state in states:
         known = {p.name for p in state.scop.parameters}
         try:
-            pictures.append(_picture(state, {n: v for n, v in parameters.items() if n in known}))
+            pictures += _pictures(state, {n: v for n, v in parameters.items() if n in known})
         except UserError as error:
             refused.append(error)
     if not pictures:
@@ -26,7 +28,15 @@ def draw(states: Iterable[Compilation], parameters: Mapping[str, int]) -> tuple[
     return document(pictures), tuple(refused)
 
 
-def _picture(state: Compilation, parameters: Mapping[str, int]) -> Svg:
+def _pictures(state: Compilation, parameters: Mapping[str, int]) -> list[Svg]:
+    """Its tiles, where statements write over one or two dimensions of space, and its iterations."""
+    found = []
+    with suppress(UserError):
+        found.append(_tiles(state, parameters))
+    return [*found, iterations.to_svg(iterations.drawing_of(state, loop_facts(state), parameters))]
+
+
+def _tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:
     """Of overlapped tiles where there are some: the tree has only the iterations that they leave."""
     if state.stream is not None:
         return overlapped.to_svg(overlapped.drawing_of(state, parameters))

@@ -30,6 +30,13 @@ class Svg:
         """An element; `_` in the names of attributes stands for `-`."""
         self.elements.append(f"<{name} {_spelt(attributes)}/>")
 
+    def begin(self, name: str, **attributes: object) -> None:
+        """An element around those that follow, up to its `end`."""
+        self.elements.append(f"<{name} {_spelt(attributes)}>")
+
+    def end(self, name: str) -> None:
+        self.elements.append(f"</{name}>")
+
     def path(self, data: str, **attributes: object) -> None:
         if data:
             self.elements.append(f"<path {_spelt({'d': data, **attributes})}/>")

@@ -1,0 +1,138 @@
+"""From a compiled SCoP to the records of the picture of its iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import islpy as isl
+
+from polytile.compilation import Compilation
+from polytile.diagnostics import UserError
+from polytile.drawing.iterations.arrows import arrows_of, bold_of, source_dependences
+from polytile.drawing.iterations.homes import Homes, homes_of
+from polytile.drawing.iterations.lanes import arranged, lanes_of, numbered, places_of
+from polytile.drawing.iterations.model import Dot, IterationDrawing, Panel, StatementText
+from polytile.drawing.iterations.nests import level_name, views_of
+from polytile.drawing.iterations.sizes import LARGER, MOST, TRIED, choose, trial_sizes
+from polytile.drawing.iterations.view import View
+from polytile.facts.model import LoopFacts
+from polytile.ir.scop import Scop
+from polytile.runtime.parameters import bounded
+from polytile.scheduling.analysis.dependences import Dependences
+
+CLEAR = 72  # values of a loop, times points in one place, where sizes can be chosen
+SIDE = 48  # values of each loop where there are too many at any size
+
+
+def drawing_of(
+    state: Compilation, facts: Iterable[LoopFacts], parameters: Mapping[str, int] | None = None
+) -> IterationDrawing:
+    """The picture of a SCoP's iterations; raises UserError where there is no end of them."""
+    scop, known = state.source, tuple(facts)
+    _check_bounded(scop)
+    given = {**state.options.parameters, **(parameters or {})}
+    trial = trial_sizes(scop, given)
+    views = views_of(scop, known, trial)
+    homes = homes_of(state)
+
+    def count(values: Mapping[str, int]) -> int:
+        return sum(view.count(scop, values) for view in views)
+
+    def tiled(values: Mapping[str, int]) -> bool:
+        return any(homes.has_tiles(view.shown(scop, values)) for view in views)
+
+    meeting = max((lanes_of(scop, view, trial) for view in views), default=1)
+    values, notes = choose(scop, given, count, tiled, _tried(views, meeting))
+    views, cut = _windowed(scop, views, values)
+    dependences = source_dependences(state)
+    where = _elsewhere(state)
+    panels = tuple(_panel(scop, view, values, homes, dependences, known, where) for view in views)
+    texts = tuple(StatementText(s.name, s.location.line, " ".join(s.text.split())) for s in scop.statements)
+    return IterationDrawing(scop.name, values, panels, texts, (*notes, *cut))
+
+
+def _windowed(
+    scop: Scop, views: tuple[View, ...], values: Mapping[str, int]
+) -> tuple[tuple[View, ...], tuple[str, ...]]:
+    """The first iterations alone where no sizes leave few enough, and what is to be said of that."""
+    side = SIDE
+    while sum(view.count(scop, values) for view in views) > MOST and side > 1:
+        views = tuple(view.within(scop, values, side) for view in views)
+        side -= 1 + side // 10
+    notes = []
+    for view in views:
+        whole = replace(view, window=()).extents(scop, values)
+        for (level, first, last), (_, _, end) in zip(view.window, whole, strict=False):
+            if last < end:
+                notes.append(f"{level_name(scop, view.statements, level)} = {first} .. {last} of {first} .. {end}")
+    said = f"{', '.join(dict.fromkeys(notes))}: pictures have at most {MOST:,} points"
+    return views, (said,) if notes else ()
+
+
+def _tried(views: tuple[View, ...], meeting: int) -> tuple[int, ...]:
+    """Sizes at which points can be told apart; `meeting`: so many in one place."""
+    if all(len(view.axes) < 2 for view in views):
+        return TRIED + LARGER
+    return tuple(size for size in TRIED if size * meeting <= CLEAR)
+
+
+def _elsewhere(state: Compilation) -> str:
+    """Who runs instances that no kernel of the schedule tree runs."""
+    if state.schedule is None:
+        return "the host runs them one after another"
+    return "overlapped tiles run them" if state.stream is not None else "parts of other statements compute them"
+
+
+def _check_bounded(scop: Scop) -> None:
+    for statement in scop.statements:
+        sizes = statement.domain.intersect_params(bounded(scop))
+        free = sizes.move_dims(isl.dim_type.set, 0, isl.dim_type.param, 0, sizes.dim(isl.dim_type.param))
+        if not free.is_bounded():
+            raise UserError(
+                f"there is no end of the instances of {statement.name}",
+                location=statement.location if statement.location.line else scop.location,
+                hint="pictures show finite domains",
+            )
+
+
+def _panel(
+    scop: Scop,
+    view: View,
+    values: Mapping[str, int],
+    homes: Homes,
+    dependences: Dependences,
+    facts: tuple[LoopFacts, ...],
+    elsewhere: str,
+) -> Panel:
+    shown = view.shown(scop, values)
+    places, margins = places_of(scop, view, values)
+    tiles, lanes = homes.tiles(shown, values), numbered(places)
+    dots = [
+        Dot(instance, at, lanes[name], tiles.get(instance))
+        for name, own in places.items()
+        for instance, at in own.items()
+    ]
+    names = [level_name(scop, view.statements, level) for level in view.axes]
+    return Panel(
+        title=_title(scop, view),
+        statements=view.statements,
+        axes=(names[-1] if names else "", names[0] if len(names) == 2 else ""),
+        slices=tuple((level_name(scop, view.statements, level), value) for level, value in view.slices),
+        dots=tuple(sorted(dots, key=lambda dot: (dot.at[1], dot.at[0], dot.lane))),
+        lanes=arranged(max(lanes.values(), default=0) + 1),
+        margins=margins,
+        arrows=arrows_of(dependences, shown, places, values),
+        bold=tuple(bold_of(facts, places)),
+        elsewhere=elsewhere,
+    )
+
+
+def _title(scop: Scop, view: View) -> str:
+    """The statements, and where they are."""
+    lines = [line for name in view.statements if (line := scop.statement(name).location.line)]
+    names = ", ".join(view.statements) if len(view.statements) < 4 else f"{view.statements[0]} to {view.statements[-1]}"
+    if not lines:
+        return names
+    first, last = min(lines), max(lines)
+    return f"{names} (line {first})" if first == last else f"{names} (lines {first} to {last})"

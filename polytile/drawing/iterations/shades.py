@@ -1,0 +1,39 @@
+"""Colours of points, which differ in lightness, so that they can be told apart in grey, too: from light to dark by the
+order of launches or, in a single launch, in four shades of which neighbouring blocks have different ones."""
+
+from __future__ import annotations
+
+from polytile.drawing.colours import PAPER, mixed
+from polytile.drawing.iterations.model import Dot, Panel
+
+STOPS = ("#f4efb8", "#a3d39c", "#4fa9b5", "#3a6fa6", "#2c3d78")
+WITNESS = "#c2410c"
+FOUR = (0.0, 0.7, 0.4, 1.0)  # positions of blocks, by whether their last two coordinates are odd
+
+
+def shade(position: float) -> str:
+    """From light (0) to dark (1)."""
+    scaled = position * (len(STOPS) - 1)
+    k = min(int(scaled), len(STOPS) - 2)
+    return mixed(STOPS[k + 1], STOPS[k], scaled - k)
+
+
+def colours_of(panel: Panel) -> dict[Dot, str]:
+    """The colour of each point; points that no kernel runs are white."""
+    launches = panel.launches
+    positions = {launch: k / max(1, len(launches) - 1) for k, launch in enumerate(launches)}
+    found = {}
+    for dot in panel.dots:
+        if dot.tile is None:
+            found[dot] = PAPER
+        elif len(launches) > 1:
+            found[dot] = shade(positions[dot.tile.launch])
+        else:
+            odd = [k % 2 for k in (0, 0, *dot.tile.block)][-2:]
+            found[dot] = shade(FOUR[2 * odd[0] + odd[1]])
+    return found
+
+
+def blocks_of(panel: Panel) -> int:
+    """How many blocks run the points of a panel."""
+    return len({dot.tile for dot in panel.dots if dot.tile})
