@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from dataclasses import replace
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
@@ -30,10 +30,15 @@ def draw(states: Iterable[Compilation], parameters: Mapping[str, int]) -> tuple[
 
 def _pictures(state: Compilation, parameters: Mapping[str, int]) -> list[Svg]:
     """Its tiles, where statements write over one or two dimensions of space, and its iterations."""
-    found = []
-    with suppress(UserError):
+    found, why = [], ""
+    try:
         found.append(_tiles(state, parameters))
-    return [*found, iterations.to_svg(iterations.drawing_of(state, loop_facts(state), parameters))]
+    except UserError as error:
+        why = error.message
+    drawing = iterations.drawing_of(state, loop_facts(state), parameters)
+    if why:
+        drawing = replace(drawing, notes=(*drawing.notes, f"No picture of tiles: {why}"))
+    return [*found, iterations.to_svg(drawing)]
 
 
 def _tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:

@@ -82,7 +82,8 @@ def legend(svg: Svg, x: float, y: float, drawing: IterationDrawing) -> float:
 
 def legend_width(drawing: IterationDrawing) -> float:
     texts = [*(text for _, text in _entries(drawing)), *_remarks(drawing)]
-    return max(width_of(title(drawing), 15), *(width_of(text) + SAMPLE + 6 for text in texts), 0.0)
+    above = [width_of(title(drawing), 15), *map(width_of, drawing.notes)]
+    return max(*above, *(width_of(text) + SAMPLE + 6 for text in texts), 0.0)
 
 
 def _entries(drawing: IterationDrawing) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -162,20 +163,30 @@ def test_the_text_is_xml_and_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"), [(THREE, "3 space dimensions"), (SERIAL, "no schedule to draw")], ids=["three", "serial"]
 )
-def test_what_cannot_be_drawn_is_refused(text: str, reason: str) -> None:
+def test_without_tiles_iterations_alone_are_drawn(text: str, reason: str) -> None:
+    scop = compiled(text)
     with pytest.raises(UserError, match=reason):
-        compiled(text).draw()
+        drawing_of(scop.compilation)
+    assert re.findall("<title>f_scop0: ([^<]*)</title>", scop.draw()) == ["iterations and what they depend on"]
 
 
-def test_scops_are_drawn_beneath_each_other_and_others_are_warned_of(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scops_are_drawn_beneath_each_other(tmp_path: Path) -> None:
     source = tmp_path / "several.c"
     source.write_text(ADD + THREE.replace("f(", "g(") + ADD.replace("f(", "h("))
     assert main([str(source), "-o", str(tmp_path), "--draw", str(tmp_path / "a.svg"), "--param", "N=20"]) == 0
     drawn = ElementTree.fromstring((tmp_path / "a.svg").read_text())
-    assert len(drawn.findall("{http://www.w3.org/2000/svg}svg")) == 2
-    assert "warning: g_scop0 writes arrays over 3 space dimensions" in capsys.readouterr().err
+    titles = [title.text for title in drawn.iter("{http://www.w3.org/2000/svg}title")]
+    points = "iterations and what they depend on"
+    tiles = [f"{name}_scop0: classic schedule" for name in "fgh"]
+    assert [t and t.replace(" (fused)", "") for t in titles] == [
+        tiles[0], f"f_scop0: {points}", f"g_scop0: {points}", tiles[2], f"h_scop0: {points}"
+    ]  # fmt: skip
+
+
+def test_a_file_whose_scops_are_refused_says_why() -> None:
+    never = SERIAL.replace("int i = 1; i < N", "int i = N; i < N")
+    with pytest.raises(UserError, match=str(polytile.compile(never).refusals[0].message)):
+        polytile.compile(never).draw()
 
 
 def test_pictures_are_svg_files(capsys: pytest.CaptureFixture[str]) -> None:

@@ -264,17 +264,19 @@ def test_the_text_is_xml_with_the_numbers_of_the_picture() -> None:
 
 
 def test_overlapped_tiles_over_three_dimensions_are_refused() -> None:
-    with pytest.raises(UserError, match="overlapped tiles over 3 space dimensions: pictures show 1 or 2") as found:
-        compiled(THREE).draw()
+    scop, why = compiled(THREE), "overlapped tiles over 3 space dimensions: pictures show 1 or 2"
+    with pytest.raises(UserError, match=why) as found:
+        drawing_of(scop.compilation)
     assert found.value.hint is not None and "--explain" in found.value.hint
+    assert f"No picture of tiles: f_scop0 has {why}" in scop.draw()
 
 
 def test_too_few_iterations_for_a_pair_of_blocks_are_refused() -> None:
     with pytest.raises(UserError, match="no iteration of f_scop0 runs in overlapped tiles") as found:
-        compiled(ONE, **LINES).draw({"N": 80, "T": 5})  # type: ignore[arg-type]
+        drawing_of(compiled(ONE, **LINES).compilation, {"N": 80, "T": 5})  # type: ignore[arg-type]
     assert found.value.hint is not None and "3 iterations come in pairs" in found.value.hint
     with pytest.raises(UserError, match="N=2"):
-        compiled(ONE, **LINES).draw({"N": 2, "T": 6})  # type: ignore[arg-type]
+        drawing_of(compiled(ONE, **LINES).compilation, {"N": 2, "T": 6})  # type: ignore[arg-type]
 
 
 def test_the_command_draws_overlapped_tiles(tmp_path: Path) -> None:
