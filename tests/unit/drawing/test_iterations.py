@@ -134,7 +134,8 @@ def from_isl(domain: str) -> CompiledScop:
 
 
 def test_an_empty_domain_says_so() -> None:
-    text = compiled("int n, int m, double a[n]", "for (int i = 0; i < n - m; i++)\n a[i] += 1.0;").draw({"n": 3, "m": 4})
+    scop = compiled("int n, int m, double a[n]", "for (int i = 0; i < n - m; i++)\n a[i] += 1.0;")
+    text = scop.draw({"n": 3, "m": 4})
     assert "no instance: the domain is empty at these sizes" in text and not counted(text)
     assert "No picture of tiles: no statement of f_scop0 runs at these sizes: n=3, m=4" in text
 
