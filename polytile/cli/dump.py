@@ -10,6 +10,7 @@ from polytile.compilation import Compilation
 from polytile.ir.expr import Execution, For, If, Scope, Stmt, While
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
+from polytile.ir.schedule import in_block_style
 from polytile.ir.scop import Array, Scop
 
 PLAIN = "Kernels as the schedule says, before any pass."
@@ -24,7 +25,7 @@ def dump(stage: str, result: object) -> str:
             parts = (("flow", dependences.flow), ("anti and output", dependences.false))
             return "\n".join(f"{kind}: {relation}" for kind, relation in parts)
         case Compilation() if stage == "schedule":
-            return result.schedule_text() or str(result.scop.schedule.get_root().to_str())
+            return result.schedule_text() or in_block_style(result.scop.schedule)
         case Compilation() if stage == "plan":
             return result.plan_text()
         case Compilation(program=program) if stage == "ast" and program is not None:
@@ -51,7 +52,7 @@ def _scop(scop: Scop) -> str:
         lines += [f"  {a.kind.value}: {a.relation}" for a in s.accesses]
         if s.reduction:
             lines.append(f"  reduction: {s.reduction.op} into {s.reduction.array}")
-    return "\n".join([*lines, "schedule:", str(scop.schedule.get_root().to_str())])
+    return "\n".join([*lines, "schedule:", in_block_style(scop.schedule).rstrip()])
 
 
 def _array(array: Array) -> str:

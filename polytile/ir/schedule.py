@@ -90,8 +90,13 @@ class MappedSchedule:
 
     def to_text(self) -> str:
         """The tree in isl's block style, which `--save-schedule` writes."""
-        printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
-        return _LONE_MARK.sub(r'\1\n\2child: "leaf"\n', str(printer.print_schedule(self.tree).get_str()))
+        return _LONE_MARK.sub(r'\1\n\2child: "leaf"\n', in_block_style(self.tree))
+
+
+def in_block_style(tree: isl.Schedule) -> str:
+    """A tree as isl writes it, a node a line."""
+    printer = isl.Printer.to_str(isl.DEFAULT_CONTEXT).set_yaml_style(isl.yaml_style.BLOCK)
+    return str(printer.print_schedule(tree).get_str())
 
 
 def nodes(tree: isl.Schedule) -> Iterator[isl.ScheduleNode]:

@@ -174,6 +174,7 @@ def test_dumps(stage: str, content: str, source: Path, tmp_path: Path, capsys: p
     assert run(source, "-o", tmp_path, "-q", "--dump", stage) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"# smooth_scop0: {stage}\n") and content in out
+    assert "YOU ARE HERE" not in out, "isl's mark of the node that it prints from"
 
 
 def test_kernels_are_dumped_in_the_spelling_of_c(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
