@@ -304,19 +304,22 @@ def _dereference(place: LvaluePath, subscript: c_ast.Node | None, star: c_ast.No
     if index is None:
         index = c_ast.Constant("int", "0", star.coord if star else None)
     if place.field is not None:
-        raise UserError(
-            f"the field `{place.field}` is not a scalar", location=where(index), hint="copy it to an array of its own"
-        )
+        raise UserError(f"the field `{place.field}` is not a scalar", location=where(index), hint=_instead_of(place))
     return LvaluePath(place.variable, [*place.subscripts, index])
+
+
+def _instead_of(place: LvaluePath) -> str:
+    """What to write for elements of a field that is a pointer or an array: those of one struct have one address."""
+    if all(isinstance(subscript, c_ast.Constant) for subscript in place.subscripts):
+        path = f"{place.variable.source}{'->' if place.subscripts else '.'}{place.field}"
+        return f"set a pointer to it before the SCoP, `{place.field} = {path}`, and use that"
+    return "copy it to an array of its own"
 
 
 def _field(place: LvaluePath, node: c_ast.StructRef) -> LvaluePath:
     if place.field is not None:
-        raise UserError(
-            f"the field `{place.field}` is a struct itself",
-            location=where(node),
-            hint="a SCoP may use the scalar fields of a struct",
-        )
+        hint = "a SCoP may use the scalar fields of a struct"
+        raise UserError(f"the field `{place.field}` is a struct itself", location=where(node), hint=hint)
     return LvaluePath(place.variable, place.subscripts, place.offset, node.field.name)
 
 

@@ -1,4 +1,6 @@
-"""Each C file here starts with the diagnostic that it must get: `// expect: LINE:COL: error: MESSAGE`."""
+"""Each C file here starts with the diagnostic that it must get: `// expect: LINE:COL: error: MESSAGE`.
+
+Its second line may be the hint: `// hint: ...`."""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def extract_all(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
 def test_refusal(file: Path) -> None:
-    expected = file.read_text().splitlines()[0].removeprefix("// expect: ")
+    first, second, *_ = file.read_text().splitlines()
+    expected = first.removeprefix("// expect: ")
     with pytest.raises(UserError) as caught:
         extract_all(file)
     error = caught.value
@@ -30,3 +33,4 @@ def test_refusal(file: Path) -> None:
     assert error.location.file == str(file)
     assert f"{error.location.line}:{error.location.column}: error: {error.message}".startswith(expected)
     assert error.hint
+    assert not second.startswith("// hint: ") or error.hint == second.removeprefix("// hint: ")
