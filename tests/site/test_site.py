@@ -29,6 +29,16 @@ def test_a_link_to_nowhere_is_found(tmp_path: Path) -> None:
     ]
 
 
+def test_each_page_is_in_the_navigation() -> None:
+    """Sphinx would say so, too, where it is installed."""
+    listed = (ROOT / "docs" / "_navigation.md").read_text().splitlines()
+    pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/notebooks/*.py"), *ROOT.glob("p*/*/README.md")]
+    pages += [ROOT / room / "README.md" for room in ("frontend", "scheduling", "codegen", "tests", "polybench")]
+    named = {str(page.relative_to(ROOT).with_suffix("")) for page in pages if not page.name.startswith("_")}
+    links = {f"polytile/{room}/README" for room in ("frontend", "scheduling", "codegen")}
+    assert sorted(named - links - {"polybench/results/README"} - set(listed)) == []
+
+
 @pytest.mark.slow
 def test_the_site(tmp_path: Path) -> None:
     """One build for all that is asked of it, as it takes half a minute."""
