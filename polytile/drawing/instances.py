@@ -106,7 +106,7 @@ def cells_of(
 ) -> tuple[Cell, ...]:
     """The instances of some domains, by row and place."""
     numbered = {(row.statement, row.first): k for k, row in enumerate(rows)}
-    tiles: dict[Tile, Tile] = {}  # one object for equal tiles
+    tiles: dict[tuple[int, int, Point], Tile] = {}  # one object for equal tiles
     found: list[Cell] = []
     for kernel in kernels:
         for where in maps(kernel.place.thread.intersect_domain(union(domains))):
@@ -116,15 +116,18 @@ def cells_of(
             blocks, threads = n + kernel.host, end - max(1, len(kernel.place.threads))
             for p in points(where.flat_range_product(own).wrap()):
                 launch = launches[kernel.order(p[n:blocks]), kernel.place.kernel]
-                tile = Tile(launch, kernel.place.kernel, p[blocks:threads])
+                key = launch, kernel.place.kernel, p[blocks:threads]
+                tile = tiles.get(key) or tiles.setdefault(key, Tile(*key))
                 row = numbered[name, tuple(p[k] for k in keys)]
-                found.append(Cell(name, p[:n], row, p[end:], tiles.setdefault(tile, tile), p[threads:end]))
+                found.append(Cell(name, p[:n], row, p[end:], tile, p[threads:end]))
     return tuple(sorted(found, key=lambda c: (c.row, c.place, c.tile)))
 
 
 def filled(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, ...], tuple[Cell, ...]]:
     """The rows that have cells."""
     numbers = {old: new for new, old in enumerate(sorted({cell.row for cell in cells}))}
+    if len(numbers) == len(rows):
+        return rows, cells
     return tuple(rows[k] for k in numbers), tuple(replace(c, row=numbers[c.row]) for c in cells)
 
 
@@ -139,7 +142,7 @@ def merged(rows: tuple[Row, ...], cells: tuple[Cell, ...]) -> tuple[tuple[Row, .
             found[-1] = replace(found[-1], last=row.last)
             continue
         before = tiles
-        kept += [replace(c, row=len(found)) for c in own]
+        kept += own if own[:1] and own[0].row == len(found) else [replace(c, row=len(found)) for c in own]
         found.append(row)
     return tuple(found), tuple(kept)
 

@@ -3,6 +3,7 @@ it: long calls run in a process of their own, which ends when its processor time
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import warnings
@@ -47,6 +48,7 @@ def in_bounded_time(compute: Callable[[], str], seconds: float) -> str:
 def _compute(compute: Callable[[], str], seconds: float, pipe: int) -> None:
     """What the child does: compute, say what came of it, end without any of the parent's clean-up."""
     status = 1
+    gc.disable()  # it would walk through, and so copy, all that the parent has
     try:
         signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, in the middle of what isl does, too
         signal.setitimer(signal.ITIMER_PROF, seconds)
