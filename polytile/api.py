@@ -169,7 +169,7 @@ class Program:
         from polytile.drawing.in_time import pictures
         from polytile.report import page
 
-        return page(self.facts, pictures([s.compilation for s in self.scops], draw_seconds))
+        return page(self.facts, pictures([(s.compilation, s.loops) for s in self.scops], draw_seconds))
 
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
         """Write the report to a file; raises UserError when that is the input, or cannot be written."""

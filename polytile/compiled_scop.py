@@ -175,7 +175,7 @@ class CompiledScop:
         from polytile.drawing.in_time import pictures
         from polytile.report import page
 
-        return page(self._facts_alone, pictures([self.compilation], draw_seconds))
+        return page(self._facts_alone, pictures([(self.compilation, self.loops)], draw_seconds))
 
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
         """Write the report to a file; raises UserError when that is the input, or cannot be written."""

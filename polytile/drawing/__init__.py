@@ -32,7 +32,7 @@ def _pictures(state: Compilation, parameters: Mapping[str, int]) -> list[Svg]:
     """Its tiles, where statements write over one or two dimensions of space, and its iterations."""
     found, why = [], ""
     try:
-        found.append(_tiles(state, parameters))
+        found.append(tiles(state, parameters))
     except UserError as error:
         why = error.message
     drawing = iterations.drawing_of(state, loop_facts(state), parameters)
@@ -41,8 +41,9 @@ def _pictures(state: Compilation, parameters: Mapping[str, int]) -> list[Svg]:
     return [*found, iterations.to_svg(drawing)]
 
 
-def _tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:
-    """Of overlapped tiles where there are some: the tree has only the iterations that they leave."""
+def tiles(state: Compilation, parameters: Mapping[str, int]) -> Svg:
+    """The picture of the tiles of a schedule, of overlapped ones where there are some: the tree has only the iterations
+    that they leave. Raises UserError where there is none."""
     if state.stream is not None:
         return overlapped.to_svg(overlapped.drawing_of(state, parameters))
     return picture.to_svg(build.drawing_of(state, parameters))

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
-from polytile.drawing import draw
+from polytile.drawing import iterations, tiles
+from polytile.drawing.svg import Svg, document
+from polytile.facts import LoopFacts
 from polytile.ir.isl_time_limit import in_bounded_time
 from polytile.ir.isl_util import OverBudgetError
 
 LEAST_SECONDS = 0.01
 _REFUSED = "refused: "
+Picture = tuple[str, str]  # the text of an SVG file and "", or "" and why there is none
 
 
-def pictures(states: Sequence[Compilation], seconds: float) -> dict[str, tuple[str, str]]:
-    """By the names of SCoPs the text of an SVG file and "", or "" and why there is none; in `seconds` of processor time
-    for all of them."""
-    found, start = {}, _used()
-    for state in states:
+def pictures(
+    scops: Sequence[tuple[Compilation, tuple[LoopFacts, ...]]], seconds: float
+) -> dict[str, tuple[Picture, ...]]:
+    """The tiles and the iterations of SCoPs, whose loops are given, by their names; all of them in `seconds` of
+    processor time. Iterations come first, as they take less."""
+    start = _used()
+
+    def drawn(draw: Callable[[], Svg], state: Compilation) -> Picture:
         left = seconds - (_used() - start)
-        found[state.source.name] = _picture(state, left) if left > LEAST_SECONDS else ("", _late(seconds))
-    return found
+        return _drawn(draw, state, left) if left > LEAST_SECONDS else ("", _late())
+
+    steps = [drawn(_iterations(*scop), scop[0]) for scop in scops]
+    blocks = [drawn(partial(tiles, state, {}), state) for state, _ in scops]
+    of_scops = zip(scops, blocks, steps, strict=True)
+    return {scop[0].source.name: (_of("tiles", a), _of("iterations", b)) for scop, a, b in of_scops}
+
+
+def _of(what: str, picture: Picture) -> Picture:
+    text, reason = picture
+    return text, f"of {what}: {reason}" if reason else ""
+
+
+def _iterations(state: Compilation, loops: tuple[LoopFacts, ...]) -> Callable[[], Svg]:
+    return lambda: iterations.to_svg(iterations.drawing_of(state, loops, {}))
 
 
 def _used() -> float:
@@ -31,21 +51,21 @@ def _used() -> float:
     return times.children_user + times.children_system
 
 
-def _late(seconds: float) -> str:
-    return f"drawing takes more than {seconds:g} s"
+def _late() -> str:
+    return "drawing takes longer than a report may"
 
 
-def _picture(state: Compilation, seconds: float) -> tuple[str, str]:
+def _drawn(draw: Callable[[], Svg], state: Compilation, seconds: float) -> Picture:
     def compute() -> str:
         try:
-            return draw([state], {})[0]
+            return document([draw()])
         except UserError as error:
             return _REFUSED + error.message
 
     try:
         text = in_bounded_time(compute, seconds)
     except OverBudgetError:
-        return "", _late(seconds)
+        return "", _late()
     except RuntimeError as error:
         if state.options.raise_bugs:
             raise

@@ -6,7 +6,7 @@ after:  one file of HTML without scripts, which loads nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -38,8 +38,8 @@ class ScopView:
     entries: list[CodeBlock]
     call: CodeBlock | None
     tree: Chain | None
-    picture: Markup
-    no_picture: str
+    pictures: list[Markup]
+    not_drawn: list[str]  # why pictures are missing
 
     @property
     def longest(self) -> float:
@@ -95,8 +95,9 @@ def _of_kind(loops: Iterable[LoopFacts], kind: LoopKind) -> int:
     return sum(loop.kind is kind for loop in loops)
 
 
-def page(program: ProgramFacts, pictures: Mapping[str, tuple[str, str]] | None = None) -> str:
-    """The text of the file; `pictures` have by the names of SCoPs the text of an SVG file, or why there is none."""
+def page(program: ProgramFacts, pictures: Mapping[str, Sequence[tuple[str, str]]] | None = None) -> str:
+    """The text of the file. By the names of SCoPs there are `pictures`: each the text of an SVG file and "", or "" and
+    why there is none."""
     source = stretches(program)
     linked = frozenset(line.number for one in source if not one.left_out for line in one.lines)
     return (
@@ -128,11 +129,11 @@ def _view(
     program: ProgramFacts,
     number: int,
     linked: Iterable[int],
-    pictures: Mapping[str, tuple[str, str]],
+    pictures: Mapping[str, Sequence[tuple[str, str]]],
     most: int = MOST_LINES,
 ) -> ScopView:
     scop = program.scops[number]
-    svg, no_picture = pictures.get(scop.name, ("", ""))
+    drawn = pictures.get(scop.name, ())
     return ScopView(
         number=number,
         facts=scop,
@@ -141,8 +142,8 @@ def _view(
         entries=entries(scop, most),
         call=host_call(scop, program.host),
         tree=tree_of(scop.schedule),
-        picture=inlined(svg, number),
-        no_picture=no_picture,
+        pictures=[svg for k, (text, _) in enumerate(drawn) if (svg := inlined(text, f"{number}-{k}"))],
+        not_drawn=list(dict.fromkeys(reason for _, reason in drawn if reason)),
     )
 
 

@@ -23,8 +23,8 @@ _SIZE = re.compile(r'\s(width|height)="([0-9.]+)(?:px)?"')
 _STYLE = re.compile(r"<style\b")
 
 
-def inlined(svg: str, number: int) -> Markup:
-    """The element; empty where there is no picture, or one that does not fit a page."""
+def inlined(svg: str, name: str) -> Markup:
+    """The element, whose identifiers begin with `name`; empty where there is no picture, or one that is too large."""
     text = _PROLOGUE.sub("", svg, count=1).strip()
     if not text.startswith("<svg") or len(text) > MOST_CHARACTERS:
         return Markup("")
@@ -32,13 +32,13 @@ def inlined(svg: str, number: int) -> Markup:
         data = b64encode(text.encode()).decode()
         return Markup(f'<img src="data:image/svg+xml;base64,{data}" alt="the iteration space and its tiles">')
     text = _NAMESPACE.sub("", text)
-    text = _IDENTIFIER.sub(lambda found: f"{found[1]}{_renamed(found[2], number)}{found[3]}", text)
-    text = _TARGET.sub(rf"\1#p{number}-", text)
+    text = _IDENTIFIER.sub(lambda found: f"{found[1]}{_renamed(found[2], name)}{found[3]}", text)
+    text = _TARGET.sub(rf"\1#p{name}-", text)
     return Markup(_ROOT.sub(_scaled, text, count=1))
 
 
-def _renamed(names: str, number: int) -> str:
-    return " ".join(f"p{number}-{name}" for name in names.split())
+def _renamed(names: str, prefix: str) -> str:
+    return " ".join(f"p{prefix}-{name}" for name in names.split())
 
 
 def _scaled(root: re.Match[str]) -> str:
