@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
@@ -28,7 +28,15 @@ from polytile.ir.expr import (
 )
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.memory import Space
-from polytile.ir.polynomial import Polynomial, difference, expression, index_of, polynomial
+from polytile.ir.polynomial import (
+    Monomial,
+    Polynomial,
+    difference,
+    expression,
+    have_other_remainders,
+    index_of,
+    polynomial,
+)
 from polytile.ir.substitute import with_values
 
 OPERAND = "#"  # begins the name of an operand in an operation
@@ -118,7 +126,8 @@ def _inside(body: Sequence[Stmt]) -> Iterator[Stmt]:
 class _Place:
     """An element of an array: the loads and the store that have reached it last."""
 
-    index: Polynomial
+    moving: frozenset[tuple[Monomial, int]]  # the terms of its index that are no constant
+    subscripts: tuple[Expr, ...]
     store: int | None = None
     value: int | None = None  # what was stored
     loads: list[int] = field(default_factory=list)
@@ -133,7 +142,7 @@ class _Builder:
         self.known: dict[str, Expr] = {}  # integers, in terms of names that are declared around all points
         self.own: dict[str, Expr] = {}  # those among them that scopes inside declare
         self.values: dict[str, int | None] = {}
-        self.places: dict[str, list[_Place]] = {}
+        self.places: dict[str, dict[Hashable, _Place]] = {}
 
     # Statements -----------------------------------------------------------------------------------
     def block(self, body: Sequence[Stmt], *, top: bool) -> None:
@@ -230,16 +239,19 @@ class _Builder:
         return self.graph.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(expr)))
 
     # Memory ---------------------------------------------------------------------------------------
-    def _place(self, access: Access) -> tuple[_Place, Access, list[_Place]]:
-        """The place of an access, how it is written, and the places of its array that may be the same."""
+    def _place(self, access: Access) -> tuple[_Place, Hashable, Access]:
+        """The place of an access, what tells it from others, and how it is written."""
         here = replace(access, subscripts=tuple(self._subscript(s) for s in access.subscripts))
         full = replace(access, subscripts=tuple(with_values(s, self.known) for s in access.subscripts))
         index = index_of(self.kernel.subscripts(full), self.kernel.storage_of(access.array).extents)
-        all_places = self.places.setdefault(access.array, [])
-        found = next((p for p in all_places if p.index == index), None)
-        if found is None:
-            all_places.append(found := _Place(index))
-        return found, here, [p for p in all_places if p is not found and _may_meet(p.index, index)]
+        key = frozenset(index.items())
+        moving = key if () not in index else frozenset(term for term in key if term[0])
+        place = self.places.setdefault(access.array, {}).setdefault(key, _Place(moving, full.subscripts))
+        return place, key, here
+
+    def _met(self, array: str, place: _Place) -> list[_Place]:
+        """The other places of an array that may be the same."""
+        return [p for p in self.places[array].values() if p is not place and _may_meet(p, place)]
 
     def _subscript(self, subscript: Expr) -> Expr:
         """A subscript in names that are declared around all of the block.
@@ -259,11 +271,12 @@ class _Builder:
             return self._constant(access)
         if space is Space.POINTER:
             raise NotStraightError
-        place, here, others = self._place(access)
+        place, where, here = self._place(access)
         if place.value is not None:
             return place.value
-        after = tuple(p.store for p in (place, *others) if p.store is not None)
-        key = (access.array, frozenset(place.index.items()), max(after, default=-1))
+        stored = [p for p in self.places[access.array].values() if p.store is not None]
+        after = tuple(p.store for p in stored if p.store is not None and (p is place or _may_meet(p, place)))
+        key = (access.array, where, max(after, default=-1))
         found = self.graph.add(ValueNode(Kind.LOAD, key, (), here, words(access), after))
         if found not in place.loads:
             place.loads.append(found)
@@ -272,12 +285,12 @@ class _Builder:
     def _store(self, target: Access, value: int, location: Location) -> None:
         if self.kernel.storage_of(target.array).space in (Space.POINTER, Space.VALUE):
             raise NotStraightError
-        place, here, others = self._place(target)
+        place, where, here = self._place(target)
+        others = self._met(target.array, place)
         before: list[int] = []
         for p in (place, *others):
             before += [*p.loads, *([p.store] if p.store is not None else [])]
-        key = (target.array, frozenset(place.index.items()))
-        node = ValueNode(Kind.STORE, key, (value,), here, 0, tuple(dict.fromkeys(before)), location)
+        node = ValueNode(Kind.STORE, (target.array, where), (value,), here, 0, tuple(dict.fromkeys(before)), location)
         for p in others:  # what was known of them may have changed
             p.value = None
         place.store, place.value, place.loads = self.graph.add(node), value, []
@@ -304,7 +317,7 @@ def _literal(expr: Expr) -> bool:
     return all(isinstance(n, Literal | Binary | Unary | Cast) for n in walk(expr))
 
 
-def _may_meet(a: Polynomial, b: Polynomial) -> bool:
-    """Whether two elements may be one: their distance is no constant but 0."""
-    apart = difference(a, b)
-    return bool(apart.keys() - {()}) or not apart
+def _may_meet(a: _Place, b: _Place) -> bool:
+    """Whether two places may be one element: their distance is no constant, and no subscript tells them apart, as it
+    does those of `A[t % 2][i]` and `A[(t + 1) % 2][j]`."""
+    return a.moving != b.moving and not any(map(have_other_remainders, a.subscripts, b.subscripts))

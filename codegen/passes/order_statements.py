@@ -13,8 +13,9 @@ all that it loads, that comes first:
 before: v0 = A[i]; v1 = A[i + 1]; B[i] = v0 + v1; v2 = A[i + 2]; B[i + 1] = v1 + v2
 after:  v0 = A[i]; v1 = A[i + 1]; v2 = A[i + 2]; B[i] = v0 + v1; B[i + 1] = v1 + v2
 
-ptxas does the same for arrays that only constant pointers reach, and no others may be loaded ahead of stores; kernels
-that wait for those before them (dependent_launch.py) have none of these.
+ptxas does the same for arrays that only constant pointers reach, but
+loads no others ahead of stores, such as `A[t % 2]` and `A[(t + 1) % 2]`; and kernels that wait for those before them
+(dependent_launch.py) have none of the former.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, names: 
     if plan.order == AUTO and not shared and max_live(graph, graph.order) <= few:
         return run
     sequence = best_order(graph, plan.order) if plan.order else graph.order
-    if shared and sequence == graph.order and is_order(graph, early := loads_first(graph)):
-        sequence = early if max_live(graph, early) <= FIRST_LOADS else sequence
+    if shared and sequence == graph.order:
+        sequence = loads_first(graph)
     if sequence == graph.order and not shared:
         return run
     made = (*block.integers, *emit(graph, sequence, names)) if is_order(graph, sequence) else ()
@@ -84,8 +85,9 @@ def _loads_again(run: Body, graph: ValueGraph) -> bool:
 
 
 def loads_first(graph: ValueGraph) -> tuple[int, ...]:
-    """The order of the source with all loads in front."""
-    return tuple(sorted(graph.order, key=lambda number: graph.nodes[number].kind is not Kind.LOAD))
+    """The order of the source with all loads in front, where registers have room for them."""
+    found = tuple(sorted(graph.order, key=lambda number: graph.nodes[number].kind is not Kind.LOAD))
+    return found if is_order(graph, found) and max_live(graph, found) <= FIRST_LOADS else graph.order
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from math import gcd, prod
 from typing import TypeVar
 
 from polytile.ir.arith import add, known, lift, mul, sub
-from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary
+from polytile.ir.expr import Access, Binary, Cast, CType, Expr, Name, Unary, walk
 from polytile.ir.gpu_ops import Advance, Pointer
 from polytile.ir.kernel import Kernel
 
@@ -53,6 +53,30 @@ def linear(expr: Expr) -> Linear | None:
     """`2 * i + n - 1` as {"i": 2, "n": 1, "": -1}; None for what is not linear in its names."""
     found = polynomial(expr)
     return None if found is None or degree(found) > 1 else {"".join(key): factor for key, factor in found.items()}
+
+
+def have_other_remainders(a: Expr, b: Expr) -> bool:
+    """Whether two expressions are remainders of one division that differ, as `t % 2` and `(t + 1) % 2`: equal ones, of
+    whatever sign, come from numbers that a multiple of the divisor is between."""
+    match without_casts(a), without_casts(b):
+        case Binary(op="%", left=x, right=divisor), Binary(op="%", left=y, right=other):
+            apart = difference(terms(x), terms(y))
+            modulus = known(divisor)
+            if modulus and modulus == known(other) and not apart.keys() - {()} and _is_signed(x) and _is_signed(y):
+                return apart.get((), 0) % modulus != 0
+    return False
+
+
+def _is_signed(expr: Expr) -> bool:
+    """Whether no part of a value wraps around: -1 as an unsigned number has another remainder."""
+    return all(part.type.signed for part in walk(expr) if isinstance(part, Cast | Binary | Name))
+
+
+def without_casts(expr: Expr) -> Expr:
+    """An integer expression without the conversions to types that hold all of its values."""
+    while isinstance(expr, Cast) and expr.type.kind == "int" and expr.type.size >= expr.operand.type.size:
+        expr = expr.operand
+    return expr
 
 
 def index_polynomial(kernel: Kernel, access: Access) -> Polynomial | None:

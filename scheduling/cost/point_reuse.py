@@ -60,10 +60,10 @@ def _element(number: int, reference: Reference, steps: Sequence[Vector], place: 
     forms = []
     constants = []
     for form in reference.subscripts:
-        if form is None or form.floors:
+        if form is None or (form.floors and any(form.moved_by(step) for step in steps)):
             return ("", number, *place)
-        moved = sum(u * form.along(step) for u, step in zip(place, steps, strict=True))
-        forms.append((form.coefficients, form.parameters))
+        moved = 0 if form.floors else sum(u * form.along(step) for u, step in zip(place, steps, strict=True))
+        forms.append((form.coefficients, form.parameters, form.floors))
         constants.append(form.constant + moved)
     return (reference.array.name, reference.field, tuple(forms), *constants)
 

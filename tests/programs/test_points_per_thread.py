@@ -54,9 +54,15 @@ PARTS = source(
     """for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) B[i][j] = 2.0 * A[i][j];
     for (int i = 1; i < n - 3; i++) for (int j = 0; j < m; j++) C[i][j] = A[i-1][j] + A[i+3][j] - A[i][j];""",
 )
+TURNS = source(
+    "double A[2][n][m]",
+    """for (int t = 0; t < 3; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)
+    A[(t + 1) % 2][i][j] = 0.3 * A[t % 2][i-1][j] + 0.2 * A[t % 2][i][j-1] + 0.1 * A[t % 2][i][j] + 0.4 * A[t % 2][i+1][j];""",
+)
 PROGRAMS = {
     "box": (BOX, [(2, 1), (4, 1), (8, 1)]),
     "steps": (STEPS, [(1, 2, 1), (1, 8, 1)]),
+    "turns": (TURNS, [(1, 2, 1), (1, 8, 1)]),
     "cube": (CUBE, [(1, 4, 1), (2, 2, 1), (4, 4, 1)]),
     "triangle": (TRIANGLE, [(4, 1)]),
     "together": (TOGETHER, [(4, 1)]),
@@ -210,6 +216,17 @@ def test_loads_come_first_where_registers_have_room() -> None:
     stores = [k for k, stmt in enumerate(full.then) if isinstance(stmt, Assign)]
     assert not any(isinstance(n, Access) for stmt in full.then[stores[0] + 1 :] for n in _read(stmt))
     assert kernel.starts_early
+
+
+def test_versions_in_turns_are_no_obstacle_to_loads() -> None:
+    """Four points load 6 elements of the column and 4 beside it, once, though each stores into the same array."""
+    kernel = kernel_of(compiled(TURNS, points=(1, 4, 1)))
+    full = next(n for n in kernel.nodes if isinstance(n, If) and sum(isinstance(s, Assign) for s in n.then) == 4)
+    assert sum(isinstance(n, Access) for stmt in full.then for n in _read(stmt)) == 10
+    first = next(k for k, stmt in enumerate(full.then) if isinstance(stmt, Assign))
+    assert not any(isinstance(n, Access) for stmt in full.then[first + 1 :] for n in _read(stmt))
+    scop = compiled(TURNS, parameters={"n": 4000, "m": 4000})
+    assert any("points: " in line for line in scop.compilation.considered)
 
 
 def _read(stmt: Stmt) -> list[Node]:
