@@ -57,7 +57,8 @@ PARTS = source(
 TURNS = source(
     "double A[2][n][m]",
     """for (int t = 0; t < 3; t++) for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)
-    A[(t + 1) % 2][i][j] = 0.3 * A[t % 2][i-1][j] + 0.2 * A[t % 2][i][j-1] + 0.1 * A[t % 2][i][j] + 0.4 * A[t % 2][i+1][j];""",
+    A[(t + 1) % 2][i][j] = 0.3 * A[t % 2][i-1][j] + 0.2 * A[t % 2][i][j-1] + 0.1 * A[t % 2][i][j]
+                           + 0.4 * A[t % 2][i+1][j];""",
 )
 PROGRAMS = {
     "box": (BOX, [(2, 1), (4, 1), (8, 1)]),
