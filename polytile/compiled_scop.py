@@ -203,6 +203,21 @@ class CompiledScop:
         on = "auto" if "on" in names(self.scop) else named.pop("on", "auto")
         self.run(bind(self.scop, arguments, named), on=on)
 
+    def as_torch_op(self, name: str, *, on: str = "auto") -> Any:
+        """Register the SCoP as an operator of torch (`torch.library.custom_op`), which `torch.compile` takes as a whole:
+        `name` is "namespace::operator". Tensors come in the order of the C function's arguments, sizes by name or from
+        shapes; what is written is mutated. Returns the operator."""
+        from polytile.execution import check_place
+        from polytile.runtime.torch_op import torch_op
+
+        check_place(on)
+        return torch_op(self.scop, name, lambda **given: self._call_at(on, given))
+
+    def _call_at(self, on: str, given: Mapping[str, Any]) -> None:
+        from polytile.runtime.binding import bind
+
+        self.run(bind(self.scop, (), given), on=on)
+
     def run(self, call: Call, *, on: str = "auto") -> None:
         """Run the SCoP on checked arguments at a chosen place."""
         self._execution.run(call, on)

@@ -18,6 +18,7 @@ from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
 from polytile.runtime.solve_sizes import solve_sizes
+from polytile.runtime.torch_tensors import check_tensor, is_tensor
 
 CPU_DEVICES = (1, 3)  # DLPack's kDLCPU and kDLCUDAHost
 
@@ -94,6 +95,8 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
         return value, False
     if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):
         return _number(scop, array, value), False
+    if is_tensor(value):
+        check_tensor(scop, array, value)
     if hasattr(value, "__cuda_array_interface__"):
         return require_cupy().asarray(value), True
     if hasattr(value, "__dlpack_device__"):
