@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import islpy as isl
 from pycparser import c_ast, c_parser
@@ -12,9 +11,12 @@ from pycparser import c_ast, c_parser
 from polytile.diagnostics import NOWHERE, UserError
 from polytile.frontend.accesses import Collector
 from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.array_declaration import Array as Declared
+from polytile.frontend.array_declaration import declared
 from polytile.frontend.build_scop import lift
 from polytile.frontend.expressions import Translator
 from polytile.frontend.index_width import leaves_int, with_moderate_sizes
+from polytile.frontend.isl_arguments import Order, Relation, map_text, parse, schedule_text, set_text
 from polytile.frontend.name_binding import Names
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import without_in_map
@@ -25,44 +27,49 @@ from polytile.ir.isl_util import maps, sets
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, Scop, Statement
 from polytile.ir.source_span import Span
 from polytile.ir.substitute import with_names
+from polytile.tracebacks import for_callers
 
 _PARAM, _SET = isl.dim_type.param, isl.dim_type.set
-_Parsed = TypeVar("_Parsed")
 
 
+@for_callers
 def scop_from_isl(
     name: str,
     *,
-    domain: str,
-    schedule: str,
-    reads: str,
-    writes: str,
-    may_writes: str = "{}",
+    domain: Relation,
+    schedule: Order,
+    reads: Relation,
+    writes: Relation,
+    may_writes: Relation = "{}",
     bodies: Mapping[str, str | tuple[Stmt, ...]],
-    arrays: Sequence[Array],
+    arrays: Sequence[Declared | Array],
     parameters: Sequence[Parameter] | None = None,
-    context: str = "{:}",
+    context: Relation = "{:}",
 ) -> Scop:
-    """Build a Scop from isl's notation.
+    """Build a Scop from isl's relations: text in its notation, or objects of islpy.
 
     `domain` is a union set, `reads`, `writes` and `may_writes` are union maps from it to the arrays, `schedule` is a
     union map or a schedule tree. `bodies` gives each statement as C, in terms of the names of its dimensions, or as
-    a statement tree. Parameters that are not declared are ints. Raises `UserError` for whatever does not fit.
+    a statement tree. `arrays` are `polytile.Array("A", "double", ("n", "n"))`. Parameters that are not declared are
+    ints. Raises `UsageError` for an argument of the wrong kind, and `UserError` for whatever does not fit.
     """
     if not name.isidentifier():
         raise UserError(f"`{name}` cannot be the name of a SCoP", hint="use a C identifier: it names the entry point")
-    given = _Given.read(domain, {"reads": reads, "writes": writes, "may_writes": may_writes}, arrays, context)
+    known = declared(arrays)
+    accesses = {"reads": reads, "writes": writes, "may_writes": may_writes}
+    texts = {argument: map_text(argument, value) for argument, value in accesses.items()}
+    given = _Given.read(set_text("domain", domain), texts, known, set_text("context", context))
     params = given.parameters(parameters)
     space = isl.Set(f"[{', '.join(p.name for p in params)}] -> {{ : }}").get_space()
     unknown = sorted(set(bodies) - set(given.domains))
     if unknown:
         raise UserError(f"bodies has `{unknown[0]}`, but domain does not", hint="give a body for each set of domain")
     statements = tuple(_statement(given, s, bodies, params, space) for s in given.domains)
-    tree = _schedule(schedule, given)
+    tree = _schedule(schedule_text(schedule), given)
     promised = given.context.align_params(space)
-    known = with_moderate_sizes(promised, params)
-    wide = any(leaves_int(s.domain, range(len(s.iterators)), known) for s in statements)
-    return Scop(name, params, promised, tuple(arrays), statements, tree, wide=wide)
+    moderate = with_moderate_sizes(promised, params)
+    wide = any(leaves_int(s.domain, range(len(s.iterators)), moderate) for s in statements)
+    return Scop(name, params, promised, known, statements, tree, wide=wide)
 
 
 @dataclass(slots=True)
@@ -122,17 +129,6 @@ class _Given:
         if missing:
             raise UserError(f"the parameter `{missing[0]}` is used but not in parameters", hint="declare it")
         return tuple(declared)
-
-
-def parse(argument: str, kind: Callable[[str], _Parsed], text: str) -> _Parsed:
-    """Read isl's notation; the error names the argument, because isl only says "syntax error"."""
-    try:
-        return kind(text)
-    except isl.Error as problem:
-        raise UserError(
-            f"{argument} is not valid isl notation: {text.strip()[:80]}",
-            hint=f"isl says: {str(problem).splitlines()[0] if str(problem) else 'syntax error'}",
-        ) from None
 
 
 def _schedule(text: str, given: _Given) -> isl.Schedule:

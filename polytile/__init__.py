@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from polytile.version import __version__
 
 if TYPE_CHECKING:
-    from polytile.api import CompiledScop, Program, compile, compile_scop, scop_from_isl
+    from polytile.api import Array, CompiledScop, Program, compile, compile_scop, scop_from_isl
     from polytile.diagnostics import (
         DeviceError,
         IllegalSchedule,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from polytile.options import Options
 
-_API = ("CompiledScop", "Program", "compile", "compile_scop", "scop_from_isl")
+_API = ("Array", "CompiledScop", "Program", "compile", "compile_scop", "scop_from_isl")
 _ERRORS = (
     "DeviceError",
     "IllegalSchedule",
@@ -31,6 +31,7 @@ _ERRORS = (
 )
 
 __all__ = [
+    "Array",
     "CompiledScop",
     "DeviceError",
     "IllegalSchedule",

@@ -30,6 +30,7 @@ from polytile.diagnostics import (
     is_bug,
     reported,
 )
+from polytile.frontend.array_declaration import Array
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
@@ -40,13 +41,14 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of
+from polytile.tracebacks import for_callers
 from polytile.work_pieces import deep_recursion, piece
 
 if TYPE_CHECKING:
     from polytile.facts import ProgramFacts
     from polytile.runtime.checked import Unit
 
-__all__ = ["CompiledScop", "Program", "Settings", "compile", "compile_scop", "scop_from_isl"]
+__all__ = ["Array", "CompiledScop", "Program", "Settings", "compile", "compile_scop", "scop_from_isl"]
 
 Observer = Callable[[str, object], None]
 
@@ -85,6 +87,7 @@ class Program:
     def __iter__(self) -> Iterator[CompiledScop]:
         return iter(self.scops)
 
+    @for_callers
     def __getitem__(self, name: str) -> CompiledScop:
         made_of = re.compile(rf"{re.escape(name)}(_[0-9a-f]{{8}})?_scop\d+")
         found = [s for s in self.scops if s.name == name] or [s for s in self.scops if made_of.fullmatch(s.name)]
@@ -136,6 +139,7 @@ class Program:
 
         return certificate(self.path, self.text, self.defines, [s.compilation for s in self.scops])
 
+    @for_callers
     def explain(self) -> str:
         """The loops of each SCoP and what they are; what was done to it and why."""
         parts = [s.explain().rstrip() for s in self.scops]
@@ -155,6 +159,7 @@ class Program:
             header=self.header,
         )
 
+    @for_callers
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
         """An SVG picture of the schedules and iterations of all SCoPs; see CompiledScop.draw."""
         from polytile.drawing import draw
@@ -163,6 +168,7 @@ class Program:
             raise self.refusals[0]
         return draw([s.compilation for s in self.scops], parameters or {})[0]
 
+    @for_callers
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
         """The report as the text of an HTML file: the source with its loops, the kernels line by line, what was proven,
         times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor time."""
@@ -171,6 +177,7 @@ class Program:
 
         return page(self.facts, pictures([(s.compilation, s.loops) for s in self.scops], draw_seconds))
 
+    @for_callers
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
         """Write the report to a file; raises UserError when that is the input, or cannot be written."""
         target = Path(path)
@@ -192,12 +199,14 @@ class Program:
             folder / f"{self.stem}_kernel.h": self.header,
         }
 
+    @for_callers
     def write(self, folder: str | os.PathLike[str] = ".") -> tuple[Path, ...]:
         """Write the three files, all or none; raises UserError when the folder cannot be written."""
         files = self.files(Path(folder))
         write_outputs(files)
         return tuple(files)
 
+    @for_callers
     def build(self, executable: str | os.PathLike[str], *, on: str = "auto", link: Sequence[str | Path] = ()) -> Path:
         """Compile and link the whole program, for the GPU with nvcc or for the emulator with the host compilers.
 
@@ -308,6 +317,7 @@ def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Obs
     return None if observe is None else lambda stage, result: observe(name, stage, result)
 
 
+@for_callers
 def compile(
     source: Path | str,
     *,

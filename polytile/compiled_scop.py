@@ -26,6 +26,7 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
 from polytile.settings import Settings, options_of
+from polytile.tracebacks import for_callers
 from polytile.version import __version__
 from polytile.work_pieces import deep_recursion
 
@@ -147,6 +148,7 @@ class CompiledScop:
 
         return scop_facts(self.compilation, self.loops, self._located)
 
+    @for_callers
     def explain(self) -> str:
         """The loops and what they are, the proof, the choice of schedule and the mapping, for a reader."""
         from polytile.facts import explained
@@ -154,6 +156,7 @@ class CompiledScop:
         text = self.compilation.source.verbatim
         return f"{explained(self.facts, text.text if text else '')}\n\n{self.compilation.explain()}"
 
+    @for_callers
     def draw(self, parameters: Mapping[str, int] | None = None) -> str:
         """An SVG picture of the schedule's tiles with a dependence cone, and of the iterations with what they depend on
         (docs/drawings.md). Parameters that are not given get small values."""
@@ -170,6 +173,7 @@ class CompiledScop:
         path, source = (text.path, text.text) if text else (facts.file or self.name, "")
         return ProgramFacts(path, source, (facts,), (), host="", header=self.header)
 
+    @for_callers
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
         """The report of this SCoP alone as the text of an HTML file; see Program.page."""
         from polytile.drawing.in_time import pictures
@@ -177,6 +181,7 @@ class CompiledScop:
 
         return page(self._facts_alone, pictures([(self.compilation, self.loops)], draw_seconds))
 
+    @for_callers
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:
         """Write the report to a file; raises UserError when that is the input, or cannot be written."""
         target = Path(path)
@@ -190,6 +195,7 @@ class CompiledScop:
 
         return fragment(self._facts_alone)
 
+    @for_callers
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Run the SCoP: what the C function takes, in its order or by name; the rest by name (see `signature`).
 
@@ -203,10 +209,13 @@ class CompiledScop:
         on = "auto" if "on" in names(self.scop) else named.pop("on", "auto")
         self.run(bind(self.scop, arguments, named), on=on)
 
+    @for_callers
     def as_torch_op(self, name: str, *, on: str = "auto") -> Any:
-        """Register the SCoP as an operator of torch (`torch.library.custom_op`), which `torch.compile` takes as a whole:
+        """Register the SCoP with `torch.library.custom_op`, as an operator that `torch.compile` takes as a whole.
+
         `name` is "namespace::operator". Tensors come in the order of the C function's arguments, sizes by name or from
-        shapes; what is written is mutated. Returns the operator."""
+        shapes; what is written is mutated. Returns the operator.
+        """
         from polytile.execution import check_place
         from polytile.runtime.torch_op import torch_op
 
@@ -235,10 +244,12 @@ class CompiledScop:
         """The .cu of this SCoP alone, as the emulator's checks take it."""
         return unit_of([self.program] if self.program else [], self.name, self.name)
 
+    @for_callers
     def expect(self, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> Expectation:
         """Random inputs for these parameters (small ones where not given) and what the sequential C makes of them."""
         return self._execution.expect(parameters, seed)
 
+    @for_callers
     def validate(
         self,
         *,
@@ -257,6 +268,7 @@ class CompiledScop:
         """
         return self._execution.validate(on, parameters, seed, sanitize, unit or self._unit())
 
+    @for_callers
     def count(
         self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None, unit: Unit | None = None
     ) -> Counted | None:
@@ -267,11 +279,13 @@ class CompiledScop:
         """
         return self._execution.count(parameters, seed, unit or self._unit())
 
+    @for_callers
     def time(self, *, parameters: Mapping[str, int] | None = None, seed: int | None = None) -> tuple[Timing, ...]:
         """Kernel time on the GPU, data on the device, for each way to run it; needs CuPy."""
         return self._execution.time(parameters, seed)
 
 
+@for_callers
 def compile_scop(scop: Scop, *, options: Options | None = None, **settings: Unpack[Settings]) -> CompiledScop:
     """Compile a Scop that was built from isl relations (see scop_from_isl) or by another frontend."""
     chosen = options_of(settings, options)

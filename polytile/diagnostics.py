@@ -109,6 +109,12 @@ class PolytileError(Exception):
     def __str__(self) -> str:
         return self.diagnostic.render()
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback."""
+        from polytile.tracebacks import rendered
+
+        return rendered(self)
+
 
 class UserError(PolytileError):
     """The input, or one SCoP of it, cannot be compiled as it stands."""

@@ -1,6 +1,7 @@
 """A SCoP as an operator of torch, which `torch.compile` takes as a whole.
 
-    void f(int n, double a[n], const double b[n], double s)     ns::f(Tensor(a0!) a, Tensor b, float s, *, SymInt? n=None)
+    C:      void f(int n, double a[n], const double b[n], double s)
+    torch:  ns::f(Tensor(a0!) a, Tensor b, float s, *, SymInt? n=None) -> ()
 
 What is written is mutated, and nothing is returned. Sizes are given by name, or follow from the shapes of tensors.
 """

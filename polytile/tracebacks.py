@@ -1,0 +1,54 @@
+"""Tracebacks that show the caller's code and not this package's: what went wrong is the caller's to change.
+
+before: script.py:9, compiled_scop.py:201, binding.py:47, binding.py:162, UsageError: ...
+after:  script.py:9, tracebacks.py:33, UsageError: ...
+
+`POLYTILE_TRACEBACK=full` in the environment keeps all frames, as bugs do.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+from polytile.diagnostics import InternalError, PolytileError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+PACKAGE = str(Path(__file__).parent)
+FULL = "POLYTILE_TRACEBACK"
+
+
+def for_callers(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, for callers outside the package: errors that are theirs, or the machine's, come without frames of
+    what it calls."""
+
+    @wraps(function)
+    def called(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return function(*arguments, **named)
+        except InternalError:
+            raise
+        except PolytileError as error:
+            if full():
+                raise
+            raise error.with_traceback(None) from None
+
+    return called
+
+
+def full() -> bool:
+    """Whether whoever runs this wants to see all frames."""
+    return os.environ.get(FULL) == "full"
+
+
+def rendered(error: PolytileError) -> list[str]:
+    """What a notebook shows of an error: the caller's lines, and the message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not f.filename.startswith(PACKAGE) and f"{os.sep}IPython{os.sep}" not in f.filename]
+    lines = "".join(traceback.format_list(own)).rstrip().splitlines()
+    return [*lines, f"{type(error).__name__}: {error}"]
