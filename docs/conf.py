@@ -50,7 +50,7 @@ add_module_names = False
 autodoc_member_order = "bysource"
 # What signatures name and no page describes: the standard library, and values that pass between the rooms.
 nitpick_ignore_regex = [
-    ("py:class", r"(collections|os|pathlib|typing)\..*|(tuple|dict)\[.*"),
+    ("py:class", r"(collections|islpy|numpy|os|pathlib|typing)\..*|(tuple|dict)\[.*"),
     ("py:class", r"polytile\.(compilation|ir)\..*|Unit|Expectation|Counted|Timing|Validation"),
 ]
 
