@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 from polytile.cc.call import Call
@@ -16,6 +17,7 @@ from polytile.runtime.emulator.process import run_to_end
 _CUDA = ("-lcudart_static", "-lrt", "-ldl", "-lm", "-pthread", "-lstdc++")
 _LIBRARIES = re.compile(r"^#\$ LIBRARIES=(.*)$", re.MULTILINE)
 _SECONDS = 60.0
+DRIVERS = (Path("/dev/nvidiactl"), Path("/dev/dxg"))  # of NVIDIA's on Linux, and of Windows below it
 
 
 def libraries(call: Call, made: list[Path]) -> list[str]:
@@ -29,6 +31,9 @@ def libraries(call: Call, made: list[Path]) -> list[str]:
         message = f"{places['emulator']} was compiled for the emulator and {places['gpu']} for a GPU"
         raise UserError(message, hint=f"compile all files with the same {PREFIX}on=emulator or {PREFIX}on=gpu")
     if "gpu" in places:
+        if not any(driver.exists() for driver in DRIVERS):
+            note = f"this machine has no GPU to run the kernels on; {PREFIX}on=emulator compiles for its processor"
+            print(f"polytile: note: {note}", file=sys.stderr)
         return [*_cuda_folders(places["gpu"]), *_CUDA]
     return ["-lstdc++", *LINK_LIBRARIES] if places else []
 
