@@ -13,6 +13,7 @@ SEGMENT_SIZES = (2, 4, 8, 16, 32)  # parts of a warp that shuffles stay within
 SECTOR_BYTES = 32  # what memory and caches hand out at once
 CACHE_LINE_BYTES = 128
 L1_BYTES_PER_CYCLE = 64  # from L1 to the registers of a multiprocessor
+L1_MOST_BYTES_PER_CYCLE = 128  # the same, to threads that have all of their loads under way
 VECTOR_BYTES = (8, 16)  # of one access to several elements, which is at a multiple of so many
 VECTOR_ELEMENTS = (2, 4)
 ASYNC_COPY_BYTES = (4, 8, 16)

@@ -138,7 +138,7 @@ class StreamTuning:
     )
     least_chunk: int = 16  # planes that a tile owns
     instructions: int = 4000  # of all steps for a plane, at most
-    redundancy: float = 2.8  # of tiles that are chosen by estimate: star3d4r at 3 and 6 takes longer than one step
+    redundancy: float = 2.8  # of tiles that are chosen by estimate, which is too low beyond: 271 ms for 481 at 6
 
 
 @dataclass(frozen=True, slots=True)

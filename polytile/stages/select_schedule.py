@@ -29,6 +29,7 @@ from polytile.scheduling.strategies.overlapped.dag_fusion import explained as ex
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
+MUCH_FASTER = 0.5  # by estimate with assumed sizes
 MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
@@ -167,10 +168,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
         first, best = found[0], _estimated(sized, best)
         found = [best if one is first and first.schedule is best.schedule else one for one in found]
     chosen = best if tiled is None else _with_tiles(sized, found[0], best, tiled)
-    for one in reversed(over_time):  # overlapped tiles were the faster ones wherever both were measured
-        if _is_better(one, chosen) and not _is_doubtful(problem, one, chosen):
-            chosen = one
-            break
+    chosen = _over_time_or(problem, chosen, over_time)
     chosen = _with_exhausted(problem, chosen)
     compared = [*found, best, *([tiled] if tiled else []), *over_time, chosen]
     yield _explained(_distinct(compared), chosen)
@@ -181,14 +179,25 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     yield from reversed(list(takewhile(lambda other: other.strategy != best.strategy, found)))
 
 
+def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
+    """The best one so far, or tiles of time: overlapped ones unless split ones are clearly faster. Where sizes are
+    assumed, split ones that are faster at all: kernels of overlapped ones gain more from known sizes."""
+    found = [one for one in over_time if _is_better(one, best) and not _is_doubtful(problem, one, best)]
+    if not found:
+        return best
+    enough = 1.0 if _has_unknown_sizes(problem) else CLEARLY
+    *others, chosen = found
+    faster = (one for one in others if _microseconds(one) < enough * _microseconds(chosen))
+    return min(faster, key=_microseconds, default=chosen)
+
+
 def _is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
-    """Whether tiles that blocks share overlap so much that the estimate of one step a launch, which is often too high
-    for stencils of high order in three dimensions, must not decide; or sizes are assumed, and they are not clearly
-    faster with these."""
+    """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
+    and they are not that much faster with these: known ones make such kernels up to 1.9 times as fast."""
     plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
     if plan is None or plan.exchange is not Exchange.BLOCK:
         return False
-    close = _microseconds(candidate) >= CLEARLY * _microseconds(best)
+    close = _microseconds(candidate) >= MUCH_FASTER * _microseconds(best)
     return plan.redundancy > most or (close and _has_unknown_sizes(problem))
 
 

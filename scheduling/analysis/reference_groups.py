@@ -60,8 +60,13 @@ class ReferenceGroup:
     array: Array
     dimensions: tuple[Dimension, ...]
     members: tuple[Reference, ...]
-    references: int  # different ones
+    offsets: tuple[tuple[Number, ...], ...] = ()  # the constants of different references, each by dimension
     known: bool = True
+
+    @property
+    def references(self) -> int:
+        """Different ones."""
+        return len(self.offsets) if self.known else 1
 
 
 def own_loops(scop: Scop, statement: str) -> tuple[tuple[Step, ...], ...]:
@@ -117,7 +122,7 @@ def _grouped(entries: Sequence[_Entry]) -> tuple[ReferenceGroup, ...]:
         if entry[0].exact:
             found.setdefault((entry[0].array.name, entry[1]), []).append(entry)
     inexact = (entry[0] for entry in entries if not entry[0].exact)
-    unknown = (ReferenceGroup(reference.array, (), (reference,), 1, known=False) for reference in inexact)
+    unknown = (ReferenceGroup(reference.array, (), (reference,), known=False) for reference in inexact)
     return (*(_group(key, members) for key, members in found.items()), *unknown)
 
 
@@ -137,4 +142,5 @@ def _group(key: _Key, entries: Sequence[_Entry]) -> ReferenceGroup:
     constants = [entry[2] for entry in entries]
     columns = [tuple(sorted(set(column))) for column in zip(*constants, strict=True)]
     dimensions = tuple(Dimension(linear[0], column) for linear, column in zip(key[1], columns, strict=True))
-    return ReferenceGroup(entries[0][0].array, dimensions, tuple(entry[0] for entry in entries), len(set(constants)))
+    members = tuple(entry[0] for entry in entries)
+    return ReferenceGroup(entries[0][0].array, dimensions, members, tuple(sorted(set(constants))))

@@ -4,21 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod
 
 from polytile.ir.memory import Space, Storage
-from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, WARP_SIZE, Machine, Speed
+from polytile.machine import (
+    L1_BYTES_PER_CYCLE,
+    L1_MOST_BYTES_PER_CYCLE,
+    REGISTER_FILE_PARTITIONS,
+    SECTOR_BYTES,
+    WARP_SIZE,
+    Machine,
+    Speed,
+)
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped_loops import Role
-from polytile.scheduling.cost.multiprocessor import REACHED, in_turns
-from polytile.scheduling.cost.statement_cost import Work, is_double, meet, serial_depth
+from polytile.scheduling.cost.multiprocessor import hidden_in_part, reached, resident_blocks
+from polytile.scheduling.cost.operation_cost import is_double
+from polytile.scheduling.cost.statement_cost import Work, meet, serial_depth
 
 _UNROLLED = 4  # loads of a serial loop that are on their way together
 _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
 _START_US = 0.3  # of a block: its place, its indices
+_BATCHES_US = 2.0  # of one with tiles in registers: its first loads, what whole batches leave, its results
 _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayUse:
+    """The bytes of an array that one launch touches, reads and writes."""
+
+    touched: float = 0.0
+    read: float = 0.0
+    written: float = 0.0
+
+    def largest(self, other: ArrayUse) -> ArrayUse:
+        return ArrayUse(
+            max(self.touched, other.touched), max(self.read, other.read), max(self.written, other.written)
+        )
 
 
 @dataclass(frozen=True)
@@ -48,21 +73,54 @@ class KernelCost:
         near = min(1.0, self.speed.l2_bytes / max(1.0, touched))
         requests = 1e6 * cycles / used / self.speed.clock
         arithmetic = 1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used
-        in_registers = any(work.tiled for work in self.works)
+        l2 = 1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2
+        memory = 1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory)
+        latency = turns * self._latency(near, launches)
+        if any(work.tiled for work in self.works):
+            together = hidden_in_part(self._batches(blocks, threads, requests, arithmetic), memory)
+        elif self.is_straight:
+            loading = sum(a.requests for a in accesses) / (REGISTER_FILE_PARTITIONS * used * self.speed.clock)
+            together = hidden_in_part(requests, l2, memory, arithmetic + 1e6 * loading)
+        else:
+            together = hidden_in_part(requests, latency)
         return KernelTime(
             number=self.number,
             launches=launches,
             blocks=blocks,
             threads=threads,
             requests=requests,
-            l2=1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2,
-            memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
+            l2=l2,
+            memory=memory,
             arithmetic=arithmetic,
-            latency=turns * self._latency(near, launches),
+            latency=latency,
             launch=self.speed.launch_us,
             accesses=accesses,
-            together=in_turns(requests, arithmetic / REACHED) if in_registers else 0.0,
+            together=together,
         )
+
+    def _batches(self, blocks: float, threads: int, requests: float, arithmetic: float) -> float:
+        """Microseconds of tiles in registers: a thread waits for the loads of several iterations, and then computes;
+        few others do the opposite meanwhile, as its registers leave them no room."""
+        most = self.machine.tuning.registers.max_registers
+        resident = resident_blocks(self.machine, threads, most, 0)
+        each = ceil(blocks / self.machine.sms - 1e-6)  # of a multiprocessor
+        last = each * min(self.machine.sms, blocks) / blocks  # how much more it has than others
+        work = requests + arithmetic / reached(min(each, resident) * threads / WARP_SIZE)
+        loops = max(prod(w.shares[i].serial for i in self._rolled(w)) for w in self.works)
+        has_batches = loops > 2 * self.machine.tuning.loads.tile_iterations
+        return last * work + ceil(each / resident) * (_BATCHES_US if has_batches else _START_US)
+
+    @cached_property
+    def is_straight(self) -> bool:
+        """Whether threads have no loops: then each has all of its loads under way."""
+        return not any(self._rolled(work) for work in self.works)
+
+    @staticmethod
+    def _rolled(work: Work) -> list[int]:
+        """The serial loops of a thread that are loops."""
+        return [
+            i for i in work.serial_loops if i not in work.points and not work.mapped.loops[i].parts[-1].unrolled
+        ]
 
     def _storage(self, reference: Reference) -> Storage | None:
         """Where an access goes, if not to device memory."""
@@ -84,7 +142,8 @@ class KernelCost:
         if storage is None:
             times *= work.loaded(reference) / work.vector(reference)
         line_cycles = 0.0 if storage else request.lines
-        cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles, 1.0)
+        cycles = max(request.sectors * SECTOR_BYTES / L1_BYTES_PER_CYCLE, line_cycles)
+        cycles = max(1.0, cycles * L1_BYTES_PER_CYCLE / L1_MOST_BYTES_PER_CYCLE if self.is_straight else cycles)
         access = reference.access
         return AccessTime(
             work.mapped.name,
@@ -129,25 +188,28 @@ class KernelCost:
 
     def _touched(self) -> float:
         """Bytes of memory that one launch uses."""
-        return sum(most for most, _, _ in self._arrays().values())
+        return sum(use.touched for use in self._arrays().values())
 
     def _moved(self) -> float:
         """Bytes that one launch has to move to and from memory."""
-        return sum(most * (read + written) for most, read, written in self._arrays().values())
+        return sum(use.read + use.written for use in self._arrays().values())
 
-    def _arrays(self) -> dict[str, tuple[float, bool, bool]]:
-        """For each array the largest footprint of its groups in one launch, and whether it is read, and written."""
-        found: dict[str, tuple[float, bool, bool]] = {}
+    def _arrays(self) -> dict[str, ArrayUse]:
+        """For each array the largest footprints of its groups in one launch."""
+        found: dict[str, ArrayUse] = {}
         for work in self.works:
-            for group in work.groups:
+            reads, writes = work.read_and_written
+            made = {name for name, use in found.items() if use.written and not use.read}
+            for group in {id(g): g for g in (*work.groups, *reads, *writes)}.values():
                 name = group.array.name
                 if name in self.placed:
                     continue
-                size = min(work.footprint(group, work.launch_tile), work.instances * SECTOR_BYTES * group.references)
-                most, read, written = found.get(name, (0.0, False, False))
-                reads = any(not r.access.writes for r in group.members)
-                writes = any(r.access.writes for r in group.members)
-                found[name] = (max(most, size), read or reads, written or writes)
+                most = work.instances * SECTOR_BYTES * group.references
+                size = min(work.footprint(group, work.launch_tile), most)
+                own = name in made and size <= 1.01 * found[name].written  # still in registers, or near
+                loaded = size * (group in reads and not own)
+                one = ArrayUse(size * (group in work.groups), loaded, size * (group in writes))
+                found[name] = found.get(name, ArrayUse()).largest(one)
         return found
 
     def _fetched(self, work: Work, resident: float) -> float:

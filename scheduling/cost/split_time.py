@@ -28,6 +28,8 @@ from polytile.machine import (
 from polytile.scheduling.cost.array_layout import element_size
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
+from polytile.scheduling.cost.multiprocessor import value_cycles
+from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.tuning import SplitTuning
 
@@ -201,11 +203,20 @@ class SplitCost:
     def issuing(self) -> float:
         """Of instructions, by the warps that a multiprocessor has."""
         clocks = REGISTER_FILE_PARTITIONS * self.machine.speed.clock
-        each = self._instructions * self.plan.tile_warps / clocks  # of a tile
+        each = (self._instructions + self._slower) * self.plan.tile_warps / clocks  # of a tile
         resident = min(self.tiles / self._at_once, 1.0) * self.blocks_at_once * self.plan.warps
         share, of_warps, most = self._tuning.issued
         issued = min(most, share * sqrt(resident / of_warps))
         return self._tiles_a_step / self.machine.sms * each / issued
+
+    @property
+    def _slower(self) -> float:
+        """Cycles for which operations of a warp keep the units of a scheduler busy, beside those of their issue."""
+        total = 0.0
+        for statement in self._statements:
+            cycles = value_cycles(self.machine, double=is_double(statement))
+            total += prod(self.plan.points) * fused_operations(statement) * (cycles - 1)
+        return self.plan.height * total
 
     @property
     def waiting(self) -> float:
@@ -230,8 +241,16 @@ class SplitCost:
     def _dependent(self) -> float:
         """Words that a thread computes one after another, for all steps of a tile and for what it fills and drains."""
         cells = prod(self.plan.points)
-        of_step = sum(cells * (len(self.plan.reads_of(w.statement)) + 2) * self._words(w) for w in self.plan.writes)
+        of_step = sum(cells * self._of_a_cell(w) * self._words(w) for w in self.plan.writes)
         return self.plan.height * of_step + self._moved
+
+    def _of_a_cell(self, write: SplitWrite) -> float:
+        """The instructions that compute a cell, and keep it: sums of what is read, or more; a division has its own, of
+        which a unit for double precision counts two as one operation."""
+        statement = self.scop.statement(write.statement)
+        slow = slow_operations(statement)
+        plain = max(float(len(self.plan.reads_of(write.statement))), fused_operations(statement) - slow)
+        return plain + slow * (2 if is_double(statement) else 1) + 2
 
     def _words(self, write: SplitWrite) -> int:
         return max(1, self._size[write.array] // REGISTER_BYTES)
@@ -249,7 +268,7 @@ class SplitCost:
         for write in plan.writes:
             reads = plan.reads_of(write.statement)
             beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
-            total += cells * (len(reads) + 2) + prod(plan.points[:-1]) * self._words(write) * len(beside)
+            total += cells * self._of_a_cell(write) + prod(plan.points[:-1]) * self._words(write) * len(beside)
             total += 12 + 2 * sum(plan.points)
         return float(plan.height * total + self._moved)
 

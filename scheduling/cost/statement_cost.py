@@ -11,7 +11,7 @@ from math import ceil, prod
 
 import islpy as isl
 
-from polytile.ir.expr import Access, Assign, Binary, Call, Declare, Expr, Name, Stmt, walk
+from polytile.ir.expr import Declare, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
@@ -21,12 +21,12 @@ from polytile.scheduling.cost.coalescing import Request, request
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
+from polytile.scheduling.cost.operation_cost import operation, operations
 from polytile.scheduling.cost.point_count import counts, filled
 from polytile.scheduling.cost.point_reuse import reuse
+from polytile.scheduling.cost.shifted_boxes import group_lines
 from polytile.scheduling.cost.warp_coverage import Dimension, mean_lanes, mean_request, warp_shapes
 
-# Operations that a division, or a function of the library, counts for.
-_DIVISION, _FUNCTION = 12.0, 30.0
 _MOST_OPERATIONS = 100_000  # of isl
 
 
@@ -249,10 +249,17 @@ class Work:
     def groups(self) -> tuple[ReferenceGroup, ...]:
         return groups_along(self.references, [loop.step for loop in self.mapped.loops])
 
+    @cached_property
+    def read_and_written(self) -> tuple[tuple[ReferenceGroup, ...], tuple[ReferenceGroup, ...]]:
+        """The groups of what is read alone, and those of what is written."""
+        steps = [loop.step for loop in self.mapped.loops]
+        return groups_along(self.reads, steps), groups_along([r for r in self.references if r.access.writes], steps)
+
     def footprint(self, group: ReferenceGroup, tiles: Sequence[float]) -> float:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
-        lines = Footprint(group, len(self.mapped.loops), SECTOR_BYTES)
-        return lines.lines(variables([max(1.0, t) for t in tiles]), True).value * SECTOR_BYTES
+        sizes = [max(1.0, t) for t in tiles]
+        around = Footprint(group, len(self.mapped.loops), SECTOR_BYTES).lines(variables(sizes), True).value
+        return min(around, group_lines(group, sizes, SECTOR_BYTES)) * SECTOR_BYTES
 
     @cached_property
     def launch_tile(self) -> tuple[float, ...]:
@@ -275,7 +282,7 @@ class Work:
             return self.operations
         total = 0.0
         for node in nodes:
-            weight = _weight(node)
+            weight = operation(node)
             if weight:
                 used = {n.name for n in walk(node) if isinstance(n, Name)}
                 total += weight / prod(self.shares[i].serial for i in points if not self._moved(i) & used)
@@ -344,40 +351,3 @@ def _whole(parts: float) -> float:
 
 def serial_depth(loop: MappedLoop) -> int:
     return max(part.depth for part in loop.parts)
-
-
-def operations(statement: Statement) -> float:
-    """Floating-point operations of one instance."""
-    return sum(_weight(n) for part in statement.body for n in walk(part))
-
-
-def fused_operations(statement: Statement) -> float:
-    """The same where a product and the sum that it goes into are one operation."""
-    sums = (n for part in statement.body for n in walk(part) if isinstance(n, Binary) and n.op in ("+", "-"))
-    products = sum(any(_is_product(n) for n in (one.left, one.right)) for one in sums)
-    return operations(statement) - products
-
-
-def _is_product(node: Expr) -> bool:
-    return isinstance(node, Binary) and node.op == "*" and node.type.kind == "float"
-
-
-def _weight(node: Expr | Stmt) -> float:
-    match node:
-        case Assign(op="/"):
-            return _DIVISION
-        case Assign(op=op) if op:
-            return 1.0
-        case Binary(op="/") if node.type.kind == "float":
-            return _DIVISION
-        case Binary() if node.type.kind == "float":
-            return 1.0
-        case Call(function=name) if name not in ("min", "max", "floord", "pmod"):
-            return _FUNCTION
-    return 0.0
-
-
-def is_double(statement: Statement) -> bool:
-    """Whether a statement computes in double precision."""
-    nodes = (n for part in statement.body for n in walk(part))
-    return any(isinstance(n, Binary | Call | Access) and n.type.name == "double" for n in nodes)

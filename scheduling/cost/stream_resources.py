@@ -18,7 +18,7 @@ from polytile.ir.expr import DOUBLE, Literal, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
-from polytile.scheduling.cost.statement_cost import fused_operations, is_double
+from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 
 # Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
 BASE_WORDS = 36  # registers for addresses, bounds and masks
@@ -35,6 +35,7 @@ BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
 SIDE_INSTRUCTIONS = 12  # of a plane at a side, beside those of cells
 KEPT_INSTRUCTIONS = 3  # to load a cell that no statement writes
+SLOW_TIMES = 2.2  # as long as its instructions take a division or a root, where few warps have others meanwhile
 VECTOR_WORDS = VECTOR_BYTES[-1] // REGISTER_BYTES  # of an access to shared memory
 Place = tuple[int, tuple[int, ...]]  # how many planes ago, and the offset across
 
@@ -224,7 +225,6 @@ class StreamFigures:
             beside = sum(s.words * s.shuffled(plan) for s in self.steps) + ceil(sum(vectors))
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
 
-
     def side_instructions(self, plan: PlannedThreads) -> float:
         """Those that a plane has more in tiles of blocks at sides of space: selects between what is computed and what
         cells keep, and loads of these."""
@@ -260,12 +260,17 @@ def _figures(
         frozenset((_age(plan, r), r.offset[plan.streamed :]) for r in readers),
         tuple({r.source for r in sources if planes_behind(plan.steps, r, plan.streamed) == 0}),
         any(any(r.offset[plan.streamed :]) for r in sources),
-        max(map(fused_operations, statements), default=0.0),
+        max(map(_arithmetic, statements), default=0.0),
         any(map(is_double, statements)),
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
         max((planes_behind(plan.steps, r, plan.streamed) - _age(plan, r) for r in sources), default=0),
         _loaded_early(plan, scop, step),
     )
+
+
+def _arithmetic(statement: Statement) -> float:
+    """The instructions of arithmetic for a cell, with what a division or a function waits for between its own."""
+    return fused_operations(statement) + (SLOW_TIMES - 1) * slow_operations(statement)
 
 
 def _loaded_early(plan: PlannedSteps, scop: Scop, step: StreamStep) -> bool:

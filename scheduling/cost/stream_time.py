@@ -25,7 +25,7 @@ from polytile.ir.stream_plan import ROOMY_PLANES, Exchange, StreamPlan
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.block_tile_time import MEMORY_TIMES, BlockTiles, beside, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
-from polytile.scheduling.cost.multiprocessor import resident_blocks
+from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
 from polytile.scheduling.cost.point_count import counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
 
@@ -274,15 +274,9 @@ class StreamCost:
     def _issue_cycles(self) -> float:
         """Of a scheduler, for a plane of one warp."""
         points = prod(self.plan.points)
-        slow = sum(f.arithmetic * (self._value_cycles(f) - 1) for f in self.figures.made)
+        slow = sum(f.arithmetic * (value_cycles(self.machine, double=f.double) - 1) for f in self.figures.made)
         exchanged = sum(self._exchange_cycles(f) for f in self.figures.steps)
         return self.figures.instructions(self.plan) + points * slow + exchanged
-
-    def _value_cycles(self, f: StepFigures) -> float:
-        """For which an instruction on values of a warp keeps the units of a scheduler busy."""
-        speed = self.machine.speed
-        rate = speed.double_rate if f.double else speed.float_rate
-        return max(1.0, 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock / rate)
 
     def _exchange_cycles(self, f: StepFigures) -> float:
         """A multiprocessor shuffles one warp's words a cycle, or has them to or from shared memory."""

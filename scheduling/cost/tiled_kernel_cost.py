@@ -12,9 +12,9 @@ The numbers were fitted to measured kernels of an H200, products of 4 x 4 to 8 x
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, prod
+from math import ceil, isqrt, prod
 
 from polytile.ir.memory import Space
 from polytile.ir.plan import WHOLE_KERNEL, Copy, KernelPlan, Owner, Placement
@@ -22,15 +22,23 @@ from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, SHARED_ALIGNMENT,
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime, Residency
-from polytile.scheduling.cost.kernel_cost import KernelCost
+from polytile.scheduling.cost.kernel_cost import ArrayUse, KernelCost
 from polytile.scheduling.cost.mapped_loops import Part, Role
-from polytile.scheduling.cost.multiprocessor import in_rounds, in_turns, reached, resident_blocks, thread_registers
+from polytile.scheduling.cost.multiprocessor import (
+    hidden_in_part,
+    in_rounds,
+    in_turns,
+    reached,
+    resident_blocks,
+    thread_registers,
+)
 from polytile.scheduling.cost.shared_requests import fill_cycles, wavefronts
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.cost.warp_coverage import warp_shapes
 
 _TOGETHER = 8  # loads of a thread that are on their way together, where its loops are unrolled
 _START_US = 0.3  # of a block
+_BORDER_US = 0.06  # of an instance behind a condition, with its loads and addresses
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,7 @@ class TiledKernelCost(KernelCost):
         computing = ideal / reached(warps)
         each = in_turns(pipe, computing)
         rounds = in_rounds(most, resident, each, self._stalls(near))
+        memory = 1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory)
         return KernelTime(
             number=self.number,
             launches=max(work.launches for work in self.works),
@@ -63,12 +72,12 @@ class TiledKernelCost(KernelCost):
             threads=self.threads,
             requests=most * pipe,
             l2=1e6 * blocks * self._copied_bytes() / self.speed.l2,
-            memory=1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory),
+            memory=memory,
             arithmetic=most * computing,
             latency=_START_US + max(0.0, rounds - most * each),
             launch=self.speed.launch_us,
             accesses=accesses,
-            together=rounds + _START_US,
+            together=max(hidden_in_part(rounds, memory), self._at_borders) + _START_US,
             residency=Residency(self.registers, self.shared_bytes, resident, ceil(most / resident)),
         )
 
@@ -99,9 +108,11 @@ class TiledKernelCost(KernelCost):
 
     @cached_property
     def resident(self) -> int:
-        """The blocks that a multiprocessor has at a time: as many as the kernel asks for, or there is room for."""
+        """The blocks that a multiprocessor has at a time: as many as there is room for; where a kernel asks for fewer,
+        a compiler loads ahead in registers of the others, but not in all of them (H100: 5 blocks of 3 and 10)."""
         room = resident_blocks(self.machine, self.threads, self.registers, self.shared_bytes)
-        return self.plan.launch.min_blocks or room
+        asked = self.plan.launch.min_blocks or room
+        return max(asked, isqrt(asked * room))
 
     def _computing(self, work: Work) -> float:
         """Seconds of arithmetic at the rate of the machine."""
@@ -198,7 +209,7 @@ class TiledKernelCost(KernelCost):
             total += times * prod(placement.extents) * owners * self._size(placement)
         return total
 
-    def _arrays(self) -> dict[str, tuple[float, bool, bool]]:
+    def _arrays(self) -> dict[str, ArrayUse]:
         """What one launch uses of each array; of those in tiles of the whole kernel, what its blocks copy."""
         copied: dict[str, list[tuple[float, Copy]]] = {}
         blocks = max(work.blocks for work in self.works)
@@ -207,11 +218,20 @@ class TiledKernelCost(KernelCost):
                 size = blocks * prod(placement.extents) * self._size(placement)
                 copied.setdefault(placement.array, []).append((size, copy))
         found = {name: used for name, used in super()._arrays().items() if name not in copied}
+        for name in self._only_written & found.keys():
+            found[name] = replace(found[name], read=0.0)
         for placement in self.plan.placements:
             if placement.array in copied:
                 most = max(size for size, _ in copied[placement.array])
-                found[placement.array] = (most, placement.fill is not None, placement.drain is not None)
+                read, written = placement.fill is not None, placement.drain is not None
+                found[placement.array] = ArrayUse(most, most * read, most * written)
         return found
+
+    @cached_property
+    def _only_written(self) -> set[str]:
+        """The arrays of which threads keep elements that they do not load."""
+        kept = [p for p in self.plan.placements if p.owner is Owner.THREAD]
+        return {p.array for p in kept if p.drain and not any(q.fill for q in kept if q.array == p.array)}
 
     def _stalls(self, near: float) -> float:
         """Microseconds for which a block that is alone waits: for what it copies, at barriers, and for other loads."""
@@ -222,10 +242,20 @@ class TiledKernelCost(KernelCost):
         barriers = self.speed.barrier_us * (2 * sum(shared.values()) + steps)
         return waits + barriers + sum(self._waits(w, far) for w in self.works)
 
+    @property
+    def _at_borders(self) -> float:
+        """Microseconds of a block whose tile is not full: its threads load one after another what no shared tile has,
+        as conditions are around the loads."""
+        partly = [w for w in self.works if w.padding > 1 and any(not r.access.writes for r in self._in_memory(w))]
+        return max((w.serial * _BORDER_US for w in partly), default=0.0)
+
     def _latencies(self, placement: Placement) -> float:
         """How often a thread waits while it copies its part of a tile."""
         threads = 1 if placement.owner is Owner.THREAD else self.threads
-        return max(1.0, prod(placement.extents) / threads / _TOGETHER)
+        elements = prod(placement.extents)
+        if placement.memory is Space.SHARED and elements % threads:  # each behind a condition
+            return float(-(-elements // threads))
+        return max(1.0, elements / threads / _TOGETHER)
 
     def _waits(self, work: Work, far: float) -> float:
         """Microseconds in which a thread waits for loads that no tile has."""

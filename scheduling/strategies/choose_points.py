@@ -16,15 +16,16 @@ from math import prod
 
 from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
-from polytile.machine import L1_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
+from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
 from polytile.options import POINTS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
 from polytile.scheduling.cost.mapped_loops import kernels, statements
+from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse
-from polytile.scheduling.cost.statement_cost import Work, fused_operations, is_double
+from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.strategies.points_per_thread import PointKernel, point_kernel
 from polytile.tuning import PointTuning
 
@@ -145,7 +146,7 @@ class _Choice:
                     part = behind / (max(1, before) * prod(counts))
                 cycles += access.cycles
                 less += access.cycles * part
-        requests = time.requests * less / cycles * L1_BYTES_PER_CYCLE / self.tuning.l1_bytes_per_cycle
+        requests = time.requests * less / cycles * L1_MOST_BYTES_PER_CYCLE / self.tuning.l1_bytes_per_cycle
         short, long = sorted((requests, self._arithmetic(time)))
         fastest = max(long + self.tuning.beside * short, time.l2, time.memory)
         return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), self._registers(counts, found))

@@ -151,7 +151,7 @@ KINDS = {
     "gesummv": "superposed",
     "mvt": "superposed",
     "jacobi-2d": "overlapped",
-    "fdtd-2d": "overlapped",
+    "fdtd-2d": "split",
     "heat-3d": "classic (fused)",
     "cholesky": "classic (fused)",
 }
