@@ -18,10 +18,7 @@
 import numpy as np
 
 import polytile
-from polytile.ir.expr import DOUBLE, Name
-from polytile.ir.scop import Array
 
-channels, width, taps = Name("channels"), Name("width"), Name("taps")
 scop = polytile.scop_from_isl(
     "convolution",
     domain="""[channels, width, taps] -> {
@@ -32,9 +29,9 @@ scop = polytile.scop_from_isl(
     writes="{ init[c, x] -> out[c, x]; add[c, x, k] -> out[c, x] }",
     bodies={"init": "out[c][x] = 0;", "add": "out[c][x] += weight[c][k] * data[x + k];"},
     arrays=[
-        Array("out", DOUBLE, (channels, width)),
-        Array("weight", DOUBLE, (channels, taps)),
-        Array("data", DOUBLE, (None,)),  # as long as its subscripts need it
+        polytile.Array("out", "double", ("channels", "width")),
+        polytile.Array("weight", "double", ("channels", "taps")),
+        polytile.Array("data", "double", (None,)),  # as long as its subscripts need it
     ],
 )
 
