@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from pycparser import c_ast, c_parser
 
 from polytile.diagnostics import NOWHERE, UsageError, UserError
@@ -16,7 +15,6 @@ from polytile.ir import scop
 from polytile.ir.expr import BOOL, DOUBLE, FLOAT, INT, Binary, CType, Expr, Literal, Name
 
 Extent = int | str | None
-ElementType = str | np.dtype[Any] | type[Any] | CType
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Array:
     """
 
     name: str
-    type: ElementType
+    type: Any
     extents: tuple[Extent, ...] = ()
     live_in: bool = True
     live_out: bool = True
@@ -77,6 +75,8 @@ def _type(array: Array) -> CType:
 
 
 def _of_numpy(name: Any) -> CType:
+    import numpy as np  # who compiles C alone does without
+
     dtype = np.dtype(name)
     if dtype.kind == "b":
         return BOOL
