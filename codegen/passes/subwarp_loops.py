@@ -54,10 +54,10 @@ from polytile.ir.kernel import Barrier, Coordinate, Kernel, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation, combined, identity, partial_type
-from polytile.machine import WARP_SIZE, Machine
+from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE, Machine
 
-_MOST_LANES = 1024
-_LARGEST = 2**31 - 1 - _MOST_LANES * LONGEST_STEP  # of a place in an array to which a lane may add
+
+_LARGEST = 2**31 - 1 - MAX_BLOCK_THREADS * LONGEST_STEP  # of a place in an array to which a lane may add
 
 
 def subwarp_loops(program: HostProgram, plans: Sequence[LoweredPlan], machine: Machine) -> HostProgram:
