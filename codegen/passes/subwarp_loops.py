@@ -56,7 +56,6 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.reductions import Accumulation, combined, identity, partial_type
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE, Machine
 
-
 _LARGEST = 2**31 - 1 - MAX_BLOCK_THREADS * LONGEST_STEP  # of a place in an array to which a lane may add
 
 
