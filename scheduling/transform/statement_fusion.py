@@ -10,7 +10,7 @@ an element for each iteration, and contraction would take that away again: here 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import islpy as isl
@@ -130,13 +130,29 @@ def _can_run_together(
     for body in bodies:
         if body and body[0] in names:
             member = by_name[body[0]]
-            # A statement's reads come before its writes.
-            if any((_changed(other) & _used(member)) - scalars for other in before):
+            if any(_reads_from(member, other, scalars) for other in before):
                 return False
             before.append(member)
         elif len(before) < len(group) and any(_conflict(m, by_name[n]) for m in before for n in body):
             return False
     return True
+
+
+def _reads_from(member: Statement, before: Statement, scalars: frozenset[str]) -> bool:
+    """Whether a statement may read, but for scalars, what one before it in the same iteration may write: a statement's
+    reads come before its writes."""
+    written = _relations(before, lambda kind: kind is not AccessKind.READ)
+    return any(
+        not read.intersect(write.set_tuple_name(isl.dim_type.in_, member.name)).is_empty()
+        for array, read in _relations(member, lambda kind: kind is AccessKind.READ)
+        if array not in scalars
+        for other, write in written
+        if other == array
+    )
+
+
+def _relations(statement: Statement, wanted: Callable[[AccessKind], bool]) -> list[tuple[str, isl.Map]]:
+    return [(a.array, a.relation.intersect_domain(statement.domain)) for a in statement.accesses if wanted(a.kind)]
 
 
 def _conflict(one: Statement, other: Statement) -> bool:
