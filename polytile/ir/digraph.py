@@ -40,7 +40,15 @@ def reached(graph: Graph, start: N) -> list[N]:
 
 def has_path(graph: Graph, start: N, end: N) -> bool:
     """Whether `start` reaches `end`; every node reaches itself."""
-    return bool(_networkx().has_path(graph, start, end))
+    seen, left = {start}, [start]
+    while left:
+        node = left.pop()
+        if node == end:
+            return True
+        new = [n for n in graph[node] if n not in seen]
+        seen.update(new)
+        left += new
+    return False
 
 
 def connected(nodes: Iterable[N], edges: Iterable[tuple[N, N]]) -> list[set[N]]:

@@ -9,7 +9,7 @@ from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
-from polytile.scheduling.transform.statement_fusion import fuse_locals
+from polytile.scheduling.transform.statement_fusion import fuse_locals, fuse_writers
 
 
 def replace_divisions(state: Compilation) -> Compilation:
@@ -18,8 +18,9 @@ def replace_divisions(state: Compilation) -> Compilation:
 
 
 def join_locals(state: Compilation) -> Compilation:
-    """Statements that communicate through scalars of one loop body alone become one."""
-    return replace(state, scop=fuse_locals(state.scop))
+    """Statements that communicate through scalars of one loop body alone become one; so do those that set elements of
+    one array, where statements are many."""
+    return replace(state, scop=fuse_writers(fuse_locals(state.scop)))
 
 
 def find_dependences(state: Compilation) -> Compilation:

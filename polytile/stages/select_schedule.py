@@ -26,6 +26,7 @@ from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
 from polytile.scheduling.strategies.overlapped.dag_fusion import explained as explained_fusion
+from polytile.scheduling.strategies.pluto import GAVE_UP
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
@@ -234,8 +235,10 @@ def _with_assumed_sizes(problem: Problem) -> Problem:
 
 
 def _tiled(problem: Problem, first: Candidate) -> Candidate | None:
-    """That of the tiled strategy, where threads of the first schedule share what they read."""
-    if first.schedule is None or not shares_reads(first.scop, first.schedule.tree):
+    """That of the tiled strategy, where threads of the first schedule share what they read; none where isl gave up
+    scheduling for that one: it would again, and what stands in for its schedules takes as long to map and to prove."""
+    gave_up = any(GAVE_UP in note for note in first.notes)
+    if first.schedule is None or gave_up or not shares_reads(first.scop, first.schedule.tree):
         return None
     return _of_best_sizes(problem)
 

@@ -22,6 +22,7 @@ from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 from polytile.ir.substitute import with_names
 
+MANY = 60  # statements: dependences, schedules and proofs then take seconds
 Bodies = list[list[str]]  # the statements of each child of a sequence, in order
 
 
@@ -41,6 +42,36 @@ def fuse_locals(scop: Scop) -> Scop:
                 gone.update(s.name for s in group[:-1])
                 inner |= scalars
     return _without(scop, fused, gone, inner) if fused else scop
+
+
+def fuse_writers(scop: Scop) -> Scop:
+    """Statements of one loop body that only set elements of one array are one, in Scops of many statements, whose
+    analysis takes as many times longer:
+
+    before: for (i) { S0: A[i][0] = x[i]; S1: A[i][1] = 2 * x[i]; ... S74: A[i][74] = y[i]; }
+    after:  for (i) S74: { A[i][0] = x[i]; A[i][1] = 2 * x[i]; ...; A[i][74] = y[i]; }
+    """
+    if len(scop.statements) <= MANY:
+        return scop
+    by_name = {s.name: s for s in scop.statements}
+    fused: dict[str, Statement] = {}
+    gone: set[str] = set()
+    for bodies, together in _sequences(scop, by_name):
+        for group in _writers([by_name[name] for name in together]):
+            if _can_run_together(by_name, bodies, group, frozenset()):
+                fused[group[-1].name] = _fused(scop, group, frozenset())
+                gone.update(s.name for s in group[:-1])
+    return _without(scop, fused, gone, set()) if fused else scop
+
+
+def _writers(statements: list[Statement]) -> Iterator[list[Statement]]:
+    """The statements that only assign, and set elements of common arrays."""
+    plain = [s for s in statements if len(s.body) == 1 and _assigns(s.body[0]) and s.reduction is None]
+    edges = [(("array", array), ("statement", s.name)) for s in plain for array in _changed(s)]
+    for members in connected((), edges):
+        group = [s for s in plain if ("statement", s.name) in members]
+        if len(group) > 1:
+            yield group
 
 
 def _without(scop: Scop, fused: dict[str, Statement], gone: set[str], inner: set[str]) -> Scop:

@@ -77,8 +77,8 @@ class Fusion:
         groups = dict(enumerate(children))
         graph = _order(children, edges)
         found = {(i, j): self._pair(groups, graph, (i, j), edges, around) for j in groups for i in range(j)}
-        while worth := [(f.worth, -j, -i) for (i, j), f in found.items() if f and _adjacent(graph, i, j)]:
-            i, j = -max(worth)[2], -max(worth)[1]
+        while (best := _best(found, graph)) is not None:
+            i, j = best
             joined = found[i, j]
             assert joined is not None
             groups[i] = joined.tree
@@ -135,6 +135,12 @@ class Fusion:
         if not self.judge.locality.shared_rank(around.rows, loops, statements_of(a), statements_of(b)):
             return None
         return loop_over(self.judge.scop, rows, between, in_sequence((a.body, b.body)))
+
+
+def _best(found: dict[tuple[int, int], _Joined | None], graph: Graph) -> tuple[int, int] | None:
+    """The pair whose fusion is worth most, of those that nothing has to run between."""
+    worth = sorted(((f.worth, -j, -i) for (i, j), f in found.items() if f), reverse=True)
+    return next(((-i, -j) for _, j, i in worth if _adjacent(graph, -i, -j)), None)
 
 
 def _between(edges: Listed[Edge], one: set[str], other: set[str]) -> list[Edge]:
