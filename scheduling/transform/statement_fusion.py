@@ -4,13 +4,13 @@ before: for (i) { S0: t = A[i]; S1: u = t * t; S2: B[i] = t + u; }           t a
 after:  for (i) S2: { double t, u; t = A[i]; u = t * t; B[i] = t + u; }      t and u are names of the body
 
 A scalar qualifies when it is the SCoP's own and each iteration writes it before it reads it, be it written again under
-conditions on data. Expansion would give it
+conditions on data; its users may set different elements of one array. Expansion would give it
 an element for each iteration, and contraction would take that away again: here neither has anything to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import islpy as isl
@@ -161,7 +161,7 @@ def _can_run_together(
     for body in bodies:
         if body and body[0] in names:
             member = by_name[body[0]]
-            if any(_reads_from(member, other, scalars) for other in before):
+            if any(_meets(member, other, scalars) for other in before):
                 return False
             before.append(member)
         elif len(before) < len(group) and any(_conflict(m, by_name[n]) for m in before for n in body):
@@ -169,21 +169,26 @@ def _can_run_together(
     return True
 
 
-def _reads_from(member: Statement, before: Statement, scalars: frozenset[str]) -> bool:
-    """Whether a statement may read, but for scalars, what one before it in the same iteration may write: a statement's
-    reads come before its writes."""
-    written = _relations(before, lambda kind: kind is not AccessKind.READ)
-    return any(
-        not read.intersect(write.set_tuple_name(isl.dim_type.in_, member.name)).is_empty()
-        for array, read in _relations(member, lambda kind: kind is AccessKind.READ)
-        if array not in scalars
-        for other, write in written
-        if other == array
-    )
+def _meets(member: Statement, before: Statement, scalars: frozenset[str]) -> bool:
+    """Whether a statement uses, but for scalars, what one before it in the body changes: an array that it reads, as a
+    statement's reads come before its writes; or an element that it changes, too, be it in another iteration, as loops
+    over each of them may be parallel, and one over both is not."""
+    changed, read = _changed(before) - scalars, _read(member)
+    both = changed & _changed(member)
+    return bool(changed & read) or any(_common(_writes(before, a), _writes(member, a)) for a in both)
 
 
-def _relations(statement: Statement, wanted: Callable[[AccessKind], bool]) -> list[tuple[str, isl.Map]]:
-    return [(a.array, a.relation.intersect_domain(statement.domain)) for a in statement.accesses if wanted(a.kind)]
+def _common(some: list[isl.Map], others: list[isl.Map]) -> bool:
+    return any(not one.range().intersect(other.range()).is_empty() for one in some for other in others)
+
+
+def _writes(statement: Statement, array: str) -> list[isl.Map]:
+    writes = (a.relation for a in statement.accesses if a.array == array and a.kind is not AccessKind.READ)
+    return [relation.intersect_domain(statement.domain) for relation in writes]
+
+
+def _read(statement: Statement) -> set[str]:
+    return {a.array for a in statement.accesses if a.kind is AccessKind.READ}
 
 
 def _conflict(one: Statement, other: Statement) -> bool:

@@ -12,9 +12,9 @@ import polytile
 from polytile.ir.expr import Declare, walk
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
-from polytile.scheduling.transform.statement_fusion import fuse_locals
+from polytile.scheduling.transform.statement_fusion import MANY, fuse_locals, fuse_writers
 
-ONE = "int n, double A[n], double B[n], double C[n]"
+ONE = "int n, double A[n], double B[2 * n + 2], double C[n]"
 CUBE = "int n, int m, int o, double a[n][m][o], double b[n][m][o]"
 
 
@@ -37,6 +37,7 @@ TOGETHER = {
     "results under conditions on data": ("double t = A[i]; if (t > 0) { t = 1; B[i] = t; } C[i] = t;", ["S2"]),
     "two groups": ("double t = A[i]; double u = A[i - 1]; B[i] = t; C[i] = u;", ["S2", "S3"]),
     "an update in place": ("double t = A[i]; double u = A[i - 1]; A[i] = t + u;", ["S2"]),
+    "results in different elements of one array": ("double t = A[i]; B[2 * i] = t; B[2 * i + 1] = t * t;", ["S2"]),
     "an independent statement between": ("double t = A[i]; C[i] = 1; B[i] = t;", ["S1", "S2"]),
     "a result that only later statements need": ("double t = A[i]; B[i] = t; C[i] = B[i - 1];", ["S1", "S2"]),
 }
@@ -45,6 +46,7 @@ APART = {
     "a scalar that is read before it is written": "t += A[i]; B[i] = t;",
     "what the scalar was read from changes between": "t = A[i]; A[i] = C[i]; B[i] = t;",
     "results that meet in one array": "t = A[i]; B[i] = t; B[i - 1] = t * t;",
+    "a result of an iteration that another one reads": "t = A[i]; B[2 * i] = t; C[i] = B[i - 1] + t;",
     "a result that another one reads": "t = A[i]; B[i] = t; C[i] = B[i] + t;",
     "a first write under a condition on data": "if (A[i] > 0) t = 1; B[i] = t;",
     "a write that a condition on what changed decides": "t = A[i]; A[i] = C[i]; if (A[i] > 0) t = 1; B[i] = t;",
@@ -126,3 +128,44 @@ def test_a_variable_that_is_rewritten_many_times(compiled: Callable[..., Any]) -
     body = f"for (int i = 0; i < n; i++) {{ double t0 = B[i]; {steps} A[i] = t0; }}"
     found = compiled("int n, double *restrict A, double *restrict B", body)
     assert found.compilation.proof.proven
+
+
+def unrolled(count: int) -> str:
+    sets = " ".join(f"A[i][{k}] = {k} * B[i] - B[i - 1];" for k in range(count))
+    return f"for (int i = 1; i < n; i++) {{ {sets} C[i] = A[i][1]; C[i] += A[i][0]; }}"
+
+
+def test_what_sets_elements_of_one_array_is_one_statement_where_statements_are_many(
+    scop: Callable[..., Scop],
+) -> None:
+    arrays = f"int n, double A[n][{MANY}], double B[n], double C[n]"
+    few, many_sets = (scop(arrays, unrolled(count)) for count in (MANY - 2, MANY))
+    assert fuse_writers(few) is few
+    after = fuse_writers(many_sets)
+    assert [s.name for s in after.statements] == [f"S{MANY - 1}", f"S{MANY}", f"S{MANY + 1}"]
+    assert after.domain.is_equal(after.schedule.get_domain())
+
+
+def directions() -> list[tuple[int, int]]:
+    return [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
+
+
+def lattice() -> str:
+    """Lattice Boltzmann in two dimensions, pushed: every point reads nine values and sets those of its neighbours."""
+    reads = " ".join(f"double p{k} = f[t % 2][y][x][{k}];" for k in range(9))
+    total = " + ".join(f"p{k}" for k in range(9))
+    sets = " ".join(
+        f"f[(t + 1) % 2][y + {b}][x + {a}][{k}] = p{k} - 0.5 * (p{k} - rho * (1 + {a} * u));".replace("+ -", "- ")
+        for k, (a, b) in enumerate(directions())
+    )
+    body = f"{reads} double rho = ({total}) / 9; double u = (p6 + p7 + p8 - p0 - p1 - p2) / rho; {sets}"
+    loops = "for (int t = 0; t < s; t++) for (int y = 1; y < n - 1; y++) for (int x = 1; x < m - 1; x++)"
+    return f"{loops} {{ {body} }}"
+
+
+def test_a_point_of_a_lattice_is_one_statement(compiled: Callable[..., Any]) -> None:
+    start = process_time()
+    found = compiled("int s, int n, int m, double f[2][n][m][9]", lattice())
+    assert found.program is not None
+    assert len(found.scop.statements) == 1
+    assert process_time() - start < 8
