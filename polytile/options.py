@@ -50,32 +50,27 @@ def own_tiles(strategy: str) -> UsageError:
 class Options:
     """Options of a compilation.
 
-    `tile` and `block` list sizes from the outermost mapped loop inwards; one number stands for every loop. The last
-    entry of `block` is thread.x. `points` has one count for each loop around a statement, outermost first. `sizes` is
-    PPCG's syntax, such as `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`. `parameters` are values known of
-    the SCoP's parameters. `strict` forbids reassociation, contraction and reciprocals that round. With `atomics` sums
-    of floating point numbers in elements that data choose may come in any order, another one in each run. `order` is
-    that of large bodies, `registers` bound those of a thread. `graphs` replays equal runs as CUDA graphs.
-    `max_shared_memory` bounds the shared memory of a block, in bytes. With `raise_bugs` an internal error ends the
-    compilation, where it would else go on without the SCoP, or without the improvement of its kernels that fails.
+    Sizes of `tile` and `block` are listed from the outermost mapped loop inwards; one number stands for every loop.
     """
 
-    schedule: str = "auto"
-    tile: tuple[int, ...] = ()
-    time_tile: int = 0  #: 0: as the strategy chooses
-    points: tuple[int, ...] = ()  #: of a thread, by loops; none: as the cost model chooses
-    block: tuple[int, ...] = ()
-    sizes: str | None = None
-    parameters: dict[str, int] = field(default_factory=dict)
-    strict: bool = False
-    atomics: bool = False
-    order: str = "auto"
-    registers: int = 0  #: 0: as many as the compiler takes
-    graphs: bool = False
-    arch: str = "sm_90"
-    max_shared_memory: int | None = None  #: None: what needs no opting in
+    schedule: str = "auto"  #: the strategy, or `auto` for what is fastest by estimate
+    tile: tuple[int, ...] = ()  #: sizes of tiles
+    time_tile: int = 0  #: steps of a time loop in a tile; 0: as the strategy chooses
+    points: tuple[int, ...] = ()  #: of a thread, one count for each loop; none: as the cost model chooses
+    block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
+    sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
+    parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
+    strict: bool = False  #: no reassociation, no contraction, no reciprocals that round
+    atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
+    order: str = "auto"  #: the order of large bodies
+    registers: int = 0  #: the most that a thread may have; 0: as many as the compiler takes
+    graphs: bool = False  #: equal runs are replayed as CUDA graphs
+    arch: str = "sm_90"  #: the GPU's architecture
+    max_shared_memory: int | None = None  #: of a block, in bytes; None: what needs no opting in
     load_schedule: str | None = None  #: the text of a schedule file
     max_operations: int = MAX_OPERATIONS  #: isl operations per analysis or scheduling call
+    #: an internal error ends the compilation; otherwise it goes on without the SCoP, or without the improvement of its
+    #: kernels that fails
     raise_bugs: bool = False
     verify_passes: bool = False  #: check each kernel behind each pass
 
