@@ -8,7 +8,7 @@ from polytile.drawing.iterations.model import Dot, Panel
 
 STOPS = ("#f4efb8", "#a3d39c", "#4fa9b5", "#3a6fa6", "#2c3d78")
 WITNESS = "#c2410c"
-FOUR = (0.0, 0.7, 0.4, 1.0)  # positions of blocks, by whether their last two coordinates are odd
+FOUR = (0.0, 0.7, 0.4, 1.0)  # positions of blocks, by whether the last two coordinates in which they differ are odd
 
 
 def shade(position: float) -> str:
@@ -22,6 +22,8 @@ def colours_of(panel: Panel) -> dict[Dot, str]:
     """The colour of each point; points that no kernel runs are white."""
     launches = panel.launches
     positions = {launch: k / max(1, len(launches) - 1) for k, launch in enumerate(launches)}
+    blocks = [dot.tile.block for dot in panel.dots if dot.tile]
+    apart = [k for k in range(min(map(len, blocks), default=0)) if len({block[k] for block in blocks}) > 1]
     found = {}
     for dot in panel.dots:
         if dot.tile is None:
@@ -29,7 +31,7 @@ def colours_of(panel: Panel) -> dict[Dot, str]:
         elif len(launches) > 1:
             found[dot] = shade(positions[dot.tile.launch])
         else:
-            odd = [k % 2 for k in (0, 0, *dot.tile.block)][-2:]
+            odd = [0, 0, *(dot.tile.block[k] % 2 for k in apart)][-2:]
             found[dot] = shade(FOUR[2 * odd[0] + odd[1]])
     return found
 

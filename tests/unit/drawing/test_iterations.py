@@ -15,7 +15,7 @@ from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
 from polytile.drawing import build, iterations
 from polytile.drawing.iterations.model import IterationDrawing, Panel
-from polytile.drawing.iterations.shades import FOUR, STOPS, shade
+from polytile.drawing.iterations.shades import FOUR, STOPS, colours_of, shade
 from polytile.facts import loop_facts
 from polytile.ir.expr import DOUBLE, INT, Name
 from polytile.ir.scop import Array
@@ -228,6 +228,15 @@ def test_colours_differ_in_lightness() -> None:
     assert all(light(a) - light(b) > 20 for a, b in pairwise(STOPS))
     four = sorted(light(shade(position)) for position in FOUR)
     assert all(b - a > 20 for a, b in pairwise(four))
+
+
+def test_neighbouring_blocks_have_different_shades() -> None:
+    scop = compiled(*FOUR_LOOPS, block=(1, 1, 4), schedule="classic")
+    (panel,) = drawing_of(scop, n=6).panels
+    colours = {dot.at: (dot.tile, colour) for dot, colour in colours_of(panel).items()}
+    beside = [((x, y), at) for x, y in colours for at in ((x + 1, y), (x, y + 1)) if at in colours]
+    assert len(panel.launches) == 1 and len({tile for tile, _ in colours.values()}) > 4
+    assert all((colours[a][0] == colours[b][0]) == (colours[a][1] == colours[b][1]) for a, b in beside)
 
 
 def test_pictures_have_no_ids_and_are_the_same_each_time() -> None:
