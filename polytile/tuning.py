@@ -161,8 +161,10 @@ class PointTuning:
 
     l1_bytes_per_cycle: float = 105  # of a multiprocessor; 2d25pt, 2d81pt and 3d125pt with one point reach it (H100)
     beside: float = 0.8  # of the shorter of requests and arithmetic that comes on top of the longer: few warps
+    turns: float = 0.5  # of the time that blocks take one after another, in which nothing of another one is done
+    sharing: float = 0.9  # of the loads of one point that one of two takes at most
     clearly: float = 0.8  # of the time of one point that more points take at most
-    near: float = 1.15  # times the least: fewer points are better then
+    near: float = 1.08  # times the least: fewer points are better then
     most_points: int = 8  # 16 took longer for 3d125pt (2.46 ms for 2.11, H100) and 3d27pt
     registers: int = 144  # of a thread by estimate, 128 by ptxas: of two blocks of 256
     spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt

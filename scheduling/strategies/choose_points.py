@@ -2,8 +2,9 @@
 
 3d27pt: 27 loads a point; 4 points along i: 13.5, as 6 planes of 9 elements serve them
 
-A kernel takes as long as memory or L2, or as requests and arithmetic, which threads wait for in turns. More points make
-requests fewer, and take registers, so that fewer threads are resident: of the shapes that leave enough of them, the one
+A kernel takes as long as memory or L2, or as requests and arithmetic, which threads wait for in turns, and half as long
+again as blocks take one after another. More points make blocks, requests and what blocks fetch of their neighbours'
+elements fewer, and take registers, so that fewer threads are resident: of the shapes that leave enough of them, the one
 that takes least, or one of fewer points that takes hardly more.
 """
 
@@ -16,12 +17,13 @@ from math import prod
 
 from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
-from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, Machine
+from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
 from polytile.options import POINTS
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
-from polytile.scheduling.cost.mapped_loops import kernels, statements
+from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
+from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse
@@ -81,11 +83,23 @@ def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Ho
 
 def _is_plain(work: Work, kernel: PointKernel) -> bool:
     """Whether a statement has no values of its own beside what it stores, which would take registers for each point,
-    and a loop along each thread dimension, which a block of one thread there has not."""
+    and a loop along each thread dimension."""
     body = work.statement.body
     plain = all(isinstance(part, Assign) and isinstance(part.target, Access) for part in body)
-    dimensions = {part.dimension for loop in work.mapped.loops for part in loop.threads}
-    return plain and work.statement.combine is None and len(dimensions) == len(kernel.sizes)
+    along = all(_loop_along(work, kernel, d) is not None for d in range(len(kernel.sizes)))
+    return plain and work.statement.combine is None and along
+
+
+def _loop_along(work: Work, kernel: PointKernel, dimension: int) -> int | None:
+    """The loop that a thread dimension runs through; that of its blocks, where these have one thread there."""
+    loops = work.mapped.loops
+    own = (i for i, loop in enumerate(loops) if any(part.dimension == dimension for part in loop.threads))
+    blocks = (
+        i
+        for i, loop in enumerate(loops)
+        if not loop.threads and (part := loop.part(Role.BLOCK)) and part.member == kernel.blocks[dimension]
+    )
+    return next(own, None) if kernel.sizes[dimension] > 1 else next(blocks, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +116,10 @@ class _Choice:
         return self.machine.tuning.points
 
     def may_pay(self) -> bool:
-        """Whether two points along some loop load clearly less."""
+        """Whether two points along some loop load less."""
         one = self._loads(self._ones)
         two = [tuple(1 + (k == d) for k in range(len(self._ones))) for d in range(len(self._ones) - 1)]
-        return any(self._loads(counts) < self.tuning.clearly * one for counts in two)
+        return any(self._loads(counts) < self.tuning.sharing * one for counts in two)
 
     def shapes(self, time: KernelTime) -> list[Shape]:
         """All shapes, that of one point first."""
@@ -148,8 +162,27 @@ class _Choice:
                 less += access.cycles * part
         requests = time.requests * less / cycles * L1_MOST_BYTES_PER_CYCLE / self.tuning.l1_bytes_per_cycle
         short, long = sorted((requests, self._arithmetic(time)))
-        fastest = max(long + self.tuning.beside * short, time.l2, time.memory)
-        return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), self._registers(counts, found))
+        registers = self._registers(counts, found)
+        busy = max(long + self.tuning.beside * short, time.l2 * self._fetched(counts), time.memory)
+        turns = self._resident(1) / self._resident(registers) / prod(counts)
+        fastest = busy + self.tuning.turns * turns * time.latency
+        return Shape(counts, fastest, sum(r.loads for r in found) / prod(counts), registers)
+
+    def _resident(self, registers: int) -> int:
+        whole = -(-registers // THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        return resident_blocks(self.machine, prod(self.kernel.sizes), whole, 0)
+
+    def _fetched(self, counts: tuple[int, ...]) -> float:
+        """What blocks fetch from L2 for a point, as a part of what they fetch with one point a thread."""
+        one = more = 0.0
+        for work in self.works:
+            tile = [share.inside for share in work.shares]
+            larger = list(tile)
+            for dimension, count in enumerate(counts):
+                larger[self._along(work, dimension)] *= count
+            one += sum(work.footprint(group, tile) for group in work.groups)
+            more += sum(work.footprint(group, larger) for group in work.groups) / prod(counts)
+        return more / one if one else 1.0
 
     def _arithmetic(self, time: KernelTime) -> float:
         """Microseconds of operations one by one: those of products and sums are for two at once."""
@@ -180,6 +213,9 @@ class _Choice:
 
     def _steps(self, work: Work) -> list[tuple[int, ...]]:
         """How a statement's iterators move along each thread dimension."""
-        found = {part.dimension: loop.step for loop in work.mapped.loops for part in loop.threads}
-        return [found[d] for d in range(len(self.kernel.sizes))]
+        return [work.mapped.loops[self._along(work, d)].step for d in range(len(self.kernel.sizes))]
 
+    def _along(self, work: Work, dimension: int) -> int:
+        found = _loop_along(work, self.kernel, dimension)
+        assert found is not None  # _is_plain has asked
+        return found

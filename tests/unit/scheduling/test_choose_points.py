@@ -105,10 +105,20 @@ def test_the_choice_is_among_the_fastest_that_were_measured(program: str, dtype:
     assert points_of(scop) == CHOSEN[program, dtype]
 
 
-@pytest.mark.parametrize("program", ["polybench/jacobi-2d.c", "polybench/gemm.c", "polybench/heat-3d.c"])
+@pytest.mark.parametrize("program", ["polybench/gemm.c", "polybench/atax.c"])
 def test_other_kernels_keep_one_point(program: str) -> None:
     (scop,) = polytile.compile(ROOT / "polybench" / program, schedule="classic").scops
     assert points_of(scop) == ""
+
+
+def test_small_stars_take_points_as_blocks_come_one_after_another() -> None:
+    """heat-3d with one step a launch, H100: 116 ms with one point, 103 with four, 108 with eight; float 85, 61, 62."""
+    heat = ROOT / "polybench" / "polybench" / "heat-3d.c"
+    for dtype in ("double", "float"):
+        sizes = {"n": 200, "tsteps": 1000}
+        (scop,) = polytile.compile(heat, schedule="classic", defines=[f"DATA_TYPE={dtype}"], parameters=sizes).scops
+        lines = [line for line in scop.compilation.considered if "points: " in line]
+        assert len(lines) == 2 and all("4 x 1 x 1 points: 5.5 loads" in line for line in lines)
 
 
 def test_points_leave_blocks_for_all_multiprocessors() -> None:
