@@ -112,13 +112,14 @@ def test_other_kernels_keep_one_point(program: str) -> None:
 
 
 def test_small_stars_take_points_as_blocks_come_one_after_another() -> None:
-    """heat-3d with one step a launch, H100: 116 ms with one point, 103 with four, 108 with eight; float 85, 61, 62."""
+    """heat-3d with one step a launch, H100, ms: 116 with one point, 103 with four, 108 with eight; in float 85, 60.8
+    with four and 60.3 with 4 x 2."""
     heat = ROOT / "polybench" / "polybench" / "heat-3d.c"
-    for dtype in ("double", "float"):
+    for dtype, points in (("double", "4 x 1 x 1"), ("float", "4 x 2 x 1")):
         sizes = {"n": 200, "tsteps": 1000}
         (scop,) = polytile.compile(heat, schedule="classic", defines=[f"DATA_TYPE={dtype}"], parameters=sizes).scops
         lines = [line for line in scop.compilation.considered if "points: " in line]
-        assert len(lines) == 2 and all("4 x 1 x 1 points: 5.5 loads" in line for line in lines)
+        assert len(lines) == 2 and all(f": {points} points: " in line for line in lines)
 
 
 def test_points_leave_blocks_for_all_multiprocessors() -> None:
