@@ -216,7 +216,7 @@ class SplitCost:
         for statement in self._statements:
             cycles = value_cycles(self.machine, double=is_double(statement))
             total += prod(self.plan.points) * fused_operations(statement) * (cycles - 1)
-        return self.plan.height * total
+        return self.plan.height * total * self._busy_warps
 
     @property
     def waiting(self) -> float:
@@ -270,7 +270,17 @@ class SplitCost:
             beside = {(r.array, r.offset) for r in reads if r.offset[-1]}
             total += cells * self._of_a_cell(write) + prod(plan.points[:-1]) * self._words(write) * len(beside)
             total += 12 + 2 * sum(plan.points)
-        return float(plan.height * total + self._moved)
+        return float(plan.height * total * self._busy_warps + self._moved)
+
+    @property
+    def _busy_warps(self) -> float:
+        """The share of a tile's warps that have places to compute, over the steps of shrinking and growing tiles, which
+        are one period wide together; the warps at the sides compute all of their places."""
+        plan = self.plan
+        if plan.tile_warps == 1:
+            return 1.0
+        of_warp = plan.points[0] * (WARP_SIZE if plan.dims == 1 else 1)
+        return min(1.0, (plan.cuts[0].period / 2 + of_warp) / plan.box[0])
 
     @property
     def _bytes(self) -> float:
