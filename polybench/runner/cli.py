@@ -64,6 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     taken.add_argument("--dtype", choices=tuple(SIZES), default="double", help="the element type (double)")
     taken.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     taken.set_defaults(command=_resources)
+    estimated = commands.add_parser("estimates", help="what the cost model says, beside results that were measured")
+    estimated.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
+    estimated.add_argument("--only", nargs="+", default=[], metavar="SELECTION", help="the programs (all)")
+    estimated.set_defaults(command=_estimates)
     built = commands.add_parser("kernels", help="a table of built kernels that were measured on their own")
     built.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     built.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
@@ -225,6 +229,13 @@ def _resources(chosen: argparse.Namespace) -> int:
     from polybench.runner.resources import resources
 
     return resources(chosen, _entries(chosen))
+
+
+def _estimates(chosen: argparse.Namespace) -> int:
+    from polybench.runner.estimates import estimates
+
+    programs = load(chosen.root)
+    return estimates(chosen.results, programs, [entry.id for entry in select(programs, chosen.only)])
 
 
 def _kernels(chosen: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ from polytile.scheduling.strategies.pluto import GAVE_UP
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
-MUCH_FASTER = 0.5  # by estimate with assumed sizes
+FASTER, MUCH_FASTER = 0.9, 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
 MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
 
@@ -182,11 +182,11 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
     """The best one so far, or tiles of time: overlapped ones unless split ones are clearly faster. Where sizes are
-    assumed, split ones that are faster at all: kernels of overlapped ones gain more from known sizes."""
+    assumed, split ones that are notably faster: kernels of overlapped ones gain more from known sizes."""
     found = [one for one in over_time if _is_better(one, best) and not _is_doubtful(problem, one, best)]
     if not found:
         return best
-    enough = 1.0 if _has_unknown_sizes(problem) else CLEARLY
+    enough = FASTER if _has_unknown_sizes(problem) else CLEARLY
     *others, chosen = found
     faster = (one for one in others if _microseconds(one) < enough * _microseconds(chosen))
     return min(faster, key=_microseconds, default=chosen)

@@ -29,6 +29,8 @@ _UNROLLED = 4  # loads of a serial loop that are on their way together
 _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
 _START_US = 0.3  # of a block: its place, its indices
 _BATCHES_US = 2.0  # of one with tiles in registers: its first loads, what whole batches leave, its results
+_INDEX_INSTRUCTIONS = 40  # of a thread without loops, for its place and the conditions around it
+_SHORT = 16  # iterations of loops in one another that compilers unroll
 _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
 
 
@@ -79,8 +81,10 @@ class KernelCost:
         if any(work.tiled for work in self.works):
             together = hidden_in_part(self._batches(blocks, threads, requests, arithmetic), memory)
         elif self.is_straight:
-            loading = sum(a.requests for a in accesses) / (REGISTER_FILE_PARTITIONS * used * self.speed.clock)
-            together = hidden_in_part(requests, l2, memory, arithmetic + 1e6 * loading)
+            indices = _INDEX_INSTRUCTIONS * max(work.warps / work.serial for work in self.works)
+            issued = indices + sum(a.requests for a in accesses)
+            issued /= REGISTER_FILE_PARTITIONS * used * self.speed.clock
+            together = hidden_in_part(requests, l2, memory, arithmetic + 1e6 * issued)
         else:
             together = hidden_in_part(requests, latency)
         return KernelTime(
@@ -117,10 +121,11 @@ class KernelCost:
 
     @staticmethod
     def _rolled(work: Work) -> list[int]:
-        """The serial loops of a thread that are loops."""
-        return [
+        """The serial loops of a thread that are loops: neither unrolled nor so short that a compiler does that."""
+        found = [
             i for i in work.serial_loops if i not in work.points and not work.mapped.loops[i].parts[-1].unrolled
         ]
+        return found if prod(work.shares[i].serial for i in found) > _SHORT else []
 
     def _storage(self, reference: Reference) -> Storage | None:
         """Where an access goes, if not to device memory."""
@@ -252,9 +257,7 @@ class KernelCost:
         others; `near` of its lines come from L2."""
         far = self._far(near)
         loads = [r for r in self._in_memory(work) if not r.access.writes]
-        # What a thread runs unrolled, in its other loops, does not wait for one another.
-        serial = [i for i in work.serial_loops if i not in work.points]
-        loops = [i for i in serial if not work.mapped.loops[i].parts[-1].unrolled] or serial
+        loops = self._rolled(work)  # what a thread runs unrolled, in its other loops, does not wait for one another
         if not loops:
             return far if loads else self.speed.l1_us
         inner = loops[0]

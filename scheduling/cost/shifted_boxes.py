@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import pairwise
-from math import ceil, inf
+from math import ceil, floor, inf
 
 from polytile.scheduling.analysis.affine_references import Number
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
@@ -32,14 +32,15 @@ def group_lines(group: ReferenceGroup, tiles: Sequence[float], line: int) -> flo
 
 def lines_of_union(offsets: Iterable[Iterable[Number]], extents: Sequence[float], per_line: float) -> float:
     """The lines of `per_line` elements that boxes of these extents touch, one at each of the offsets. The last
-    dimension is the contiguous one; each of its intervals begins at the start of a line."""
+    dimension is the contiguous one, in which a line begins at zero."""
     rank = len(extents)
 
     @cache
     def touched(places: Offsets, depth: int) -> float:
         own = extents[depth]
         if depth == rank - 1:
-            return sum(ceil((high - low) / per_line - 1e-9) for low, high in _joined([p[0] for p in places], own))
+            together = _joined([p[0] for p in places], own)
+            return sum(ceil(high / per_line - 1e-9) - floor(low / per_line) for low, high in together)
         total = 0.0
         for low, high in pairwise(sorted({end for p in places for end in (p[0], p[0] + own)})):
             there = frozenset(p[1:] for p in places if p[0] <= low and high <= p[0] + own)

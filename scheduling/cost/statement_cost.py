@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import ceil, prod
+from math import ceil, inf, prod
 
 import islpy as isl
 
@@ -259,7 +259,8 @@ class Work:
         """Bytes, in whole sectors, that a group touches in a tile of the loops."""
         sizes = [max(1.0, t) for t in tiles]
         around = Footprint(group, len(self.mapped.loops), SECTOR_BYTES).lines(variables(sizes), True).value
-        return min(around, group_lines(group, sizes, SECTOR_BYTES)) * SECTOR_BYTES
+        together = group_lines(group, sizes, SECTOR_BYTES)
+        return (around if together == inf else together) * SECTOR_BYTES
 
     @cached_property
     def launch_tile(self) -> tuple[float, ...]:

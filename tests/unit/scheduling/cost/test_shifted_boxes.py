@@ -13,7 +13,7 @@ from polytile.scheduling.analysis.affine_references import references
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
 from polytile.scheduling.cost.shifted_boxes import group_lines, lines_of_union
 
-STAR = [(0, 0, 0), *(tuple(s * d * (k == axis) for k in range(3)) for axis in range(3) for d in (1, 4) for s in (1, -1))]
+STAR = [(0, 0, 0), *(tuple(far * (k == axis) for k in range(3)) for axis in range(3) for far in (-4, -1, 1, 4))]
 CORNERS = list(product((0, 3), repeat=3))
 
 
@@ -28,9 +28,10 @@ def test_elements_of_boxes(offsets: list[tuple[int, ...]], extents: tuple[int, .
     assert lines_of_union(offsets, extents, 1) == elements(offsets, extents)
 
 
-def test_intervals_begin_at_lines() -> None:
+def test_lines_of_intervals() -> None:
     assert lines_of_union([(0,), (1,)], (4,), 4) == 2  # five neighbours
-    assert lines_of_union([(0,), (9,)], (4,), 4) == 2
+    assert lines_of_union([(-1,), (1,)], (4,), 4) == 3  # six, of three lines
+    assert lines_of_union([(0,), (8,)], (4,), 4) == 2
     assert lines_of_union([(0,), (4,)], (4,), 4) == 2
     assert lines_of_union([()], (), 4) == 1
 

@@ -152,7 +152,7 @@ KINDS = {
     "mvt": "superposed",
     "jacobi-2d": "overlapped",
     "fdtd-2d": "split",
-    "heat-3d": "classic (fused)",
+    "heat-3d": "overlapped",
     "cholesky": "classic (fused)",
 }
 

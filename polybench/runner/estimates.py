@@ -1,0 +1,111 @@
+"""`estimates`: what the cost model says that programs take, beside what was measured.
+
+A row of results names a program, its type, its data set and the settings that it was compiled with. The program is
+compiled again for its sizes, and its estimate compared; where another schedule is chosen by now, the row says so and does
+not count.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import polytile
+from polybench.runner.errors import RunnerError
+from polybench.runner.tables import ROOT, Entry
+from polytile.diagnostics import PolytileError
+from polytile.facts.kernel_facts import estimate_of
+
+COLUMNS = ("program", "type", "settings", "measured, ms", "estimate, ms", "estimate / measured", "schedule")
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A measured row, and its estimate in milliseconds; `now` is the schedule that is chosen, where it is another."""
+
+    row: Mapping[str, Any]
+    estimate: float
+    now: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.estimate / float(self.row["median_ms"])
+
+    def cells(self) -> tuple[str, ...]:
+        row = self.row
+        settings = " ".join(f"{name}={value}" for name, value in row["settings"].items())
+        times = f"{row['median_ms']:.4g}", f"{self.estimate:.4g}", f"{self.ratio:.2f}"
+        return row["program"], row["dtype"], settings, *times, f"now {self.now}" if self.now else row["strategy"]
+
+
+def estimates(paths: Sequence[Path], entries: Mapping[str, Entry], wanted: Iterable[str]) -> int:
+    """Print the table of the rows of these files that are of wanted programs, and how far off the estimates are."""
+    names = set(wanted)
+    rows = [row for row in _rows(paths) if row["program"] in names]
+    if not rows:
+        raise RunnerError("there is no measured row with settings of these programs")
+    found = []
+    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+    for row in rows:
+        one = compared(row, entries[row["program"]])
+        if one is not None:
+            found.append(one)
+            print(f"| {' | '.join(one.cells())} |", flush=True)
+    print(summary(found))
+    return 0
+
+
+def _rows(paths: Sequence[Path]) -> list[Mapping[str, Any]]:
+    """The last row of each program with its settings."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in paths:
+        try:
+            for line in path.read_text().splitlines():
+                row = json.loads(line)
+                if {"settings", "median_ms", "strategy"} <= row.keys():
+                    parts = (row.get(name) for name in ("program", "dtype", "dataset", "sizes", "settings"))
+                    found[json.dumps(list(parts), sort_keys=True)] = row
+        except (OSError, json.JSONDecodeError, AttributeError) as error:
+            raise RunnerError(f"{path} is no file of results: {error}") from error
+    return list(found.values())
+
+
+def compared(row: Mapping[str, Any], entry: Entry) -> Compared | None:
+    """The estimate of a row's program, compiled for its sizes; None where it is refused, or stays on the host."""
+    sizes = {**entry.sizes(row["dataset"]), **row.get("sizes", {})}
+    settings = {**row["settings"], "parameters": sizes}
+    folder = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        program = polytile.compile(Path(entry.file), defines=entry.defines(row["dataset"], row["dtype"]), **settings)
+    except PolytileError as error:
+        print(f"{entry.id}: {error}", file=sys.stderr)
+        return None
+    finally:
+        os.chdir(folder)
+    states = [scop.compilation for scop in program.scops]
+    times = [estimate_of(state) for state in states]
+    if not times or any(time is None for time in times):
+        return None
+    total = sum(time.microseconds for time in times if time is not None) / 1000
+    names = ", ".join(state.schedule.strategy for state in states if state.schedule is not None)
+    same = names.split(" ")[0] == row["strategy"].split(" ")[0]
+    return Compared(row, total, "" if same else names)
+
+
+def summary(found: Sequence[Compared]) -> str:
+    """How far off estimates of what was measured are."""
+    errors = [log(one.ratio) for one in found if not one.now]
+    if not errors:
+        return "no row has the schedule that is chosen now"
+    mean, spread = exp(fmean(errors)), exp(sqrt(fmean(e * e for e in errors)))
+    twice = sum(abs(e) <= log(2) for e in errors)
+    far = f"within a factor of {spread:.2f} (root mean square), {twice} within 2"
+    return f"{len(errors)} rows: {mean:.2f} of what was measured, {far}"
