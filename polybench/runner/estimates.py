@@ -1,8 +1,8 @@
 """`estimates`: what the cost model says that programs take, beside what was measured.
 
 A row of results names a program, its type, its data set and the settings that it was compiled with. The program is
-compiled again for its sizes, and its estimate compared; where another schedule is chosen by now, the row says so and does
-not count.
+compiled again for its sizes, and its estimate compared; where another schedule is chosen by now, the row says so and
+does not count.
 """
 
 from __future__ import annotations
