@@ -10,6 +10,7 @@ from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences, analyse
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.transform.array_expansion import expand
+from polytile.scheduling.transform.carried_scalars import expand_carried
 from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
 from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
 
@@ -17,11 +18,16 @@ Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
 
 def further_expansion(problem: Problem) -> Expanded | None:
-    """The Scop with its own arrays expanded over loops that other values keep serial, too; None where that is the
-    same."""
+    """The Scop with its own arrays expanded over loops that other values keep serial, too, and with a cell for each
+    value that a scalar carries to the next iteration; None where that is the same."""
     if problem.unexpanded is None:
         return None
-    scop, notes = expand(*problem.unexpanded, serial_loops=True)
+    before, dependences = problem.unexpanded
+    carried, said = expand_carried(before, dependences)
+    if said:
+        dependences = analyse(carried, problem.options.array_operations, problem.unexpanded)
+    scop, notes = expand(carried, dependences, serial_loops=True)
+    notes = (*said, *notes)
     return None if notes == problem.notes else (scop, notes)
 
 

@@ -37,7 +37,8 @@ def fuse_locals(scop: Scop) -> Scop:
     inner: set[str] = set()
     for bodies, together in _sequences(scop, by_name):
         for group, scalars in _groups(scop, [by_name[name] for name in together], own):
-            if _can_run_together(by_name, bodies, group, scalars):
+            carries = any(_reads_before(group, name) for name in own if name not in scalars)
+            if not carries and _can_run_together(by_name, bodies, group, scalars):
                 fused[group[-1].name] = _fused(scop, group, scalars)
                 gone.update(s.name for s in group[:-1])
                 inner |= scalars
@@ -139,8 +140,22 @@ def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
     assign = users[0].body[0]
     if not isinstance(assign, Assign):
         return False
+    if any(isinstance(s.body[0], Assign) and _sets(s.body[0], name) for s in users[1:]):
+        return False  # it serves another purpose there
+    return _sets(assign, name)
+
+
+def _sets(assign: Assign, name: str) -> bool:
+    """Whether an assignment gives a scalar a value that does not depend on the one before."""
     written = isinstance(assign.target, Access) and assign.target.array == name and assign.op == ""
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
+
+
+def _reads_before(group: list[Statement], scalar: str) -> bool:
+    """Whether an iteration uses what a scalar holds of the one before, and another statement sets it anew: apart, these
+    may run in another order."""
+    setting = next((k for k, s in enumerate(group) if scalar in _changed(s)), 0)
+    return any(scalar in _used(s) for s in group[:setting])
 
 
 def _assigns(stmt: Stmt) -> bool:

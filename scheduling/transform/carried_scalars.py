@@ -1,0 +1,155 @@
+"""Scalars that carry a value to the next iteration get a cell for each (wrap-around variables, Wolfe 1996).
+
+before: S0: x = b[n - 1]; for (i) { S1: a[i] = b[i] + x; S2: x = b[i]; }              S1 waits for S2 of the iteration before
+after:  S0: x[0] = b[n - 1]; for (i) { S1: a[i] = b[i] + x[i]; S2: x[i + 1] = b[i]; }       all S2, then all S1, in parallel
+
+Reads see the value of the iteration before, that of their own, or what was set before the loop; nobody reads the scalar
+behind it. The values are the same, so that another order of the statements may be parallel where the value that is
+carried does not depend on the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polytile.ir.expr import LONG, Access, Binary, Expr, Literal, Name, Stmt, rewrite
+from polytile.ir.isl_expr import parameter_expression
+from polytile.ir.isl_util import constant_value, maps
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Origin, Scop, Statement
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
+from polytile.scheduling.analysis.source_loops import SourceNest, nest_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """A scalar that one statement of a loop sets: the first value of its iterator, and by how much the cell of each
+    statement's access is ahead of its iteration; statements outside use cell 0."""
+
+    array: Array
+    first: int
+    ahead: dict[str, int]
+    cells: Expr
+
+
+def expand_carried(scop: Scop, dependences: Dependences) -> tuple[Scop, tuple[str, ...]]:
+    """Give such scalars cells; returns notes for the user, too."""
+    nest = nest_of(scop)
+    notes: list[str] = []
+    for array in scop.arrays:
+        if array.rank or array.fields or array.origin is Origin.EXTERNAL:
+            continue
+        found = _carried(scop, array, dependences.of(array.name), nest)
+        if found is not None:
+            scop = _with_cells(scop, found)
+            notes.append(f"{array.name} has a cell for each iteration: the next one reads it")
+    return scop, tuple(notes)
+
+
+def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest) -> _Carried | None:
+    """What a scalar carries, if that is a value to the next iteration of one loop."""
+    users = [s for s in scop.statements if any(a.array == array.name for a in s.accesses)]
+    inside = [s for s in users if s.iterators]
+    writers = [s for s in inside if _kinds(s, array.name) - {AccessKind.READ}]
+    if len(writers) != 1 or not found.exact or not found.uninitialised.is_empty():
+        return None
+    (writer,) = writers
+    if len(writer.iterators) != 1 or _kinds(writer, array.name) != {AccessKind.WRITE} or not nest.shared(*_names(inside)):
+        return None
+    domain = writer.domain.intersect_params(scop.context)
+    first = constant_value(domain.reset_tuple_id().dim_min(0))
+    if first is None or not _is_whole(domain):
+        return None
+    ahead = _ahead(found.flow, writer, inside, first)
+    if ahead is None:
+        return None
+    cells = domain.reset_tuple_id().dim_max(0).add_constant_val(isl.Val(2 - first))
+    return _Carried(array, first, ahead, parameter_expression(cells.coalesce(), scop.context, LONG))
+
+
+def _kinds(statement: Statement, array: str) -> set[AccessKind]:
+    return {a.kind for a in statement.accesses if a.array == array}
+
+
+def _names(statements: list[Statement]) -> list[str]:
+    return [s.name for s in statements]
+
+
+def _is_whole(domain: isl.Set) -> bool:
+    """Whether each iteration between the first and the last is there."""
+    later = isl.Map("{ [i] -> [j] : j > i }")
+    plain = domain.reset_tuple_id()
+    between = plain.apply(later).intersect(plain.apply(later.reverse()))
+    return bool(between.is_subset(plain))
+
+
+def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first: int) -> dict[str, int] | None:
+    """How far each statement's cell is ahead of its iteration: 1 where it is set, and where the same iteration reads
+    it, 0 where the next one does; None where values go elsewhere."""
+    ahead = {writer.name: 1}
+    for m in maps(flow):
+        source, sink = (str(m.get_tuple_name(t)) for t in (isl.dim_type.in_, isl.dim_type.out))
+        if not m.dim(isl.dim_type.out):  # outside of the loop
+            if source == writer.name:
+                return None
+            continue
+        distance = _distance(m, first) if source == writer.name or not m.dim(isl.dim_type.in_) else None
+        if distance is None or ahead.setdefault(sink, 1 - distance) != 1 - distance or sink == writer.name:
+            return None
+    return ahead if set(ahead) == set(_names(inside)) else None
+
+
+def _distance(m: isl.Map, first: int) -> int | None:
+    """From the iteration that sets the value to the one that reads it: 0 or 1; the first one reads what was set before
+    the loop, as if the iteration before had set it."""
+    targets = m.range().reset_tuple_id()
+    targets = targets.project_out(isl.dim_type.set, 1, targets.dim(isl.dim_type.set) - 1)
+    if not m.dim(isl.dim_type.in_):
+        return 1 if targets.is_subset(isl.Set(f"{{ [{first}] }}")) else None
+    pairs = m.reset_tuple_id(isl.dim_type.in_).reset_tuple_id(isl.dim_type.out)
+    pairs = pairs.project_out(isl.dim_type.out, 1, pairs.dim(isl.dim_type.out) - 1)
+    for distance in (0, 1):
+        if pairs.is_subset(isl.Map(f"{{ [i] -> [i + {distance}] }}")):
+            return distance
+    return None
+
+
+# The Scop with cells -------------------------------------------------------------------------------------------------
+def _with_cells(scop: Scop, found: _Carried) -> Scop:
+    array = replace(found.array, extents=(found.cells,), origin=Origin.TEMPORARY, live_in=False, live_out=False)
+    array = replace(array, holds=found.array.root)
+    return replace(
+        scop,
+        arrays=tuple(array if a.name == array.name else a for a in scop.arrays),
+        statements=tuple(_rewritten(s, found) for s in scop.statements),
+    )
+
+
+def _rewritten(statement: Statement, found: _Carried) -> Statement:
+    name = found.array.name
+    if not any(a.array == name for a in statement.accesses):
+        return statement
+    step = found.ahead[statement.name] - found.first if statement.iterators else 0
+    cell: Expr = Name(statement.iterators[0]) if statement.iterators else Literal("0")
+    if step:
+        cell = Binary("+" if step > 0 else "-", cell, Literal(str(abs(step))))
+
+    def change(node: Expr | Stmt) -> Expr | Stmt:
+        return replace(node, subscripts=(cell,)) if isinstance(node, Access) and node.array == name else node
+
+    body = tuple(rewrite(s, change) for s in statement.body)
+    return replace(statement, body=body, accesses=tuple(_relation(a, name, step) for a in statement.accesses))
+
+
+def _relation(access: AccessRelation, name: str, step: int) -> AccessRelation:
+    if access.array != name:
+        return access
+    space = access.relation.get_space().domain()
+    local = isl.LocalSpace.from_space(space)
+    if space.dim(isl.dim_type.set):
+        cell = isl.Aff.var_on_domain(local, isl.dim_type.set, 0).add_constant_val(isl.Val(step))
+    else:
+        cell = isl.Aff.val_on_domain(local, isl.Val(0))
+    relation = isl.Map.from_aff(cell).intersect_domain(access.relation.domain())
+    return replace(access, relation=relation.set_tuple_name(isl.dim_type.out, name))
