@@ -178,7 +178,7 @@ class AtomicTuning:
     what they have for one element: codegen/passes/warp_aggregation.py."""
 
     aggregated: bool = True
-    aggregated_in_copies: bool = False  # in shared memory, whose units add up equal elements of a warp by themselves
+    aggregated_in_copies: bool = True  # of floating point numbers: for integers, shared memory does it by itself
     private_bytes: int = 48 << 10  # of a block's copies
     unknown_bytes: int = 16 << 10  # of the copy of an array whose size is not known: more would leave fewer threads
     unrolled_tiles: int = 4  # of the loop over tiles, whose loads then come together
@@ -189,8 +189,8 @@ class RowTuning:
     """Lanes that share a loop which data end: codegen/passes/subwarp_loops.py."""
 
     lanes: tuple[tuple[int, int], ...] = (
-        (16384, 1024),
-        (2048, 256),
+        (32768, 1024),
+        (5000, 128),
         (128, 32),
         (32, 16),
         (6, 4),

@@ -124,6 +124,10 @@ class _Copies:
             return Literal(str(copy.count), self.integer)
         return Name(fresh(f"{copy.home.name}_elements", self.taken), self.integer)
 
+    def aggregates(self, element: CType) -> bool:
+        """Whether lanes of a warp combine what they have for one element of a copy."""
+        return self.machine.tuning.atomics.aggregated_in_copies and element.kind == "float"
+
     @property
     def resident(self) -> int:
         """How many blocks run at once."""
@@ -164,7 +168,7 @@ class _Copies:
                 case Atomic(target=target) if target.array in shared:
                     copy = next(c for c in self.copies if c.home.array == target.array)
                     place = (copy.linear(target, self.integer),)
-                    together = node.aggregated and self.machine.tuning.atomics.aggregated_in_copies
+                    together = node.aggregated and self.aggregates(target.type)
                     moved = replace(target, array=shared[target.array].array, subscripts=place)
                     return replace(node, target=moved, aggregated=together)
             return node

@@ -1,7 +1,7 @@
 """Scalars that carry a value to the next iteration get a cell for each (wrap-around variables, Wolfe 1996).
 
-before: S0: x = b[n - 1]; for (i) { S1: a[i] = b[i] + x; S2: x = b[i]; }              S1 waits for S2 of the iteration before
-after:  S0: x[0] = b[n - 1]; for (i) { S1: a[i] = b[i] + x[i]; S2: x[i + 1] = b[i]; }       all S2, then all S1, in parallel
+before: S0: x = b[n - 1]; for (i) { S1: a[i] = b[i] + x; S2: x = b[i]; }            S1 waits for S2 one iteration before
+after:  S0: x[0] = b[n - 1]; for (i) { S1: a[i] = b[i] + x[i]; S2: x[i + 1] = b[i]; }   all S2, then all S1, in parallel
 
 Reads see the value of the iteration before, that of their own, or what was set before the loop; nobody reads the scalar
 behind it. The values are the same, so that another order of the statements may be parallel where the value that is
@@ -55,7 +55,8 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     if len(writers) != 1 or not found.exact or not found.uninitialised.is_empty():
         return None
     (writer,) = writers
-    if len(writer.iterators) != 1 or _kinds(writer, array.name) != {AccessKind.WRITE} or not nest.shared(*_names(inside)):
+    plain = len(writer.iterators) == 1 and _kinds(writer, array.name) == {AccessKind.WRITE}
+    if not plain or not nest.shared(*_names(inside)):
         return None
     domain = writer.domain.intersect_params(scop.context)
     first = constant_value(domain.reset_tuple_id().dim_min(0))
@@ -65,7 +66,9 @@ def _carried(scop: Scop, array: Array, found: ArrayDependences, nest: SourceNest
     if ahead is None:
         return None
     cells = domain.reset_tuple_id().dim_max(0).add_constant_val(isl.Val(2 - first))
-    return _Carried(array, first, ahead, parameter_expression(cells.coalesce(), scop.context, LONG))
+    one = isl.PwAff.from_aff(isl.Aff.val_on_domain(isl.LocalSpace.from_space(cells.get_domain_space()), isl.Val(1)))
+    cells = cells.union_max(one).coalesce()  # what is set before the loop is set where that does not run, too
+    return _Carried(array, first, ahead, parameter_expression(cells, scop.context, LONG))
 
 
 def _kinds(statement: Statement, array: str) -> set[AccessKind]:
@@ -97,7 +100,7 @@ def _ahead(flow: isl.UnionMap, writer: Statement, inside: list[Statement], first
         distance = _distance(m, first) if source == writer.name or not m.dim(isl.dim_type.in_) else None
         if distance is None or ahead.setdefault(sink, 1 - distance) != 1 - distance or sink == writer.name:
             return None
-    return ahead if set(ahead) == set(_names(inside)) else None
+    return ahead if set(ahead) == set(_names(inside)) and 0 in ahead.values() else None
 
 
 def _distance(m: isl.Map, first: int) -> int | None:

@@ -89,7 +89,7 @@ ALONE = {
 def test_lanes_share_the_loop(name: str) -> None:
     exact = name in ("int", "unsigned long")
     scop = polytile.compile(source(*SHARED[name]), name="f.c", strict=exact, raise_bugs=True).scops[0]
-    assert set(re.findall(r"_lanes\d+", scop.cuda)) == {f"_lanes{k}" for k in (4, 16, 32, 256, 1024)}
+    assert set(re.findall(r"_lanes\d+", scop.cuda)) == {f"_lanes{k}" for k in (4, 16, 32, 128, 1024)}
     known = {p.name for p in scop.scop.parameters}
     for sizes in SIZES:
         given = {size: value for size, value in sizes.items() if size in known}

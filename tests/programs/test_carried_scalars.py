@@ -1,0 +1,50 @@
+"""Scalars that carry a value to the next iteration: loops that are parallel in another order of their statements."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.runtime.emulator.instrument import CHECKS
+from tests.every_schedule import source
+
+DATA = "float a[n], float b[n], float c[n], double d[n], float x0"
+PARALLEL = {
+    "the value before": "float x = x0; for (int i = 0; i < n; i++) { a[i] = (b[i] + x) * 0.5f; x = b[i]; }",
+    "the two values before": (
+        "float x = x0, y = 2; for (int i = 0; i < n; i++) { a[i] = b[i] + x * y; y = x; x = b[i]; }"
+    ),
+    "set from a local of the iteration": (
+        "float t = 0; for (int i = 0; i < n; i++) { float s = b[i] * c[i]; a[i] = s + t; t = s; }"
+    ),
+    "read on both sides": ("double t = x0; for (int i = 1; i < n; i++) { d[i] = t; t = b[i] * 2; a[i] = t; }"),
+    "from the second iteration on, in inner loops": (
+        "float t = x0; for (int i = 1; i < n; i++) { for (int j = 0; j < 3; j++) w[i][j] = t + j; t = c[i]; }"
+    ),
+    "of a value that others change later": (
+        "float t = x0; for (int i = 0; i < n; i++) { a[i] = t; t = c[i] + 1; c[i] = 3 * b[i]; }"
+    ),
+    "a local of two purposes": (
+        "for (int i = 1; i < n; i++) { float t = a[i] + b[i]; a[i] = t + c[i - 1]; t = c[i] * 2; c[i] = t; }"
+    ),
+}
+SERIAL = {
+    "a recurrence": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; x = x * 0.5f + b[i]; }",
+    "under a condition on data": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; if (b[i] > 0) x = b[i]; }",
+    "read behind the loop": "float x = x0; for (int i = 0; i < n; i++) { a[i] = x; x = b[i]; } d[0] = x;",
+}
+
+
+@pytest.mark.parametrize("name", PARALLEL)
+def test_a_cell_for_each_iteration(name: str) -> None:
+    text = source(f"{DATA}, float w[n][3]", PARALLEL[name])
+    scop = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops[0]
+    assert scop.program is not None
+    for n in (0, 1, 2, 3, 300):
+        for report in scop.validate(on="emulator", parameters={"n": n}, seed=3, sanitize=CHECKS):
+            assert report.bitwise and not report.note, report.line
+
+
+@pytest.mark.parametrize("name", SERIAL)
+def test_what_waits_for_the_iteration_before(name: str) -> None:
+    assert polytile.compile(source(DATA, SERIAL[name]), name="f.c").scops[0].program is None
