@@ -37,8 +37,7 @@ def fuse_locals(scop: Scop) -> Scop:
     inner: set[str] = set()
     for bodies, together in _sequences(scop, by_name):
         for group, scalars in _groups(scop, [by_name[name] for name in together], own):
-            carries = any(_reads_before(group, name) for name in own if name not in scalars)
-            if not carries and _can_run_together(by_name, bodies, group, scalars):
+            if not _is_better_apart(scop, group, scalars) and _can_run_together(by_name, bodies, group, scalars):
                 fused[group[-1].name] = _fused(scop, group, scalars)
                 gone.update(s.name for s in group[:-1])
                 inner |= scalars
@@ -140,8 +139,6 @@ def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:
     assign = users[0].body[0]
     if not isinstance(assign, Assign):
         return False
-    if any(isinstance(s.body[0], Assign) and _sets(s.body[0], name) for s in users[1:]):
-        return False  # it serves another purpose there
     return _sets(assign, name)
 
 
@@ -151,11 +148,21 @@ def _sets(assign: Assign, name: str) -> bool:
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
 
 
-def _reads_before(group: list[Statement], scalar: str) -> bool:
-    """Whether an iteration uses what a scalar holds of the one before, and another statement sets it anew: apart, these
-    may run in another order."""
-    setting = next((k for k, s in enumerate(group) if scalar in _changed(s)), 0)
-    return any(scalar in _used(s) for s in group[:setting])
+def _is_better_apart(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> bool:
+    """Whether statements read what later ones of the group change, so that an iteration may wait for the one before,
+    and may run in another order apart: where that is a scalar, or a scalar that they share has several purposes, which
+    get variables of their own later (live_range_splitting.py)."""
+    carried = [a for a in scop.arrays if a.name not in scalars and _reads_before(group, a.name)]
+    if any(a.origin is Origin.LOCAL and not a.rank for a in carried):
+        return True
+    plain = [s.body[0] for s in group if isinstance(s.body[0], Assign)]
+    return bool(carried) and any(sum(_sets(assign, name) for assign in plain) > 1 for name in scalars)
+
+
+def _reads_before(group: list[Statement], array: str) -> bool:
+    """Whether one of the statements uses an array before another one changes it."""
+    setting = next((k for k, s in enumerate(group) if array in _changed(s)), 0)
+    return any(array in _used(s) for s in group[:setting])
 
 
 def _assigns(stmt: Stmt) -> bool:
