@@ -15,7 +15,7 @@ from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Stmt, While
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store
 
 _MARK = "\x1e"
-_MARKED = re.compile(rf"{_MARK}(\d+)$")
+_MARKED = re.compile(rf"{_MARK}(\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,12 @@ class Marks:
         self.locations.append(location)
         mark = f"{_MARK}{len(self.locations) - 1}"
         return [line if _MARK in line else line + mark for line in lines]
+
+    def including(self, text: str, own: Marks) -> str:
+        """A text with marks of its own, as a part of this one."""
+        first = len(self.locations)
+        self.locations += own.locations
+        return _MARKED.sub(lambda mark: f"{_MARK}{first + int(mark[1])}", text)
 
     def read(self, text: str) -> LocatedText:
         """Take the marks out of a text."""

@@ -7,6 +7,7 @@ after:  extern "C" __global__ void __launch_bounds__(256) name(int n, double *__
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from polytile.codegen.passes.index_width import intervals
@@ -16,6 +17,7 @@ from polytile.codegen.targets.cuda.entry import print_entry
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
 from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
+from polytile.codegen.targets.identity import Same
 from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.source_map import LocatedText, Marks
 from polytile.codegen.targets.statements import StatementPrinter, comment
@@ -28,6 +30,8 @@ from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Intervals
 from polytile.ir.reserved_names import identifier, to_cpp
 from polytile.ir.verify.kernel import check_kernel
+
+MAX_KERNELS = 64  # whose texts are kept
 
 
 def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
@@ -88,8 +92,21 @@ def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dial
     return {
         "namespace": f"{program.name}_types" if program.definitions.strip() else "",
         "definitions": to_cpp(program.definitions.strip()),
-        "kernels": [print_kernel(k, marks, dialect) for k in program.kernels],
+        "kernels": [_kernel_text(k, marks, dialect) for k in program.kernels],
     }
+
+
+def _kernel_text(kernel: Kernel, marks: Marks | None, dialect: Dialect) -> str:
+    """A kernel in a unit: the file, each SCoP of it and the emulator print the same ones, so that they are kept."""
+    if marks is None:
+        return print_kernel(kernel, None, dialect)
+    return marks.including(*_marked_kernel(Same(kernel), Same(dialect)))
+
+
+@lru_cache(maxsize=MAX_KERNELS)
+def _marked_kernel(kernel: Same[Kernel], dialect: Same[Dialect]) -> tuple[str, Marks]:
+    marks = Marks()
+    return print_kernel(kernel.value, marks, dialect.value), marks
 
 
 def _helpers(programs: Iterable[HostProgram]) -> list[str]:

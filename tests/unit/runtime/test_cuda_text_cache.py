@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import polytile
-from polytile.codegen.targets.cuda.cuda import print_unit
+from polytile.codegen.targets.cuda.cuda import locate_unit, print_unit
 from polytile.runtime.cuda_text_cache import located_unit
 
 SOURCE = """void f(int n, double a[restrict n])
@@ -33,3 +33,18 @@ def test_a_changed_program_is_printed_anew() -> None:
     before, after = (located_unit([p], header="h", title=[]).text for p in (program, changed))
     assert "another summary" in after
     assert "another summary" not in before
+
+
+def test_kernels_keep_their_lines_beside_others() -> None:
+    """Each text has the kernels of both SCoPs, in another order; a line leads to the same line of the C in both."""
+    other = SOURCE.replace("void f", "void g").replace("*= 2", "+= 1")
+    first, second = (s.program for s in polytile.compile(SOURCE + other).scops)
+    assert first is not None and second is not None
+    found = []
+    for programs in ([first, second], [second, first]):
+        unit = locate_unit(programs, header="h", title=[])
+        texts = unit.text.split("\n")
+        assert not any("\x1e" in line for line in texts)
+        found.append(sorted((texts[number - 1], place.line) for number, place in unit.lines.items()))
+    assert found[0] == found[1]
+    assert {line for _, line in found[0]} == {4, 10}
