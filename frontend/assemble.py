@@ -25,6 +25,7 @@ from polytile.frontend.normalise import normalised
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
+from polytile.frontend.searches import with_searches
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
@@ -59,6 +60,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
+    body = tuple(with_searches(body, place.scope))
     result: Inlined = inlined(body, place.scope, context.functions)
     loads = with_constant_loads(result.body, place.scope)
     result = replace(result, body=loads.body)
