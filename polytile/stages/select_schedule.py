@@ -30,6 +30,7 @@ from polytile.scheduling.strategies.pluto import GAVE_UP
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
+TIME_TILES = 0.95  # of the time of one step a launch; both estimates were fitted to stencils
 FASTER, MUCH_FASTER = 0.9, 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
 MOST_SIZES = 3  # of tiles that are compared
 FAR_LESS = 0.25  # of what is fetched: then it counts between schedules that take as long by estimate
@@ -181,9 +182,14 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
 
 
 def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candidate]) -> Candidate:
-    """The best one so far, or tiles of time: overlapped ones unless split ones are clearly faster. Where sizes are
-    assumed, split ones that are notably faster: kernels of overlapped ones gain more from known sizes."""
-    found = [one for one in over_time if _is_better(one, best) and not _is_doubtful(problem, one, best)]
+    """The best one so far, or tiles of time that are faster: overlapped ones, unless split ones are clearly faster than
+    these. Where sizes are assumed, a little is enough: kernels of overlapped tiles gain more from known sizes."""
+    most = TIME_TILES * _microseconds(best)
+    found = [
+        one
+        for one in over_time
+        if (_is_better(one, best) or _microseconds(one) < most) and not _is_doubtful(problem, one, best)
+    ]
     if not found:
         return best
     enough = FASTER if _has_unknown_sizes(problem) else CLEARLY

@@ -19,6 +19,7 @@ from polytile.machine import (
 )
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
+from polytile.scheduling.cost.array_use import ArrayUse, array_uses
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped_loops import Role
 from polytile.scheduling.cost.multiprocessor import hidden_in_part, reached, resident_blocks
@@ -32,20 +33,6 @@ _BATCHES_US = 2.0  # of one with tiles in registers: its first loads, what whole
 _INDEX_INSTRUCTIONS = 40  # of a thread without loops, for its place and the conditions around it
 _SHORT = 16  # iterations of loops in one another that compilers unroll
 _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers that kernels take
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayUse:
-    """The bytes of an array that one launch touches, reads and writes."""
-
-    touched: float = 0.0
-    read: float = 0.0
-    written: float = 0.0
-
-    def largest(self, other: ArrayUse) -> ArrayUse:
-        return ArrayUse(
-            max(self.touched, other.touched), max(self.read, other.read), max(self.written, other.written)
-        )
 
 
 @dataclass(frozen=True)
@@ -200,22 +187,8 @@ class KernelCost:
         return sum(use.read + use.written for use in self._arrays().values())
 
     def _arrays(self) -> dict[str, ArrayUse]:
-        """For each array the largest footprints of its groups in one launch."""
-        found: dict[str, ArrayUse] = {}
-        for work in self.works:
-            reads, writes = work.read_and_written
-            made = {name for name, use in found.items() if use.written and not use.read}
-            for group in {id(g): g for g in (*work.groups, *reads, *writes)}.values():
-                name = group.array.name
-                if name in self.placed:
-                    continue
-                most = work.instances * SECTOR_BYTES * group.references
-                size = min(work.footprint(group, work.launch_tile), most)
-                own = name in made and size <= 1.01 * found[name].written  # still in registers, or near
-                loaded = size * (group in reads and not own)
-                one = ArrayUse(size * (group in work.groups), loaded, size * (group in writes))
-                found[name] = found.get(name, ArrayUse()).largest(one)
-        return found
+        """What one launch uses of each array."""
+        return array_uses(self.works, self.placed)
 
     def _fetched(self, work: Work, resident: float) -> float:
         """Bytes that the blocks of a launch fetch from L2 or send to it: the footprint of a block, as far

@@ -26,7 +26,7 @@ from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE
 from polytile.scheduling.cost.block_tile_time import MEMORY_TIMES, BlockTiles, beside, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
-from polytile.scheduling.cost.point_count import counts, fix_parameters
+from polytile.scheduling.cost.point_count import at, counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
 
 MISSED_WARPS = 0.3  # of a scheduler: one warp reaches three quarters of the rate that instructions could be issued at
@@ -63,11 +63,32 @@ class StreamSizes:
 
 
 def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = False) -> StreamSizes:
-    """Those of the statement with the most instances, which are the same in all iterations."""
-    found = [counts(_cells(statement, dims, once), values) for statement in scop.main]
-    most = max(found, key=lambda total: total[-1])
-    along = [b / a if a else 0.0 for a, b in pairwise(most)]
-    return StreamSizes(1.0, tuple(along), once) if once else StreamSizes(along[0], tuple(along[1:]))
+    """Those of the statement with the most instances, which are the same in all iterations; of a triangle the box
+    around it, which tiles cover."""
+    sets = [_cells(statement, dims, once) for statement in scop.main]
+    found = [counts(points, values) for points in sets]
+    number = max(range(len(sets)), key=lambda k: found[k][-1])
+    along = [b / a if a else 0.0 for a, b in pairwise(found[number])]
+    first = len(along) - dims
+    cells = _box(sets[number], first, values) or along[first:]
+    return StreamSizes(1.0 if once else along[0], tuple(cells), once)
+
+
+def _box(points: isl.Set, first: int, values: Mapping[str, int]) -> list[float]:
+    """How far the dimensions from the first one on reach, halfway through the iterations; nothing without an end."""
+    known = at(points, values)
+    if first:
+        ends = known.dim_min_val(0), known.dim_max_val(0)
+        if not all(end.is_int() for end in ends):
+            return []
+        middle = isl.Val((int(ends[0].to_python()) + int(ends[1].to_python())) // 2)
+        known = known.fix_val(isl.dim_type.set, 0, middle)
+    if known.is_empty():
+        return []
+    spans = [(known.dim_min_val(k), known.dim_max_val(k)) for k in range(first, known.dim(isl.dim_type.set))]
+    if not all(end.is_int() for span in spans for end in span):
+        return []
+    return [float(high.to_python()) - float(low.to_python()) + 1 for low, high in spans]
 
 
 def _cells(statement: Statement, dims: int, once: bool) -> isl.Set:

@@ -21,8 +21,9 @@ from polytile.ir.plan import WHOLE_KERNEL, Copy, KernelPlan, Owner, Placement
 from polytile.machine import L1_BYTES_PER_CYCLE, SECTOR_BYTES, SHARED_ALIGNMENT, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
+from polytile.scheduling.cost.array_use import ArrayUse
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime, Residency
-from polytile.scheduling.cost.kernel_cost import ArrayUse, KernelCost
+from polytile.scheduling.cost.kernel_cost import KernelCost
 from polytile.scheduling.cost.mapped_loops import Part, Role
 from polytile.scheduling.cost.multiprocessor import (
     hidden_in_part,
