@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.line_directives import refuse_line_directives
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.tokens import blank_comments
@@ -242,6 +243,7 @@ def _refuse_inner_pragma(item: c_ast.Node, opened: c_ast.Node) -> None:
 
 
 def _pragma_span(file: ParsedFile, start: c_ast.Pragma, end: c_ast.Pragma) -> Span:
+    refuse_line_directives(file.source.path, file.source.raw)
     for node, word in ((start, "scop"), (end, "endscop")):
         place = location_of(node)
         if place.file != file.source.path:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.line_directives import refuse_line_directives
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.tokens import Token, tokenize
 from polytile.ir.source_span import Span
@@ -17,6 +18,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 
 def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
     """From the first loop's `for` to the last one's `}` or `;`; refused when the text does not show it plainly."""
+    refuse_line_directives(file, text)
     starts = [_offset(text, location_of(loop)) for loop in loops]
     scanner = _Scanner(list(tokenize(text, starts[0])), location_of(loops[0]))
     for loop, start in zip(loops, starts, strict=True):

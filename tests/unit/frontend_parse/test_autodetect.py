@@ -71,3 +71,9 @@ def test_functions_with_pragmas_are_left_to_them() -> None:
 def test_nothing_found() -> None:
     with pytest.raises(UserError, match="no SCoP in this file"):
         _read("int main(void) { return 0; }")
+
+
+def test_loops_beside_a_line_directive_are_refused_at_the_directive() -> None:
+    loops = "void {}(int n, double *A) {{\n    for (int i = 0; i < n; i++) A[i] = 1;\n}}\n"
+    with pytest.raises(UserError, match=r"x\.c:7:1: beside '#line' no SCoP"):
+        _read(loops.format("f") + "/*\n#line 9\n*/\n#line 1\n" + loops.format("g"))
