@@ -16,6 +16,11 @@ PROGRAMS = {
         "int n, float a[n], float b[n]",
         "for (int i = 0; i < n; i++) { x = a[i]; if (x > 0.5f) { x = 0.5f; b[i] = x; } else if (x < 0) b[i] = -x; }",
     ),
+    "of the function, where the condition holds": (
+        "int n, float a[n], float b[n], float c[n]",
+        "for (int i = 0; i < n; i++) if (a[i] > b[i]) { x = a[i] - b[i] * c[i]; c[i] += x; a[i] = x;"
+        " for (int j = 0; j < 2; j++) { x = c[i] + j; b[i] += x; } }",
+    ),
     "two scalars": (
         "int n, int a[n], int b[n]",
         "for (int i = 0; i < n; i++) { int s = a[i], t = 1; if (s < 0) { s = -s; t = -1; } if (s > 3) t += s;"
