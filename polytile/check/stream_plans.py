@@ -9,7 +9,8 @@ iteration t0 of a pair of blocks, and for any sizes:
 - the first block finds its inputs where the program keeps them at t0, the second one in second buffers;
 - the second block leaves what the program has at t0 + 2 T, of all that is read or seen from there on.
 
-A program that is no time loop is a single iteration (`once`), which one block without inputs runs.
+A program that is no time loop is a single iteration (`once`), which one block without inputs runs. A block of one
+iteration may be in place (`in_place`): it leaves what the program has at t0 + 1, and overwrites nothing that it reads.
 """
 
 from __future__ import annotations
@@ -35,16 +36,21 @@ def stream_problems(program: Check, plan: Check, visible: list[str], context: is
         return
     yield from slot_problems(plan)
     yield from _values(cells, program, plan, held)
+    if plan.get("in_place"):
+        yield from _block_in_place(cells, plan, visible)
+        return
     yield from _first_block(cells, plan, held)
     yield from _last_block(cells, plan, visible)
 
 
 def _check_form(program: Check, plan: Check) -> None:
     steps, inputs = plan["steps"], [s["index"] for s in plan["steps"] if not s["statements"]]
+    buffered = [] if plan.get("in_place") else inputs
     buffers = [name for _, name in plan["shadows"]]
     used = {a["array"] for s in program["statements"].values() for a in s["accesses"]}
     becomes = sorted(s["becomes"] for s in plan["stores"] if s.get("becomes") is not None)
     stored = [s["step"] for s in plan["stores"]]
+    before = min((s["iteration"] for s in steps), default=0) if plan.get("in_place") else -plan["iterations"]
     writes = {
         name: [a["array"] for a in s["accesses"] if a["kind"] != "read"] for name, s in program["statements"].items()
     }
@@ -57,13 +63,15 @@ def _check_form(program: Check, plan: Check) -> None:
         "a program without a time loop has other iterations": not plan.get("once")
         or (plan["iterations"] == 1 and all(s["iteration"] == 0 for s in steps)),
         "steps are not numbered": [s["index"] for s in steps] == list(range(len(steps))),
-        "an input has no second buffer of its own": sorted(k for k, _ in plan["shadows"]) == inputs
-        and len({*buffers}) == len(inputs)
+        "more than one iteration, or none of a loop, is in place": not plan.get("in_place")
+        or (plan["iterations"] == 1 and not plan.get("once")),
+        "an input has no second buffer of its own": sorted(k for k, _ in plan["shadows"]) == buffered
+        and len({*buffers}) == len(buffered)
         and not used & {*buffers},
-        "an input of the next block is not stored once": becomes == inputs,
+        "an input of the next block is not stored once": becomes == buffered,
         "what is stored is not made": all(0 <= k < len(steps) and k not in inputs for k in stored),
         "a step is of no iteration of its block": all(
-            -plan["iterations"] <= s["iteration"] < plan["iterations"] and (s["iteration"] < 0) == (not s["statements"])
+            before <= s["iteration"] < plan["iterations"] and (s["iteration"] < 0) == (not s["statements"])
             for s in steps
         ),
     }
@@ -133,6 +141,30 @@ def _first_block(cells: Cells, plan: Check, held: list[isl.UnionMap]) -> Iterato
         rest = wanted.subtract_domain(cells.changing(array))
         if not rest.is_subset(there.apply_range(cells.constant(array))):
             yield f"input {becomes['index']} of the second block is not at home"
+
+
+def _block_in_place(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:
+    """It leaves at home what an iteration writes of arrays that are read later, or seen; other elements keep what the
+    program has there. None of them is one that the block reads."""
+    steps = plan["steps"]
+    stored = [(steps[s["step"]], _made(cells, steps[s["step"]], 0)) for s in plan["stores"]]
+    for (one, first), (other, then) in combinations(stored, 2):
+        if not first.domain().is_disjoint(then.domain()):
+            yield f"steps {one['index']} and {other['index']} are stored to the same elements"
+    left: isl.UnionMap = union([made for _, made in stored], isl.UnionMap)
+    for array in cells.arrays:
+        wanted = cells.read_later(array, 1)
+        if cells.arrays[array] in visible:
+            wanted = wanted.union(cells.written_before(array, 1))
+        missing = wanted.intersect_range(cells.instances_at(0)).subtract(left)
+        if not missing.is_empty():
+            yield f"the block does not leave what the program has in {array}, e.g. {maps(missing)[0].sample()}"
+    for step in (s for s in steps if not s["statements"]):
+        read = isl.UnionMap.from_map(cells.places(step["array"], step["iteration"])).range()
+        if step["array"] not in {s["array"] for s, _ in stored}:
+            yield f"input {step['index']} is of an array that no block stores"
+        if not read.is_disjoint(left.domain()):
+            yield f"the block overwrites what step {step['index']} reads"
 
 
 def _last_block(cells: Cells, plan: Check, visible: list[str]) -> Iterator[str]:

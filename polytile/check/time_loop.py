@@ -79,9 +79,9 @@ class Cells:
     def writes_at(self, name: str, iteration: int) -> isl.UnionMap:
         """`{ S[i] -> A[e] }` of iteration t0 + `iteration`."""
         own = isl.UnionSet(self.program["statements"][name]["domain"])
-        return self.writes.intersect_domain(own).intersect_domain(self._at(iteration))
+        return self.writes.intersect_domain(own).intersect_domain(self.instances_at(iteration))
 
-    def _at(self, iteration: int) -> isl.UnionSet:
+    def instances_at(self, iteration: int) -> isl.UnionSet:
         times = isl.UnionSet(f"[t0] -> {{ [t] : t = t0 + ({iteration}) }}").intersect_params(self.t0)
         return self.when.intersect_range(times).domain()
 
@@ -137,7 +137,7 @@ class Cells:
         """`{ [S[i] -> A[e]] -> the value }` of some accesses to one array, in iteration t0 + `iteration`, and these."""
         read = [self._access(name, k) for k in numbers]
         pairs = union([isl.UnionMap.from_map(m) for m in read], isl.UnionMap).coalesce()
-        pairs = pairs.intersect_domain(self._at(iteration))
+        pairs = pairs.intersect_domain(self.instances_at(iteration))
         array = self.program["statements"][name]["accesses"][numbers[0]]["array"]
         return self._values(array).intersect_domain(pairs.wrap()), pairs
 
@@ -178,7 +178,7 @@ def cells_of(program: Check, plan: Check, context: isl.Set) -> Cells:
         raise StreamError("an array has no element of its own for each cell")
     found = {a: root for a, root in program["arrays"].items() if a in arrays}
     cells: isl.UnionMap = union([_cell_of_element(a, rank, dims) for a, rank in arrays.items()], isl.UnionMap)
-    last = (1 if once else 2) * plan["iterations"] - 1
+    last = (1 if once or plan.get("in_place") else 2) * plan["iterations"] - 1
     return Cells(program, dims, found, _starts(when, last), when, writes, cells, once)
 
 

@@ -117,8 +117,9 @@ def _of_stream(state: Compilation, plan: StreamPlan, loop: SourceLoop) -> Iterat
         return
     statement, position = own[0]
     over_time = loop.level == 0 and not plan.once
-    steps = plan.iterations if over_time else 0
+    steps = plan.iterations if over_time and not plan.in_place else 0
     places = (Place(Where.HOST, steps), Place(Where.THREAD)) if over_time else _in_space(plan, statement, position)
+    places = places[:1] if over_time and plan.in_place else places
     tree = sum(len(names) for names in kernel_versions(state))
     for kernel in state.program.kernels[: len(state.program.kernels) - tree]:
         yield LoopMapping(kernel.name, places, steps)

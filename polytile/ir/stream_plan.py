@@ -115,6 +115,9 @@ class StreamPlan:
 
     `once`: there is no loop over time around the stencils, a DAG of them. They are a single iteration, 0, which one
     kernel runs; it has no inputs, as what no statement writes is read where it is.
+
+    `in_place`: a block is a single iteration, which writes other elements than those that it reads, as of A[t % 2].
+    There are no second buffers: one kernel, launched for each iteration, reads and writes the user's arrays.
     """
 
     name: str
@@ -131,6 +134,7 @@ class StreamPlan:
     tiles_at_once: int = 0
     once: bool = False
     split_barrier: bool = False
+    in_place: bool = False
 
     def __post_init__(self) -> None:
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
@@ -138,7 +142,9 @@ class StreamPlan:
         require(alone or not self.once, "without a time loop, all steps are of iteration 0")
         require([s.index for s in self.steps] == list(range(len(self.steps))), "steps are numbered in their order")
         require(all(len(s.lower) == self.dims for s in self.steps), f"boxes have {self.dims} dimensions")
-        require({k for k, _ in self.shadows} == {s.index for s in self.inputs}, "each input has a second buffer")
+        require(not self.in_place or (self.iterations == 1 and not self.once), "in place runs one iteration of a loop")
+        buffered = () if self.in_place else self.inputs
+        require({k for k, _ in self.shadows} == {s.index for s in buffered}, "each input has a second buffer")
         across = self.dims - self.streamed
         require(len(self.points) == across, "points along each dimension that is not streamed")
         rank = 1 if self.exchange is Exchange.WARP else across
@@ -215,7 +221,7 @@ class StreamPlan:
     @property
     def blocks(self) -> int:
         """How many blocks run one after another, a kernel each, until values are in the user's arrays again."""
-        return 1 if self.once else 2
+        return 1 if self.once or self.in_place else 2
 
     def reads_of(self, step: int) -> tuple[StreamRead, ...]:
         return tuple(r for r in self.reads if r.step == step)
@@ -229,6 +235,7 @@ class StreamPlan:
         tile = " x ".join(str(n) for n in self.tile)
         owned = " x ".join(str(n) for n in self.owned)
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
+        what = "one iteration a kernel, in place" if self.in_place else what
         each = f"{what}, tiles of {tile} cells that own {owned}"
         yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}{self._barrier()}"
         for step in self.steps:

@@ -53,13 +53,13 @@ class StreamSizes:
     cells: tuple[float, ...]
     once: bool = False
 
-    def remaining(self, iterations: int) -> float:
+    def remaining(self, plan: StreamPlan) -> float:
         """Iterations that are no whole pair of blocks."""
-        return self.iterations - iterations * self.launches(iterations)
+        return self.iterations - plan.iterations * self.launches(plan)
 
-    def launches(self, iterations: int) -> int:
-        """Kernels, of so many iterations each: pairs, if there is a time loop."""
-        return 1 if self.once else 2 * int(self.iterations // (2 * iterations))
+    def launches(self, plan: StreamPlan) -> int:
+        """Kernels: pairs of them, if there is a time loop, and blocks that are not in place."""
+        return 1 if self.once else plan.blocks * int(self.iterations // (plan.blocks * plan.iterations))
 
 
 def stream_sizes(scop: Scop, dims: int, values: Mapping[str, int], once: bool = False) -> StreamSizes:
@@ -130,7 +130,7 @@ class StreamCost:
         touched = sum(2 * f.size + sum(f.loads) for f in self._fields) / fields
         return KernelTime(
             number=1,
-            launches=fields * self.sizes.remaining(self.plan.iterations),
+            launches=fields * self.sizes.remaining(self.plan),
             blocks=ceil(self._cells / ONE_STEP_BLOCK),
             threads=ONE_STEP_BLOCK,
             requests=0.0,
@@ -211,7 +211,7 @@ class StreamCost:
         fetched = self._cells * (again * (loaded + other) + self._stored)
         return KernelTime(
             number=0,
-            launches=self.sizes.launches(plan.iterations),
+            launches=self.sizes.launches(plan),
             blocks=ceil(self.warps / plan.warps),
             threads=plan.warps * WARP_SIZE,
             requests=0.0,
@@ -229,7 +229,7 @@ class StreamCost:
 
     @cached_property
     def _stored(self) -> int:
-        stores = (s for s in self.plan.stores if s.becomes is not None or self.plan.once)
+        stores = (s for s in self.plan.stores if s.becomes is not None or self.plan.blocks == 1)
         return sum(self.figures.steps[s.step].size for s in stores)
 
     @property

@@ -34,7 +34,7 @@ class ConstantCells(Transfers):
     def _homes(self, sides: Sequence[StreamStep]) -> Iterator[tuple[int, tuple[str, StreamStep]]]:
         """The pointer to the elements of a step's cells in the user's array, and the step whose planes it follows."""
         found: dict[int, tuple[str, StreamStep]] = {}
-        for step in (*(self.plan.inputs if self.stream.to_shadows else ()), *sides):
+        for step in (*(self.plan.inputs if self.stream.from_homes else ()), *sides):
             same = (found[k] for k in found if self.stream.same_elements(self.plan.steps[k], step))
             own = self.sources[step.index] if step.is_input else None
             found[step.index] = next(same, None) or (own or self.supply.fresh(f"home{step.index}"), step)

@@ -103,7 +103,7 @@ class Transfers(ThreadCells):
     def _loaded_line(self, step: StreamStep, source: Access) -> Iterator[Stmt]:
         """Cells in one dimension: of the second buffer, where statements write."""
         target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
-        if self.stream.to_shadows:
+        if self.stream.from_homes:
             yield self.each(Load((target,), source, guard=there))
             return
         home = Load((target,), self.stream.home(step, self.cell(None)), guard=there)
@@ -114,7 +114,7 @@ class Transfers(ThreadCells):
         target, there = self._loaded(step, self.v), self.holds(self.memory_of(step))
         has_plane = self.stream.has_plane(step, row)
         other = (self.each(Load((target,), source, guard=both(has_plane, there))),)
-        if not self.stream.to_shadows:
+        if not self.stream.from_homes:
             stored = self.stream.has_stored(step, row)
             single = self.each(Load((target,), source, guard=there))
             pointer = Pointer(self.ahead, self.stream.home(step, self.cell(row, own=False)), const=True)
@@ -146,7 +146,7 @@ class Transfers(ThreadCells):
             return
         for step in self.plan.inputs:
             row = self._plane_ahead(step)
-            has_plane = self.stream.has_plane if self.stream.to_shadows else self.stream.has_stored
+            has_plane = self.stream.has_plane if self.stream.from_homes else self.stream.has_stored
             yield If(both(self.within, has_plane(step, row)), tuple(self._lines_ahead(step)))
         for step in self.from_home() if len(self.v) == 1 else ():
             row = self._plane_ahead(step)

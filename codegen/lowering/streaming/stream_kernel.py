@@ -49,6 +49,11 @@ class Stream:
         return self.cells.integer
 
     @property
+    def from_homes(self) -> bool:
+        """Whether inputs are read from the user's arrays."""
+        return self.to_shadows or self.plan.in_place
+
+    @property
     def final_lag(self) -> int:
         """How far the last plane that is stored is behind the inputs."""
         return max(self.plan.steps[store.step].lag for store in self.plan.stores)
@@ -106,7 +111,7 @@ class Stream:
 
     def source(self, step: StreamStep, cell: tuple[Expr, ...]) -> Access:
         """Where an input is loaded from, if some statement made it."""
-        return self.home(step, cell) if self.to_shadows else self.shadow(step, cell)
+        return self.home(step, cell) if self.from_homes else self.shadow(step, cell)
 
     def target(self, store: StreamStore, cell: tuple[Expr, ...]) -> Access:
         """Where the values of a step go."""
@@ -183,7 +188,7 @@ class Stream:
 
     def _uses(self) -> Iterator[tuple[Writer, tuple[int, int], tuple[int, int]]]:
         """Each writer with the least and most lag, and the first and last iteration, at which its cells are made."""
-        with_inputs = not self.to_shadows and not self.plan.streamed
+        with_inputs = not self.from_homes and not self.plan.streamed
         steps = self.plan.steps if with_inputs else self.plan.made
         for name, writer in self.cells.writers.items():
             own = [s for s in steps if (main := self.main(s)) is not None and main.statement.name == name]
@@ -200,7 +205,7 @@ class Stream:
                 low, high = tile[cell_name(k)]
                 found.memory.extend([compare(">=", low, first), compare("<=", high, last)])
             else:
-                stored = self.cells.range[:1] if step.is_input and not self.to_shadows else ()
+                stored = self.cells.range[:1] if step.is_input and not self.from_homes else ()
                 for low, high in ((first, last), *stored) if self.has_several_extents else stored or ((first, last),):
                     found.low.append(add(low, step.lag - AHEAD))
                     found.high.append(add(high, step.lag + 1 - AHEAD))

@@ -65,7 +65,7 @@ class _Program:
         counts = ("strips", "tile_rows")[: len(self.axes)][::-1]
         self.counts = tuple(Name(names.fresh(name), self.integer) for name in counts)
         self.times = tuple(Name(names.fresh(name), self.integer) for name in ("t0", "t1"))
-        self.last = None if plan.once else Name(names.fresh("is_last"), self.integer)
+        self.last = Name(names.fresh("is_last"), self.integer) if plan.blocks > 1 else None
         chosen = plan.chunk and not plan.tiles_at_once  # before it runs
         self.chunk: Expr | None = lift(plan.chunk) if chosen else None
         if plan.tiles_at_once:
@@ -85,30 +85,38 @@ class _Program:
 
     def _host(self, kernels: Sequence[Kernel], rest: Name) -> tuple[Stmt, ...]:
         grid = wide(self._blocks()), lift(1), lift(1)
-        if self.last is None:
+        if self.plan.once:
             (kernel,) = kernels
             runs = lift(1) if self.cells.some is None else select(wide(self.cells.some), lift(1), lift(0))
             launch = If(compare(">", rest, 0), (Launch(kernel.name, grid),))
             return Declare(rest.name, LLONG, runs), launch
-        first = wide(self.cells.times[0])
-        height = 2 * self.plan.iterations
-        t0, t1 = (Name(t.name, LLONG) for t in self.times)
-        launches = (
-            Launch(kernels[0].name, grid),
-            Declare(t1.name, LLONG, add(t0, self.plan.iterations)),
-            Declare(self.last.name, LLONG, compare(">=", add(t1, self.plan.iterations), rest)),
-            Launch(kernels[1].name, grid),
-        )
+        first, height = wide(self.cells.times[0]), self._height
+        t0 = Name(self.times[0].name, LLONG)
+        launches = tuple(self._launches(kernels, grid, t0, rest))
         return (
-            Declare(rest.name, LLONG, add(first, mul(self._pairs(), height))),
+            Declare(rest.name, LLONG, add(first, mul(self._turns(), height))),
             For(t0.name, first, compare("<", t0, rest), height, _asked_for(launches, kernels), LLONG),
         )
 
-    def _pairs(self) -> Expr:
-        """How many pairs of blocks there are: none where arrays may have no buffers."""
+    def _launches(self, kernels: Sequence[Kernel], grid: tuple[Expr, Expr, Expr], t0: Name, rest: Name) -> Iterator[Stmt]:
+        """Of a pair of blocks, or of one that is in place."""
+        yield Launch(kernels[0].name, grid)
+        if self.last is not None:
+            t1 = Name(self.times[1].name, LLONG)
+            yield Declare(t1.name, LLONG, add(t0, self.plan.iterations))
+            yield Declare(self.last.name, LLONG, compare(">=", add(t1, self.plan.iterations), rest))
+            yield Launch(kernels[1].name, grid)
+
+    @property
+    def _height(self) -> int:
+        """The iterations of a turn of the host's loop."""
+        return self.plan.blocks * self.plan.iterations
+
+    def _turns(self) -> Expr:
+        """How many there are of that loop: none where arrays may have no buffers."""
         first, last = (wide(side) for side in self.cells.times)
-        pairs = div(most(add(sub(last, first), 1), 0), 2 * self.plan.iterations)
-        return pairs if self.cells.some is None else select(wide(self.cells.some), pairs, lift(0))
+        turns = div(most(add(sub(last, first), 1), 0), self._height)
+        return turns if self.cells.some is None else select(wide(self.cells.some), turns, lift(0))
 
     def _blocks(self) -> Expr:
         tiles = reduce(mul, self.counts, chunks(self.plan, self.cells, self.chunk))
@@ -118,7 +126,7 @@ class _Program:
     # A kernel ----------------------------------------------------------------------------------------
     def _kernel(self, number: int) -> Kernel:
         to_shadows = number < self.plan.blocks - 1
-        time = lift(0) if self.last is None else self.times[number]
+        time = lift(0) if self.plan.once else self.times[number]
         stream = Stream(self.scop, self.plan, self.cells, to_shadows, time, self.last, self.chunk)
         names = self.names.copy()
         block = Name(names.fresh("block"), self.integer)
@@ -163,6 +171,8 @@ class _Program:
         lines = statement_lines(self.scop.statement(name) for name in self.cells.writers)
         if not isinstance(stream.time, Name):
             return tuple(lines)
+        if self.plan.in_place:
+            return (*lines, f"iteration {stream.time.name}, in place")
         where = "to" if stream.to_shadows else "from"
         return (*lines, f"{self.plan.iterations} iterations from {stream.time.name} on, {where} the second buffers")
 

@@ -4,6 +4,9 @@ Before a pair of blocks, at t0, the home of each input has the values that its i
 what they always had. The first kernel reads homes and writes the second buffers; the second kernel reads these, and
 constant cells at home, and writes homes. So neither writes what it reads, and after the pair the same holds at
 t0 + 2 T. At the end the homes have every version of an array that is read afterwards, or can be seen.
+
+A block in place is a single iteration. Its kernel writes at home all that the iteration writes there, so that homes have
+what the source's arrays have, iteration after iteration; and it writes no element that it reads.
 """
 
 from __future__ import annotations
@@ -28,18 +31,40 @@ def check_memory(plan: StreamPlan, source: Scop, loop: TimeLoop, groups: tuple[G
     say what they leave."""
     _check_steps(plan, loop)
     _check_shadows(plan, loop.scop)
+    if plan.in_place:
+        yield from _check_in_place(plan, source, loop)
+        return
     _check_handed_on(plan)
     for one, other in combinations(plan.stores, 2):
         _check_apart(plan.steps[one.step], plan.steps[other.step], loop)
     read, last = versions_read(groups), plan.iterations
     for array in loop.homes:
-        seen = is_seen(loop.scop, array) or any(a.name == array and is_seen(source, array) for a in source.arrays)
+        seen = _is_seen(array, source, loop)
         count = max(read.get(array, 0), _live_versions(plan, array, loop) if seen else 0)
         stored = [plan.steps[s.step].iteration for s in plan.stores if plan.steps[s.step].array == array]
         for back in range(1, count + 1):
             which = f"t0{last - back:+d} of {array}, {'which can be seen' if seen else 'which is read'} afterwards"
             require(last - back in stored, f"no block stores the values of iteration {which}")
         yield f"{array} after the blocks: the last {count} iterations of it, as the source leaves them"
+
+
+def _is_seen(array: str, source: Scop, loop: TimeLoop) -> bool:
+    return is_seen(loop.scop, array) or any(a.name == array and is_seen(source, array) for a in source.arrays)
+
+
+def _check_in_place(plan: StreamPlan, source: Scop, loop: TimeLoop) -> Iterator[str]:
+    """The kernel leaves all that is read by later iterations, or seen, and overwrites nothing that it reads."""
+    stored = {plan.steps[s.step].array for s in plan.stores}
+    require(len(stored) == len(plan.stores), "an array is stored twice in one iteration")
+    read = {step.array for step in plan.inputs}
+    for array in loop.homes:
+        needed = array in read or _is_seen(array, source, loop)
+        require(array in stored or not needed, f"no block stores the values of iteration t0+0 of {array}")
+        yield f"{array} after each block: as the source leaves it" if needed else f"{array}: of one iteration alone"
+    for step in plan.inputs:
+        meets = _same_version(step.array, loop, step.iteration, (0,)) if step.array in stored else None
+        what = f"a block in place overwrites what it reads, {step.array} of iteration t0{step.iteration:+d}"
+        require(meets is None or meets.is_empty(), what)
 
 
 def _check_steps(plan: StreamPlan, loop: TimeLoop) -> None:

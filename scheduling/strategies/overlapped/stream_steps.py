@@ -48,6 +48,7 @@ class StreamSteps:
     stores: tuple[StreamStore, ...]
     shadows: tuple[tuple[int, str], ...]
     once: bool = False
+    in_place: bool = False
 
     def plan(self, tiles: StreamTiles) -> StreamPlan:
         return StreamPlan(
@@ -64,6 +65,7 @@ class StreamSteps:
             tiles.chunk,
             once=self.once,
             split_barrier=tiles.split_barrier,
+            in_place=self.in_place,
         )
 
     def sides(self) -> tuple[tuple[int, int], ...]:
@@ -80,9 +82,11 @@ def stream_steps(
     block = Block(scop, values, iterations, exchange, retimed)
     if values.once:
         return StreamSteps(1, values.dims, block.steps(), tuple(block.reads()), tuple(block.stores()), (), once=True)
+    steps = block.steps()
+    if block.is_in_place:
+        return StreamSteps(1, values.dims, steps, tuple(block.reads()), tuple(block.stores()), (), in_place=True)
     _check_iterations(block)
     names = Names.of(scop)
-    steps = block.steps()
     shadows = tuple((s.index, names.fresh(f"{s.array}_shadow")) for s in steps if s.is_input)
     return StreamSteps(iterations, values.dims, steps, tuple(block.reads()), tuple(block.stores()), shadows)
 
@@ -139,6 +143,14 @@ class Block:
     def is_live(self, field: int) -> bool:
         return self.scop.array(self.values.fields[field].array).live_out
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether the block is one iteration that writes other elements than those that iterations before it left and
+        it reads: of a field that takes the elements of every second iteration, from the one before."""
+        fields = self.values.fields
+        before = [(back, fields[r.source]) for back, r in self.reaches if back > 0]
+        return self.iterations == 1 and bool(before) and all(not f.period or back % f.period for back, f in before)
+
     def _kept(self) -> Iterator[Key]:
         """What leaves the block: it is read by the next one, or live in the end."""
         for k, field in enumerate(self.values.fields):
@@ -181,6 +193,9 @@ class Block:
                 yield StreamRead(step, statement, access, self._index[time - back, source], offset)
 
     def stores(self) -> Iterator[StreamStore]:
+        if self.is_in_place:
+            yield from (StreamStore(self._index[key]) for key in sorted(set(self._kept())) if key[0] == 0)
+            return
         for time, k in sorted(self._kept()):
             becomes = self._index.get((time - self.iterations, k))
             if becomes is not None or self.is_live(k):
