@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polytile.codegen.lowering.streaming.edge_row_exchange import Edges
-from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.kernel_body import KernelBody, same_in_warp
 from polytile.codegen.lowering.streaming.plane_rings import age, column_of_lane, over, runs
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested
 from polytile.diagnostics import InternalError
@@ -42,7 +42,8 @@ class BlockTiles(KernelBody):
         super().__init__(stream, names, counts, block)
         if not self.plan.streamed or len(self.axes) != 2:
             raise InternalError("blocks share rows of the planes of a stream")
-        self.warp, self.lane = threads
+        self.number, self.lane = threads
+        self.warp = self.name("warp")
         self.phase = self.name("phase")
         self.shown = Access(self.supply.fresh("shown"), (lift(0),), BARRIER_TYPE)
         self.edges: dict[int, Edges] = {}
@@ -74,6 +75,7 @@ class BlockTiles(KernelBody):
 
     # The block's part --------------------------------------------------------------------------------
     def body(self) -> Iterator[Stmt]:
+        yield Declare(self.warp.name, self.integer, same_in_warp(self.number))
         yield from self.tile(self.block)
         yield from self.corners((self.warp, self.lane))
         for edges in self.edges.values():

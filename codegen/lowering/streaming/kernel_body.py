@@ -29,7 +29,7 @@ from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
-from polytile.ir.gpu_ops import Advance, PrivateArray
+from polytile.ir.gpu_ops import Advance, PrivateArray, Shuffle
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
@@ -352,6 +352,12 @@ class KernelBody(ConstantCells):
         own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
         values = {read.access: self.value(read) for read in own}
         return {node: values[k] for node, numbers in writer.numbers.items() for k in numbers[::-1] if k in values}
+
+
+def same_in_warp(value: Expr) -> Expr:
+    """What is the same in all lanes of a warp, as the compiler cannot see: what follows from it takes registers and
+    instructions of the warp, not of each lane, and factors in double precision are no longer kept in registers."""
+    return Shuffle("from", value, lift(0))
 
 
 def _extreme(of: Callable[[Expr, Expr], Expr], first: Expr, more: list[Expr]) -> Expr:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from polytile.codegen.lowering.streaming.kernel_body import KernelBody
+from polytile.codegen.lowering.streaming.kernel_body import KernelBody, same_in_warp
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import chunks
@@ -56,7 +56,8 @@ class WarpStrips(KernelBody):
         return Access(self.columns[writer.statement.name].name, self.v, BOOL)
 
     def body(self) -> Iterator[Stmt]:
-        yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), div(self.thread, WARP_SIZE)))
+        number = same_in_warp(div(self.thread, WARP_SIZE))
+        yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), number))
         yield Declare(self.lane.name, self.integer, mod(self.thread, WARP_SIZE))
         tiles: Expr = self.counts[0]
         order = self._sides_first() if self.plan.streamed else self.tile(self.warp)
