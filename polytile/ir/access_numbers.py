@@ -32,9 +32,30 @@ def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
     if not own or all(r.is_equal(relations[0]) for r in relations[1:]):
         return tuple(own)
     wanted = _relation(statement, access).intersect_domain(statement.domain)
-    found = {k: statement.accesses[k].relation.intersect_domain(statement.domain) for k in own}
-    everywhere = tuple(k for k, relation in found.items() if relation.is_equal(wanted))
-    return everywhere or tuple(k for k, r in found.items() if not r.is_empty() and r.is_subset(wanted))
+    for some in (_alike_somewhere(statement, wanted), own):
+        found = {k: statement.accesses[k].relation.intersect_domain(statement.domain) for k in some}
+        everywhere = tuple(k for k, relation in found.items() if relation.is_equal(wanted))
+        if everywhere:
+            return everywhere
+    return tuple(k for k, r in found.items() if not r.is_empty() and r.is_subset(wanted))
+
+
+def _alike_somewhere(statement: Statement, wanted: isl.Map) -> tuple[int, ...]:
+    """The accesses of the wanted element in one instance, or of none there: only these may be of the wanted elements in
+    all instances. To compare the whole relations of hundreds of accesses with one another takes minutes."""
+    one = isl.Set.from_point(statement.domain.sample_point())
+    known = statement.known_elements
+    if not known:
+        for k, access in enumerate(statement.accesses):
+            known.setdefault(_element(access.relation, one), []).append(k)
+    key = _element(wanted, one)
+    return tuple(known.get(key, ())) + tuple(known.get("", ()) if key else ())
+
+
+def _element(relation: isl.Map, instance: isl.Set) -> str:
+    """What an instance accesses: nothing, or one element."""
+    found = relation.intersect_domain(instance).range().project_out_all_params()
+    return "" if found.is_empty() else str(found.coalesce())
 
 
 def _relation(statement: Statement, access: Access) -> isl.Map:

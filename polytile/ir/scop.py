@@ -181,6 +181,7 @@ class Statement:
     )
     _united: dict[tuple[str, AccessKind], isl.Map] = field(default_factory=dict, init=False, repr=False, compare=False)
     known_numbers: dict[Access, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known_elements: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def renamed_updates(self, old: str, new: str) -> tuple[Reduction, ...]:
         """`updates`, those of an array `old` of `new` instead."""

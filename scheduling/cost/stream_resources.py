@@ -14,7 +14,6 @@ from typing import Protocol
 
 from polytile.ir.arith import known
 from polytile.ir.edge_rows import EdgeRows
-from polytile.ir.expr import DOUBLE, Literal, walk
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
@@ -24,9 +23,8 @@ from polytile.scheduling.cost.operation_cost import fused_operations, is_double,
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
-CONSTANT_WORDS = 2.2  # for each factor of sums in double precision, which no instruction holds, beyond the first few
-FREE_CONSTANTS = 5
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
+BESIDE_SUMS = 1.0  # for each that further steps read, if they are retimed: planes that are there at once, so loads begin
 PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
 LARGE_PATCH = 0.5
 ROW_WORDS = 2  # for the addresses of each row of a thread of a block, beyond two
@@ -156,7 +154,6 @@ class StreamFigures:
     """The steps of a plan."""
 
     steps: tuple[StepFigures, ...]
-    constants: int = 0  # in double precision
 
     @property
     def made(self) -> Iterator[StepFigures]:
@@ -170,9 +167,7 @@ class StreamFigures:
         """Of a thread; more than it can have where values would be spilled."""
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
-        retimed = any(s.sums for s in self.made)
-        constants = CONSTANT_WORDS * max(0, self.constants - FREE_CONSTANTS) if retimed else 0.0
-        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps + constants
+        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
         return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: PlannedThreads) -> int:
@@ -201,10 +196,16 @@ class StreamFigures:
         if plan.exchange is Exchange.WARP and any(s.sums for s in self.made):  # beside the plane whose terms come
             words += max(s.words * sum(s.neighbours()) for s in self.steps)
         if plan.exchange is Exchange.BLOCK:
-            words += round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
+            words += self._beside_words(plan)
             words += round(LARGE_PATCH * max(0, prod(plan.points) - PATCH) * sum(s.words for s in self.made))
             words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words
+
+    def _beside_words(self, plan: PlannedThreads) -> int:
+        """Of other threads of a block."""
+        beside = [s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps]
+        further = sum(beside) - max(beside) if any(s.sums for s in self.made) else 0
+        return round(BESIDE_VALUES * max(beside) + BESIDE_SUMS * further)
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
         """Of a block: the planes of the rows that its warps show each other."""
@@ -241,7 +242,7 @@ def stream_figures(plan: PlannedSteps, scop: Scop) -> StreamFigures:
     written = {a.array for s in scop.statements for a in s.accesses if a.writes}
     sizes = {a.name: a.element.size for a in scop.arrays if a.rank > 1 and a.name not in written}
     figures = tuple(_figures(plan, scop, s, readers[s.index], sources[s.index], sizes) for s in plan.steps)
-    return StreamFigures(figures, _constants(plan, scop))
+    return StreamFigures(figures)
 
 
 def _figures(
@@ -283,13 +284,6 @@ def _loaded_early(plan: PlannedSteps, scop: Scop, step: StreamStep) -> bool:
     before = (s for s in plan.steps[: step.index] if s.array == step.array and s.iteration < step.iteration)
     there = (s for s in before if (step.iteration - s.iteration) % versions == 0)
     return not any(0 <= step.lag - s.lag < s.slots for s in there)
-
-
-def _constants(plan: PlannedSteps, scop: Scop) -> int:
-    """How many factors and terms in double precision the statements have."""
-    statements = {name: scop.statement(name) for step in plan.steps for name in step.statements}
-    literals = (n for s in statements.values() for n in walk(*s.body) if isinstance(n, Literal))
-    return len({n.text for n in literals if n.type == DOUBLE})
 
 
 def _age(plan: PlannedSteps, read: StreamRead) -> int:

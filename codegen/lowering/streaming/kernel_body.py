@@ -173,7 +173,7 @@ class KernelBody(ConstantCells):
     @property
     def period(self) -> int:
         """After how many planes values are in the same registers again, if so many copies are not too long."""
-        turns = lcm(*(ring.slots for ring in self.rings), *(sums.planes for sums in self.sums.values()))
+        turns = 1 if self.sums else lcm(*(ring.slots for ring in self.rings))
         reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
         cells = reduce(lambda a, b: a * b, self.points)
         return turns if turns * reads * cells <= UNROLLED else 1
