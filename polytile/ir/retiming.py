@@ -11,7 +11,7 @@ Stock et al. (PLDI 2014) and section III of Rawat et al. (Proc. IEEE 2018). It c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polytile.ir.access_numbers import access_numbers
@@ -32,13 +32,14 @@ class PlaneTerms:
         """How many planes the first terms come before the last ones."""
         return max(self.terms)
 
-    def total(self, late: int, before: Expr | None) -> Expr:
-        """What there is before, and the terms that come so many planes before the last ones."""
-        first, *more = self.terms[late] if before is None else (before, *self.terms[late])
-        for term in more:
-            op, value = ("-", term.operand) if isinstance(term, Unary) and term.op == "-" else ("+", term)
-            first = Binary(op, first, value, first.type)
-        return first
+
+def total(terms: Sequence[Expr], before: Expr | None) -> Expr:
+    """The sum of what there is before, and terms."""
+    first, *more = terms if before is None else (before, *terms)
+    for term in more:
+        op, value = ("-", term.operand) if isinstance(term, Unary) and term.op == "-" else ("+", term)
+        first = Binary(op, first, value, first.type)
+    return first
 
 
 def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | None:

@@ -97,10 +97,23 @@ class BlockTiles(KernelBody):
     def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
         yield from self._fetches(step, range(self.points[0]), fetched)
 
+    def before_terms(
+        self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None, down: int
+    ) -> Iterator[Stmt]:
+        reads = [read for read in self.plan.reads_of(step.index) if read.offset[1] == down]
+        yield from self._fetched(reads, range(self.points[0]) if rows is None else rows, fetched)
+
     def _fetches(self, step: StreamStep, rows: Sequence[int], fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
-        """What a step reads for some rows of the thread's patch beside it: rows of other warps, then columns of lanes.
-        `fetched` has the source, the age of the plane, the row and the column."""
-        for source, ago, cells in self._beside(step, rows):
+        """What a step reads for some rows of the thread's patch beside it; terms of sums get it row by row."""
+        if not step.retimed:
+            yield from self._fetched(self.plan.reads_of(step.index), rows, fetched)
+
+    def _fetched(
+        self, reads: Sequence[StreamRead], rows: Sequence[int], fetched: set[tuple[int, ...]]
+    ) -> Iterator[Stmt]:
+        """Rows of other warps, then columns of lanes. `fetched` has the source, the age of the plane, the row and the
+        column."""
+        for source, ago, cells in self._beside(reads, rows):
             height, width = self.points
             for row in sorted({row for row, _ in cells if not 0 <= row < height}):
                 if (source, ago, row) not in fetched:
@@ -112,11 +125,13 @@ class BlockTiles(KernelBody):
                 for run in runs(missing):
                     yield over(run, self.v[0], column_of_lane(self.rings[source], ago, column, self.v[:1]))
 
-    def _beside(self, step: StreamStep, rows: Sequence[int]) -> Iterator[tuple[int, int, set[tuple[int, int]]]]:
-        """The cells beside the patch that a step reads for some of its rows, of each plane of each source."""
+    def _beside(
+        self, reads: Sequence[StreamRead], rows: Sequence[int]
+    ) -> Iterator[tuple[int, int, set[tuple[int, int]]]]:
+        """The cells beside the patch that are read for some of its rows, of each plane of each source."""
         height, width = self.points
         found: dict[tuple[int, int], set[tuple[int, int]]] = {}
-        for read in self.plan.reads_of(step.index):
+        for read in reads:
             _, down, right = read.offset
             cells = {(u + down, v + right) for u in rows for v in range(width)}
             found.setdefault((read.source, age(self.plan, read)), set()).update(cells)
@@ -152,7 +167,7 @@ class BlockTiles(KernelBody):
         for step in (s for s in self.plan.made if first[s.index]):
             yield Comment(f"{self.heading(step)}: rows {', '.join(map(str, first[step.index]))} of the patch")
             yield from self._fetches(step, first[step.index], fetched)
-            yield from self.made(step, tested, first[step.index])
+            yield from self.made(step, tested, fetched, first[step.index])
         yield Await(self.shown, binary("&", self.phase, 1), MADE)
         for step in self.plan.inputs:
             if step.index in self.edges:
@@ -162,7 +177,7 @@ class BlockTiles(KernelBody):
             yield Comment(self.heading(step))
             yield from self._fetches(step, rest, fetched)
             if rest:
-                yield from self.made(step, tested, rest)
+                yield from self.made(step, tested, fetched, rest)
             yield from self.behind(step, tested)
 
     def _rows_before(self) -> dict[int, tuple[int, ...]]:

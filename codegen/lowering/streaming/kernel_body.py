@@ -33,6 +33,7 @@ from polytile.ir.gpu_ops import Advance, PrivateArray, Shuffle
 from polytile.ir.kernel import Comment
 from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
+from polytile.ir.retiming import total
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
 
@@ -77,6 +78,12 @@ class KernelBody(ConstantCells):
     loads_behind: int | None = None  # the step behind which the next plane is loaded (None: before the first)
 
     def start_of_plane(self) -> Iterator[Stmt]:
+        yield from ()
+
+    def before_terms(
+        self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None, down: int
+    ) -> Iterator[Stmt]:
+        """What gets neighbours' values for terms of a sum that read rows so far below the cells."""
         yield from ()
 
     def end_of_plane(self) -> Iterator[Stmt]:
@@ -238,7 +245,7 @@ class KernelBody(ConstantCells):
         for step in self.plan.made:
             yield Comment(self.heading(step))
             yield from self.before(step, fetched)
-            yield from self.made(step, tested)
+            yield from self.made(step, tested, fetched)
             yield from self.behind(step, tested)
 
     def behind(self, step: StreamStep, tested: Tested) -> Iterator[Stmt]:
@@ -259,15 +266,18 @@ class KernelBody(ConstantCells):
         time = f"{self.stream.time.name} + {step.iteration}" if step.iteration else self.stream.time.name
         return f"step {step.index}: {step.array} after iteration {time}{where}"
 
-    def made(self, step: StreamStep, tested: Tested, rows: Sequence[int] | None = None) -> Iterator[Stmt]:
+    def made(
+        self, step: StreamStep, tested: Tested, fetched: set[tuple[int, ...]], rows: Sequence[int] | None = None
+    ) -> Iterator[Stmt]:
         """The cells of a step, of some rows of the thread's or of all, by the statements that write them; others are
         the user's."""
+        if step.retimed:
+            yield from self._all_terms(step, fetched, rows)
         main, tested = self.stream.main(step), self.stream.tested(step, tested)
         if tested is not Tested.ALL:
             assert main is not None
             sides = self._at_sides(step, main) if tested is Tested.SIDES else self._value(step, main)
             yield from self._in_rows(rows, *sides)
-            yield from self._later_terms(step, rows)
             return
         writers = self.stream.writers(step)
         pure = [is_pure(self.stream.scop, writer.statement) for writer in writers]
@@ -282,7 +292,6 @@ class KernelBody(ConstantCells):
             if self.stream.is_kept(step):
                 body.append(If(negated(self.is_made(step)), (self.kept(step, Tested.ALL),)))
             yield Scope((*self.kept_pointer(step), *self._in_rows(rows, *body)))
-        yield from self._later_terms(step, rows)
 
     def _made_then_kept(self, step: StreamStep, writer: Writer, rows: Sequence[int] | None) -> Iterator[Stmt]:
         """All cells as the statement makes them, of which those beside the ones that it writes are replaced."""
@@ -316,26 +325,33 @@ class KernelBody(ConstantCells):
             yield from (over(run, self.v[0], inner) for run in runs(rows))
 
     def _value(self, step: StreamStep, writer: Writer) -> tuple[Stmt, ...]:
-        """What makes a cell: an instance, or the last terms of its sum."""
+        """What makes a cell: an instance, or the sum of its terms."""
         if not step.retimed:
             return self._instance(step, writer)
         target, value = self.rings[step.index].at(0, self.v), self.sums[step.index].complete(self.v)
-        return (*self._terms(step, 0), Assign(target, "", value))
+        return (Assign(target, "", value),)
 
-    def _later_terms(self, step: StreamStep, rows: Sequence[int] | None) -> Iterator[Stmt]:
-        """The terms of planes that are complete later."""
-        for late in sorted(self.sums[step.index].terms.terms if step.retimed else ()):
-            if late:
-                yield from self._in_rows(rows, *self._terms(step, late))
+    def _all_terms(
+        self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None
+    ) -> Iterator[Stmt]:
+        """The terms that the planes here have for all that are under way, those that read the first rows first."""
+        sums = self.sums[step.index]
+        begun = False
+        for down, terms in sums.by_rows(self.plan.reads_of(step.index)):
+            yield from self.before_terms(step, fetched, rows, down)
+            for late, some in sorted(terms.items()):
+                first = late == sums.terms.planes and not begun
+                begun = begun or first
+                yield from self._in_rows(rows, *self._terms(step, late, some, first))
 
-    def _terms(self, step: StreamStep, late: int) -> tuple[Stmt, ...]:
-        """The terms that the planes here have for one which is complete so much later."""
+    def _terms(self, step: StreamStep, late: int, terms: Sequence[Expr], first: bool) -> tuple[Stmt, ...]:
+        """Terms of the sum that is complete so much later; the `first` ones begin it."""
         sums = self.sums[step.index]
         at = self.stream.place(step, self.cell(sub(self.row, step.lag - late)))
         reads = self._reads(step, sums.writer)
         values = tuple(with_values(value, at) for value in sums.writer.iterators)
         target = sums.at(late, self.v)
-        value = sums.terms.total(late, None if late == sums.terms.planes else target)
+        value = total(terms, None if first else target)
         statement = sums.writer.statement
         part = replace(statement, body=(Assign(target, "", value, statement.location),))
         return instance(self.stream.scop, part, target, reads, values, self.integer)

@@ -9,7 +9,7 @@ after:  sum1[0][v] = sum1[0][v] + 0.3 * x0[0][v]; x1[0][v] = sum1[0][v];        
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -17,10 +17,10 @@ from polytile.codegen.lowering.streaming.plane_rings import late
 from polytile.codegen.lowering.streaming.written_cells import Writer
 from polytile.diagnostics import InternalError
 from polytile.ir.arith import lift
-from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt
+from polytile.ir.expr import Access, Assign, Binary, CType, Expr, Literal, Stmt, walk
 from polytile.ir.gpu_ops import PrivateArray
 from polytile.ir.retiming import PlaneTerms, plane_terms
-from polytile.ir.stream_plan import StreamPlan, StreamStep
+from polytile.ir.stream_plan import StreamPlan, StreamRead, StreamStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,30 @@ class PlaneSums:
         """What the statement assigns."""
         total: Expr = self.at(0, cell)
         return reduce(lambda value, one: Binary(one[0], value, one[1], self.element), self.terms.behind, total)
+
+    def by_rows(self, reads: Sequence[StreamRead]) -> Iterator[tuple[int, dict[int, list[Expr]]]]:
+        """The terms that read no rows behind one, and had to wait for that, for each row that is read, the first one
+        first: how far below the cell it is; and the terms by how much later their sums are complete. So few rows are
+        under way at once.
+
+        before: sum1[0][u][v] += x0[u - 1][v] + x0[u + 1][v];  sum1[1][u][v] += x0[u - 1][v] + x0[u][v];
+        after:  sum1[0][u][v] += x0[u - 1][v];  sum1[1][u][v] += x0[u - 1][v];
+                sum1[1][u][v] += x0[u][v];      sum1[0][u][v] += x0[u + 1][v];
+        """
+        down = {r.access: r.offset[1] if len(r.offset) > 2 else 0 for r in reads}
+        rows = sorted(set(down.values()))
+        found: dict[int, dict[int, list[Expr]]] = {row: {} for row in rows}
+        for late, terms in self.terms.terms.items():
+            for term in terms:
+                last = max((down[k] for k in self._accesses(term, down)), default=rows[0])
+                found[last].setdefault(late, []).append(term)
+        yield from found.items()
+
+    def _accesses(self, term: Expr, known: Mapping[int, int]) -> Iterator[int]:
+        """The numbers of those that a term has."""
+        for node in walk(term):
+            if isinstance(node, Access) and node in self.writer.numbers:
+                yield from (k for k in self.writer.numbers[node] if k in known)
 
     def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
         """Each sum is one plane nearer to its end, before the next plane comes."""
