@@ -24,7 +24,7 @@ BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
-BESIDE_SUMS = 1.0  # for each that further steps read, if they are retimed: planes that are there at once, so loads begin
+AROUND_SUMS = 1.2  # for each of steps of blocks that are retimed: boxes of radius 1 to 4, one to four iterations
 PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
 LARGE_PATCH = 0.5
 ROW_WORDS = 2  # for the addresses of each row of a thread of a block, beyond two
@@ -168,6 +168,7 @@ class StreamFigures:
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
         words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
+        words *= AROUND_SUMS if plan.exchange is Exchange.BLOCK and self.retimed else 1
         return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: PlannedThreads) -> int:
@@ -201,11 +202,15 @@ class StreamFigures:
             words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words
 
+    @property
+    def retimed(self) -> bool:
+        return any(s.sums for s in self.made)
+
     def _beside_words(self, plan: PlannedThreads) -> int:
-        """Of other threads of a block."""
-        beside = [s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps]
-        further = sum(beside) - max(beside) if any(s.sums for s in self.made) else 0
-        return round(BESIDE_VALUES * max(beside) + BESIDE_SUMS * further)
+        """Of other threads of a block; sums take as many rows at once as a thread has."""
+        if self.retimed:
+            return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours(), default=0) for s in self.steps)
+        return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
         """Of a block: the planes of the rows that its warps show each other."""
