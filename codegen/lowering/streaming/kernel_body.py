@@ -331,9 +331,7 @@ class KernelBody(ConstantCells):
         target, value = self.rings[step.index].at(0, self.v), self.sums[step.index].complete(self.v)
         return (Assign(target, "", value),)
 
-    def _all_terms(
-        self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None
-    ) -> Iterator[Stmt]:
+    def _all_terms(self, step: StreamStep, fetched: set[tuple[int, ...]], rows: Sequence[int] | None) -> Iterator[Stmt]:
         """The terms that the planes here have for all that are under way, those that read the first rows first."""
         sums = self.sums[step.index]
         begun = False

@@ -63,10 +63,10 @@ class PlaneSums:
         down = {r.access: r.offset[1] if len(r.offset) > 2 else 0 for r in reads}
         rows = sorted(set(down.values()))
         found: dict[int, dict[int, list[Expr]]] = {row: {} for row in rows}
-        for late, terms in self.terms.terms.items():
+        for planes, terms in self.terms.terms.items():
             for term in terms:
                 last = max((down[k] for k in self._accesses(term, down)), default=rows[0])
-                found[last].setdefault(late, []).append(term)
+                found[last].setdefault(planes, []).append(term)
         yield from found.items()
 
     def _accesses(self, term: Expr, known: Mapping[int, int]) -> Iterator[int]:

@@ -98,7 +98,9 @@ class _Program:
             For(t0.name, first, compare("<", t0, rest), height, _asked_for(launches, kernels), LLONG),
         )
 
-    def _launches(self, kernels: Sequence[Kernel], grid: tuple[Expr, Expr, Expr], t0: Name, rest: Name) -> Iterator[Stmt]:
+    def _launches(
+        self, kernels: Sequence[Kernel], grid: tuple[Expr, Expr, Expr], t0: Name, rest: Name
+    ) -> Iterator[Stmt]:
         """Of a pair of blocks, or of one that is in place."""
         yield Launch(kernels[0].name, grid)
         if self.last is not None:

@@ -5,8 +5,8 @@ what they always had. The first kernel reads homes and writes the second buffers
 constant cells at home, and writes homes. So neither writes what it reads, and after the pair the same holds at
 t0 + 2 T. At the end the homes have every version of an array that is read afterwards, or can be seen.
 
-A block in place is a single iteration. Its kernel writes at home all that the iteration writes there, so that homes have
-what the source's arrays have, iteration after iteration; and it writes no element that it reads.
+A block in place is a single iteration. Its kernel writes at home all that the iteration writes there, so that homes
+have what the source's arrays have, iteration after iteration; and it writes no element that it reads.
 """
 
 from __future__ import annotations
