@@ -79,8 +79,16 @@ class BlockTiles:
         """The cycles of a plane of tiles that are on a multiprocessor together."""
         steps = sum(1 for _ in self.figures.made)
         alone = PLANE_CYCLES + STEP_CYCLES * steps + INSTRUCTION_CYCLES * instructions + self._loading
-        issued = ISSUE_CYCLES * instructions * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS
-        return beside(alone, issued)
+        slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
+        return beside(alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)
+
+    @property
+    def _operation_cycles(self) -> float:
+        """For which the operations of a warp on a plane keep the units of a scheduler busy."""
+        speed = self.machine.speed
+        full = 2 * WARP_SIZE * REGISTER_FILE_PARTITIONS * self.machine.sms * speed.clock  # operations a second
+        rates = ((f.arithmetic, speed.double_rate if f.double else speed.float_rate) for f in self.figures.made)
+        return prod(self.plan.points) * sum(count * max(1.0, full / rate) for count, rate in rates)
 
 
 def share_at_sides(plan: StreamPlan, cells: tuple[float, ...]) -> float:

@@ -24,7 +24,6 @@ BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
 AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
 BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
-AROUND_SUMS = 1.2  # for each of steps of blocks that are retimed: boxes of radius 1 to 4, one to four iterations
 PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
 LARGE_PATCH = 0.5
 ROW_WORDS = 2  # for the addresses of each row of a thread of a block, beyond two
@@ -168,7 +167,6 @@ class StreamFigures:
         around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
         words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
-        words *= AROUND_SUMS if plan.exchange is Exchange.BLOCK and self.retimed else 1
         return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _kept_words(self, plan: PlannedThreads) -> int:

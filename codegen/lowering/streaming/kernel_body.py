@@ -37,6 +37,7 @@ from polytile.ir.retiming import total
 from polytile.ir.stream_plan import StreamRead, StreamStep
 from polytile.ir.substitute import with_values
 
+UNROLLED_SUMS = 2000  # the same of sums, which begin in new registers: long ones spill; in blocks all do
 UNROLLED = 4000  # instructions of a loop, by a rough count, beyond which rings move instead of being unrolled
 
 
@@ -180,10 +181,11 @@ class KernelBody(ConstantCells):
     @property
     def period(self) -> int:
         """After how many planes values are in the same registers again, if so many copies are not too long."""
-        turns = 1 if self.sums else lcm(*(ring.slots for ring in self.rings))
+        turns = lcm(*(ring.slots for ring in self.rings), *(sums.planes for sums in self.sums.values()))
         reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
         cells = reduce(lambda a, b: a * b, self.points)
-        return turns if turns * reads * cells <= UNROLLED else 1
+        most = UNROLLED if not self.sums else 0 if self.has_sides else UNROLLED_SUMS
+        return turns if turns * reads * cells <= most else 1
 
     def _loops(self) -> Iterator[Stmt]:
         """Planes before those that need no tests, those, and then the rest."""

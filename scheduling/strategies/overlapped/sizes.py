@@ -133,7 +133,8 @@ class _Search:
             return False
         registers = figures.registers(plan)
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
-        return registers <= MAX_THREAD_REGISTERS and registers * warps * WARP_SIZE <= self.machine.registers_per_sm
+        most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
+        return registers <= most
 
     @property
     def _shared_memory(self) -> int:

@@ -45,6 +45,20 @@ def test_right_plans_are_proven(source: str, iterations: int, plan_of: PlanOf) -
     assert from_json(StreamPlan, to_json(plan)) == plan
 
 
+def test_blocks_in_place_write_no_element_that_they_read(plan_of: PlanOf) -> None:
+    plan = plan_of("an5d/box2d1r.c", 1)
+    assert plan.in_place and prove("an5d/box2d1r.c", plan)
+    with pytest.raises(WrongStreamError, match=r"no block stores the values of iteration t0\+0 of A"):
+        prove("an5d/box2d1r.c", replace(plan, stores=()))
+    with pytest.raises(WrongStreamError, match="stored twice"):
+        prove("an5d/box2d1r.c", replace(plan, stores=2 * plan.stores))
+    copied = plan_of(COPY_BACK, 1)
+    assert copied.shadows and prove(COPY_BACK, copied)
+    stores = tuple(StreamStore(s.index) for s in copied.made)
+    with pytest.raises(WrongStreamError, match="overwrites what it reads, A of iteration t0-1"):
+        prove(COPY_BACK, replace(copied, in_place=True, shadows=(), stores=stores))
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.parametrize("source", ["stencilgen/j2d5pt.c", "polybench/jacobi-2d.c", "stencilgen/j3d27pt.c"])
 def test_planted_errors_are_refused(source: str, mistake: str, plan_of: PlanOf) -> None:
