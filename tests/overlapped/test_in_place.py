@@ -1,4 +1,4 @@
-"""Blocks of one iteration that writes other elements than it reads: one kernel for each iteration, no second buffers."""
+"""Blocks of one iteration that writes other elements than it reads: a kernel for each iteration, no second buffers."""
 
 from __future__ import annotations
 
