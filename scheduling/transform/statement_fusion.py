@@ -57,8 +57,8 @@ def fuse_writers(scop: Scop) -> Scop:
     fused: dict[str, Statement] = {}
     gone: set[str] = set()
     for bodies, together in _sequences(scop, by_name):
-        for group in _writers([by_name[name] for name in together]):
-            if _can_run_together(by_name, bodies, group, frozenset()):
+        for writers in _writers([by_name[name] for name in together]):
+            for group in _parts(by_name, bodies, writers):
                 fused[group[-1].name] = _fused(scop, group, frozenset())
                 gone.update(s.name for s in group[:-1])
     return _without(scop, fused, gone, set()) if fused else scop
@@ -72,6 +72,19 @@ def _writers(statements: list[Statement]) -> Iterator[list[Statement]]:
         group = [s for s in plain if ("statement", s.name) in members]
         if len(group) > 1:
             yield group
+
+
+def _parts(by_name: dict[str, Statement], bodies: Bodies, group: list[Statement]) -> Iterator[list[Statement]]:
+    """The statements, or what of each half can run together: a reader of what some of them set keeps few apart.
+
+    before: A[i][0] = x; A[i][1] = y; B[i] = A[i][1]; A[i][2] = z; A[i][3] = w;
+    after:  {A[i][0] = x; A[i][1] = y;}  B[i] = A[i][1];  {A[i][2] = z; A[i][3] = w;}
+    """
+    if _can_run_together(by_name, bodies, group, frozenset()):
+        yield group
+    elif len(group) > 3:
+        for half in (group[: len(group) // 2], group[len(group) // 2 :]):
+            yield from _parts(by_name, bodies, half)
 
 
 def _without(scop: Scop, fused: dict[str, Statement], gone: set[str], inner: set[str]) -> Scop:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import polytile
-from polytile.ir.expr import Declare, walk
+from polytile.ir.expr import Assign, Declare, walk
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.statement_fusion import MANY, fuse_locals, fuse_writers
@@ -144,6 +144,16 @@ def test_what_sets_elements_of_one_array_is_one_statement_where_statements_are_m
     after = fuse_writers(many_sets)
     assert [s.name for s in after.statements] == [f"S{MANY - 1}", f"S{MANY}", f"S{MANY + 1}"]
     assert after.domain.is_equal(after.schedule.get_domain())
+
+
+def test_a_reader_between_sets_keeps_few_of_them_apart(scop: Callable[..., Scop]) -> None:
+    text = unrolled(MANY).replace("A[i][9]", "C[i] = A[i][7]; A[i][9]").replace("A[i][40] =", "A[i][40] +=")
+    before = scop(f"int n, double A[n][{MANY}], double B[n], double C[n]", text)
+    after = fuse_writers(before)
+    assert len(after.statements) < MANY // 3
+    assert after.schedule.get_domain().is_equal(after.domain)
+    sets = [n for s in after.statements for n in walk(*s.body) if isinstance(n, Assign)]
+    assert len(sets) == len(before.statements)
 
 
 def directions() -> list[tuple[int, int]]:
