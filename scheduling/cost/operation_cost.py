@@ -59,8 +59,14 @@ def _nodes(statement: Statement) -> Iterator[Expr | Stmt]:
 
 
 def _is_constant(node: Expr | Stmt) -> bool:
-    """Whether compilers compute it."""
-    return all(isinstance(n, Binary | Literal) for n in walk(node))
+    """Whether compilers compute it; level by level, as sums of hundreds of terms are deep on one side only."""
+    waiting = [node]
+    for one in waiting:
+        if isinstance(one, Binary):
+            waiting += [one.left, one.right]
+        elif not isinstance(one, Literal):
+            return False
+    return True
 
 
 def _is_product(node: Expr) -> bool:
