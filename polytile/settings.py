@@ -39,6 +39,7 @@ class Settings(TypedDict, total=False):
 
 _TEXTS = ("schedule", "order", "arch")
 _NUMBERS = ("time_tile", "registers", "max_operations")
+_OF_COMMAND = {"fp": ["strict"]}  # what options of the command are called here, where names are not close
 
 
 def options_of(settings: Mapping[str, Any], base: Options | None = None) -> Options:
@@ -46,7 +47,7 @@ def options_of(settings: Mapping[str, Any], base: Options | None = None) -> Opti
     known = [f.name for f in fields(Options)]
     for name in settings:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
+            close = _OF_COMMAND.get(name) or difflib.get_close_matches(name, known, n=1)
             raise UsageError(
                 f"there is no setting {name!r}",
                 hint=f"did you mean {close[0]}?" if close else f"the settings are {', '.join(known)}",

@@ -97,6 +97,7 @@ def test_sizes(tile: Any) -> None:
 
 WRONG = [
     ({"tyle": 8}, "there is no setting 'tyle'", "did you mean tile?"),
+    ({"fp": "strict"}, "there is no setting 'fp'", "did you mean strict?"),
     ({"frobnicate": 8}, "there is no setting 'frobnicate'", "the settings are schedule, tile, "),
     ({"tile": 0}, "tile: 0 is out of range", "sizes run from 1"),
     ({"tile": "8x"}, "tile: '8x' is no list of sizes", 'write tile=8, tile=(8, 32) or tile="8,32"'),
