@@ -200,7 +200,8 @@ def _with_bounds(
 ) -> tuple[Sequence[LoweredPlan], tuple[str, ...]]:
     """Plans with bounds on registers for large bodies, and what is said of them; only those pay for the import."""
     kernels = program.kernels[: len(plans)]
-    large = [k.name for k in kernels if is_short_of_registers(k, LEAST_LIVE)]
+    pairs = zip(kernels, plans, strict=True)
+    large = [k.name for k, plan in pairs if plan.points or is_short_of_registers(k, LEAST_LIVE)]
     if state.options.registers or not large:
         return plans, ()
     from polytile.codegen.resources.choose_bounds import choose_bounds

@@ -164,10 +164,16 @@ class PointTuning:
     turns: float = 0.5  # of the time that blocks take one after another, in which nothing of another one is done
     sharing: float = 0.9  # of the loads of one point that one of two takes at most
     clearly: float = 0.8  # of the time of one point that more points take at most
+    clearly_large: float = 0.9  # the same of large bodies, whose points share products, too (hypterm: 2.17 ms for 2.89)
+    large: int = 100  # loads of a point
+    together: int = 16  # loads of a point of several statements
     near: float = 1.08  # times the least: fewer points are better then
     most_points: int = 8  # 16 took longer for 3d125pt (2.46 ms for 2.11, H100) and 3d27pt
+    most_points_together: int = 2  # of several statements: with 4 and 8 hypterm needs more than 128 registers
+    most_free_points: int = 16  # where sums may be added up in another order (3d125pt: 1.30 ms, 1.57 with 8)
     registers: int = 144  # of a thread by estimate, 128 by ptxas: of two blocks of 256
     spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt
+    values: int = 48  # registers of values with which half of the threads run at once: more count as more operations
     row_registers: int = 32  # for the addresses of rows, one each, at most
     blocks: int = 4  # of a multiprocessor that are left at least
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from polytile.codegen.ordering.dead_stores import without_dead_stores
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, words
 from polytile.diagnostics import Location
 from polytile.ir.arith import add, lift
@@ -81,7 +82,7 @@ def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = (
     builder = _Builder(kernel)
     builder.taken |= set(_free(body, frozenset()))
     builder.block(body, top=True)
-    return Block(builder.graph, tuple(builder.integers))
+    return Block(without_dead_stores(builder.graph), tuple(builder.integers))
 
 
 def _is_plain(value: Expr) -> bool:

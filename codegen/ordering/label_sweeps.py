@@ -20,6 +20,11 @@ _Offsets = Mapping[int, Mapping[frozenset[tuple[str, int]], int]]  # by load: al
 
 def sweep_orders(graph: ValueGraph) -> Iterator[tuple[int, ...]]:
     """The sequences of all sweeps; of elements that have all dimensions, while others come with what needs them."""
+    yield from (swept(graph, places) for places in label_places(graph, (True, False)))
+
+
+def label_places(graph: ValueGraph, directions: Sequence[bool] = (False,)) -> Iterator[dict[int, int]]:
+    """When each element is loaded by each sweep, from the middle outwards or not."""
     offsets = _offsets(graph)
     rank = max((len(d) for d in offsets.values()), default=0)
     full = {load: found for load, found in offsets.items() if len(found) == rank}
@@ -27,8 +32,8 @@ def sweep_orders(graph: ValueGraph) -> Iterator[tuple[int, ...]]:
     if not 0 < len(dimensions) <= MAX_DIMENSIONS:
         return
     for order in permutations(dimensions):
-        for outwards in (True, False):
-            yield _swept(graph, _ranks(full, order, outwards=outwards))
+        for outwards in directions:
+            yield _ranks(full, order, outwards=outwards)
 
 
 def _offsets(graph: ValueGraph) -> _Offsets:
@@ -57,7 +62,7 @@ def _ranks(full: _Offsets, order: Sequence[frozenset[tuple[str, int]]], *, outwa
     return {load: numbers[place(load)] for load in full}
 
 
-def _swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
+def swept(graph: ValueGraph, ranks: Mapping[int, int]) -> tuple[int, ...]:
     """Operations and stores in the order in which the last of what they need is there."""
     there = list[int]()
     for number in range(len(graph.nodes)):

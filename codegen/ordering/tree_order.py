@@ -108,7 +108,7 @@ def sequence_of(tree: Tree, live: Labels, needed: Labels, order: TreeOrder) -> I
         own = NONE if child.children else child.labels
         live = (live | child.labels) & (later | pending | own)
         pending = own if at == 0 else NONE
-    if tree.children:
+    if tree.number >= 0:  # an operation, be it on constants alone
         yield tree.number
 
 

@@ -12,8 +12,8 @@ so few elements that 32 bits hold each index.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -33,6 +33,7 @@ from polytile.ir.expr import (
     Expr,
     If,
     Name,
+    Stmt,
     rewrite,
     walk,
 )
@@ -49,6 +50,7 @@ from polytile.machine import MAX_THREAD_REGISTERS, Machine
 BOUNDED_SHARE = 0.5  # of a bound on registers that values and pointers may take before there are offsets
 MOST_CONSTANT = 1 << 16  # elements that constants in subscripts move by
 MOST_ELEMENTS = INT_MOST - MOST_CONSTANT  # of an array whose offsets 32 bits hold, before and behind its ends
+NEAR = 2  # statements between uses of a row, between which its offset stays in a register
 _Base = tuple[tuple[tuple[str, ...], int], ...]
 
 
@@ -218,20 +220,30 @@ class _Rewriter:
 
     def block(self, run: Body, _: Body) -> Body:
         leading = _leading(run)
-        places, names = _Places(self.kernel), dict[_Base, Name]()
+        places, bases, rest = _Places(self.kernel), dict[_Base, Name](), list[Stmt]()
+        rows = _Rows(self.taken)
 
-        def change(node: Any) -> Any:
-            if not isinstance(node, Access) or node.array not in self.arrays:
-                return node
+        def offset(node: Access) -> tuple[_Place, Offset]:
             place = places.of(node)
             assert place is not None
-            at = self._base(place.base, places.types, names)
-            moved = Offset(at, _unsigned(place.row, places.types))
-            return replace(node, subscripts=(add(moved, place.constant),))
+            return place, Offset(self._base(place.base, places.types, bases), _unsigned(place.row, places.types))
 
-        rest = tuple(rewrite(stmt, change) for stmt in run[len(leading) :])
-        bases = (Declare(name.name, UINT, _unsigned(dict(base), places.types)) for base, name in names.items())
-        return (*leading, *bases, *rest)
+        body = run[len(leading) :]
+        for at, stmt in enumerate(body):
+            rows.see(at, (offset(node)[1] for node in _accesses((stmt,)) if node.array in self.arrays))
+        for at, stmt in enumerate(body):
+            new: dict[Offset, Declare] = {}
+
+            def change(node: Any, at: int = at, new: dict[Offset, Declare] = new) -> Any:
+                if not isinstance(node, Access) or node.array not in self.arrays:
+                    return node
+                place, moved = offset(node)
+                return replace(node, subscripts=(add(rows.at(at, moved, new), place.constant),))
+
+            changed = rewrite(stmt, change)
+            rest += [*new.values(), changed]
+        declared = (Declare(name.name, UINT, _unsigned(dict(base), places.types)) for base, name in bases.items())
+        return (*leading, *declared, *rest)
 
     def _base(self, base: Polynomial, types: Mapping[str, CType], names: dict[_Base, Name]) -> Name:
         """The name of what a place begins with; an iterator by itself has one."""
@@ -243,6 +255,40 @@ class _Rewriter:
             names[key] = Name(fresh("at", self.taken), UINT)
             self.taken.add(names[key].name)
         return names[key]
+
+
+@dataclass(slots=True)
+class _Rows:
+    """Rows whose elements are used by statements close to one another, which have a name for a while.
+
+    before: v0 = A[polytile_offset(at, n) - 1]; v1 = A[polytile_offset(at, n)];
+    after:  const int row = polytile_offset(at, n); v0 = A[row - 1]; v1 = A[row];
+    """
+
+    taken: set[str]
+    uses: dict[Offset, list[int]] = field(default_factory=dict)  # statements, in their order
+    names: dict[Offset, tuple[Name, int]] = field(default_factory=dict)  # with the last statement for which they hold
+
+    def see(self, at: int, offsets: Iterable[Offset]) -> None:
+        for offset in offsets:
+            self.uses.setdefault(offset, []).append(at)
+
+    def at(self, statement: int, offset: Offset, new: dict[Offset, Declare]) -> Expr:
+        """An offset for one statement; names that begin there are `new`."""
+        name, until = self.names.get(offset, (None, -1))
+        if name is not None and statement <= until:
+            return name
+        last, count = statement, 0
+        for use in self.uses[offset]:
+            if statement <= use <= last + NEAR:
+                last, count = use, count + 1
+        if count < 2:
+            return offset
+        found = Name(fresh(f"row{len(self.names)}", self.taken), INT)
+        self.taken.add(found.name)
+        self.names[offset] = found, last
+        new[offset] = Declare(found.name, INT, offset)
+        return found
 
 
 def _unsigned(a: Polynomial, types: Mapping[str, CType]) -> Expr:

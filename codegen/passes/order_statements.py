@@ -34,9 +34,8 @@ from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, ma
 from polytile.codegen.passes.basic_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, walk
+from polytile.ir.expr import Access, Assign, walk
 from polytile.ir.kernel import Kernel
-from polytile.ir.name_supply import Names
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.work_pieces import deep_recursion
 
@@ -48,31 +47,36 @@ def order_statements(kernel: Kernel, plan: LoweredPlan, context: Context) -> Ker
     """Large bodies without branches are put in an order that takes few registers."""
 
     def ordered(run: Body, behind: Body) -> Body:
-        return _ordered(kernel, run, behind, plan, context.names)
+        return _ordered(kernel, run, behind, plan, context)
 
     with deep_recursion():
         return replace(kernel, body=each_block(kernel.body, ordered))
 
 
-def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, names: Names) -> Body:
+def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context: Context) -> Body:
     """One block in the best order; as it is where that is the source's."""
     try:
         block = build_graph(kernel, run, behind)
     except NotStraightError:
         return run
     graph = block.graph
-    shared = plan.points and _loads_again(run, graph)
-    if graph.operations > MOST_OPERATIONS or (graph.operations < LEAST_OPERATIONS and not shared):
+    shared = (plan.registers and _stores_again(run, graph)) or (plan.points and _loads_again(run, graph))
+    if graph.operations > MOST_OPERATIONS or (graph.operations < LEAST_OPERATIONS and not (plan.points and shared)):
         return run
     few = AUTO_SHARE * (plan.registers or MAX_THREAD_REGISTERS)
     if plan.order == AUTO and not shared and max_live(graph, graph.order) <= few:
         return run
-    sequence = best_order(graph, plan.order) if plan.order else graph.order
+    sequence = graph.order
+    if plan.order:
+        key = (kernel.name, plan.order, run, behind)
+        if key not in context.remembered:
+            context.remembered[key] = best_order(graph, plan.order)
+        sequence = context.remembered[key]
     if shared and sequence == graph.order:
         sequence = loads_first(graph)
     if sequence == graph.order and not shared:
         return run
-    made = (*block.integers, *emit(graph, sequence, names)) if is_order(graph, sequence) else ()
+    made = (*block.integers, *emit(graph, sequence, context.names)) if is_order(graph, sequence) else ()
     if not equivalent(graph, build_graph(kernel, made).graph):
         raise InternalError(f"kernel {kernel.name}: another order of a block computes something else")
     return made
@@ -88,6 +92,11 @@ def loads_first(graph: ValueGraph) -> tuple[int, ...]:
     """The order of the source with all loads in front, where registers have room for them."""
     found = tuple(sorted(graph.order, key=lambda number: graph.nodes[number].kind is not Kind.LOAD))
     return found if is_order(graph, found) and max_live(graph, found) <= FIRST_LOADS else graph.order
+
+
+def _stores_again(run: Body, graph: ValueGraph) -> bool:
+    """Whether statements store elements that others store again at once."""
+    return sum(isinstance(s, Assign) and isinstance(s.target, Access) for s in walk(*run)) > len(graph.stores)
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from polytile.codegen.passes.alignment import Alignment
 from polytile.ir.expr import Access, Stmt
@@ -76,6 +77,11 @@ class LoweredPlan:
         return any(loop.unroll != 1 for loop in self.loops.values())
 
     @property
+    def sums_are_free(self) -> bool:
+        """Whether additions may come in any order, and no loads have been put in front of them."""
+        return self.reassociate and not self.tiled and not self.loads_first
+
+    @property
     def loads_first(self) -> bool:
         """Whether loops load for several iterations at once."""
         return any(loop.loads_first for loop in self.loops.values())
@@ -83,10 +89,12 @@ class LoweredPlan:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The machine that a kernel is for, and a supply of names that are free in it."""
+    """The machine that a kernel is for, and a supply of names that are free in it. `remembered` are results for equal
+    blocks of a kernel, whose passes run several times where bounds of registers are tried."""
 
     machine: Machine
     names: Names
+    remembered: dict[Hashable, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

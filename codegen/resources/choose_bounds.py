@@ -17,13 +17,15 @@ from math import prod
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.resources.estimate import estimate, needed_registers
 from polytile.codegen.resources.occupancy import resident_blocks
+from polytile.ir.expr import Access, Assign, If, Stmt, walk, with_bodies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import shared_size
 from polytile.machine import MAX_THREAD_REGISTERS, THREAD_REGISTER_UNIT, Machine
 
 FULL_RATE = 0.5  # of the warps that fit: with so many, memory is busy, and more hardly help
-CHEAP_SPILLS = 16  # one register in so many may be missing: what is stored then stays in L1
+NEARLY = 1.15  # of the estimate of registers: what it may be off by
+CHEAP_SPILLS = 10  # one register in so many may be missing: what is stored then stays in L1
 Plans = Sequence[LoweredPlan]
 
 
@@ -54,9 +56,9 @@ def choose_bounds(
         kernel = program.kernels[position]
         if kernel.name not in large or not _is_free(kernel, plan):
             continue
-        for blocks, registers in _steps(kernel, machine):
+        for blocks, registers in _steps(kernel, plan, machine):
             tried = [*found[:position], replace(plan, registers=registers), *found[position + 1 :]]
-            needed = needed_registers(make(tried).kernels[position])
+            needed = needed_registers(_of_full_tiles(make(tried).kernels[position], plan))
             if needed <= registers + registers // CHEAP_SPILLS:
                 found = tried
                 choices.append(
@@ -66,18 +68,49 @@ def choose_bounds(
     return tuple(found), tuple(choices)
 
 
+def _of_full_tiles(kernel: Kernel, plan: LoweredPlan) -> Kernel:
+    """The kernel without what runs points singly where a tile is not full: few threads do, and may spill."""
+    return replace(kernel, body=_largest(kernel.body)) if plan.points else kernel
+
+
+def _largest(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
+    """Of conditional statements beside one another that store to the same arrays, the one that uses most elements."""
+    found: list[Stmt] = []
+    for stmt in body:
+        if isinstance(stmt, If) and _size(stmt.then) and _size(stmt.otherwise):
+            whole = _size(stmt.then) > _size(stmt.otherwise)
+            stmt = replace(stmt, otherwise=()) if whole else If(stmt.condition, stmt.otherwise)
+        found.append(with_bodies(stmt, _largest))
+    most: dict[frozenset[str], int] = {}
+    for stmt in found:
+        most[_stored(stmt)] = max(most.get(_stored(stmt), 0), _size([stmt]))
+    return tuple(s for s in found if not isinstance(s, If) or _size([s]) == most[_stored(s)])
+
+
+def _size(body: Sequence[Stmt]) -> int:
+    return sum(isinstance(node, Access) for node in walk(*body))
+
+
+def _stored(stmt: Stmt) -> frozenset[str]:
+    targets = (node.target for node in walk(stmt) if isinstance(node, Assign))
+    return frozenset(target.array for target in targets if isinstance(target, Access))
+
+
 def _is_free(kernel: Kernel, plan: LoweredPlan) -> bool:
-    """Whether nothing else has decided how many registers or blocks there are, as for several points of a thread."""
+    """Whether nothing else has decided how many registers or blocks there are."""
     bound = kernel.min_blocks or kernel.max_registers or plan.registers
-    return not (bound or kernel.cooperative or kernel.cluster > 1 or plan.tiled or plan.points)
+    return not (bound or kernel.cooperative or kernel.cluster > 1 or plan.tiled)
 
 
-def _steps(kernel: Kernel, machine: Machine) -> Iterator[tuple[int, int]]:
+def _steps(kernel: Kernel, plan: LoweredPlan, machine: Machine) -> Iterator[tuple[int, int]]:
     """Numbers of blocks on a multiprocessor, most first, with the registers that allow them: from what is enough for
     memory to be busy down to what the estimate says of the kernel as it is."""
     threads, own = prod(kernel.block), estimate(kernel, machine)
     enough = int(FULL_RATE * machine.threads_per_sm) // threads
     if own.blocks_per_multiprocessor >= enough:
+        registers = _most_registers(kernel, machine, enough)
+        if plan.points and own.registers * NEARLY > registers:  # ptxas may take more, as it knows no reason not to
+            yield enough, registers
         return
     for blocks in range(enough, max(own.blocks_per_multiprocessor, 2) - 1, -1):
         registers = _most_registers(kernel, machine, blocks)

@@ -21,8 +21,7 @@ def accesses(side: Check, array: str, kind: str) -> isl.UnionMap:
         for access in statement["accesses"]
         if (access["array"], access["kind"]) == (array, kind)
     ]
-    found: isl.UnionMap = union(relations, isl.UnionMap)
-    return found
+    return _joined(relations)
 
 
 def dependences(
@@ -75,11 +74,11 @@ def _seen(uses: tuple[tuple[str, str, str], ...], text: str, array: str, root: s
     """The same for (kind, relation, domain) of each access: several checks ask it of one program, and of the source,
     which most often has the same text."""
     reads, writes, may, kills = (
-        union([isl.UnionMap(how).intersect_domain(isl.UnionSet(who)) for k, how, who in uses if k == one], isl.UnionMap)
+        _joined(isl.UnionMap(how).intersect_domain(isl.UnionSet(who)) for k, how, who in uses if k == one)
         for one in ("read", "write", "may-write", "kill")
     )
     order = isl.Schedule(text)
-    for elements in maps(reads.union(writes).union(may).range().identity()):
+    for elements in maps(reads.union(writes).union(may).range().coalesce().identity()):
         if array == root:
             before = isl.UnionMap.from_map(elements.set_tuple_name(IN, f"{BEFORE}{root}"))
             writes, order = writes.union(before), isl.Schedule.from_domain(before.domain()).sequence(order)
@@ -97,6 +96,13 @@ def union(parts: Iterable[Any], kind: Any) -> Any:
 def dimensions(vectors: isl.UnionMap) -> int:
     """The length of the longest vectors."""
     return max((int(m.dim(OUT)) for m in maps(vectors)), default=0)
+
+
+def _joined(relations: Iterable[isl.UnionMap]) -> isl.UnionMap:
+    """The union of accesses in few pieces: 125 reads of a box are one, in a moment; isl would compare each piece with
+    every other one in all that follows."""
+    found: isl.UnionMap = union(relations, isl.UnionMap)
+    return found.coalesce()
 
 
 def padded(vectors: isl.UnionMap, rank: int) -> isl.UnionMap:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod
@@ -25,6 +25,7 @@ from polytile.scheduling.cost.mapped_loops import Role
 from polytile.scheduling.cost.multiprocessor import hidden_in_part, reached, resident_blocks
 from polytile.scheduling.cost.operation_cost import is_double
 from polytile.scheduling.cost.statement_cost import Work, meet, serial_depth
+from polytile.scheduling.cost.statement_reuse import accesses_again, at_one_point, shared_bytes
 
 _UNROLLED = 4  # loads of a serial loop that are on their way together
 _STEP_US = 0.004  # of a serial loop without loads: one dependent operation
@@ -53,16 +54,18 @@ class KernelCost:
         blocks = max(work.blocks for work in self.works)
         threads = max(prod(work.mapped.sizes) for work in self.works)
         launches = max(work.launches for work in self.works)
-        accesses = tuple(a for work in self.works for a in self._accesses(work))
+        again = accesses_again(self.works)
+        accesses = tuple(a for work in self.works for a in self._accesses(work, again))
         used = min(self.machine.sms, blocks)
         cycles = sum(a.cycles for a in accesses)
         resident = max(1.0, min(self.machine.blocks_per_sm, _PLACED * self.machine.threads_per_sm // threads))
         turns = ceil(blocks / (self.machine.sms * resident))
         touched = self._touched()
+        fetched = sum(self._fetched(work, resident) for work in self.works)
         near = min(1.0, self.speed.l2_bytes / max(1.0, touched))
         requests = 1e6 * cycles / used / self.speed.clock
         arithmetic = 1e6 * sum(self._arithmetic(work) for work in self.works) * self.machine.sms / used
-        l2 = 1e6 * sum(self._fetched(work, resident) for work in self.works) / self.speed.l2
+        l2 = 1e6 * (fetched - self._fetched_again()) / self.speed.l2
         memory = 1e6 * self._moved() / (self.speed.l2 if near == 1 else self.speed.memory)
         latency = turns * self._latency(near, launches)
         if any(work.tiled for work in self.works):
@@ -122,15 +125,17 @@ class KernelCost:
     def _in_memory(self, work: Work) -> Iterable[Reference]:
         return (r for r in work.references if self._storage(r) is None)
 
-    def _accesses(self, work: Work) -> Iterable[AccessTime]:
+    def _accesses(self, work: Work, again: Container[int]) -> Iterable[AccessTime]:
         for reference in work.references:
             storage = self._storage(reference)
             if storage is None or storage.space is not Space.PRIVATE:
-                yield self._access(work, reference, storage)
+                yield self._access(work, reference, storage, again)
 
-    def _access(self, work: Work, reference: Reference, storage: Storage | None) -> AccessTime:
+    def _access(
+        self, work: Work, reference: Reference, storage: Storage | None, again: Container[int]
+    ) -> AccessTime:
         request = work.request(reference)
-        times = work.warps * work.folds(reference) / self._held(work, reference)
+        times = work.warps * work.folds(reference) / self._held(work, reference) * (id(reference) not in again)
         if storage is None:
             times *= work.loaded(reference) / work.vector(reference)
         line_cycles = 0.0 if storage else request.lines
@@ -204,6 +209,20 @@ class KernelCost:
         shares = ((work.shares[i], held[i]) for i in work.serial_loops)
         around = prod(share.serial if n == 1.0 else share.inside / n for share, n in shares)
         return each * around * work.blocks * work.filled
+
+    def _fetched_again(self) -> float:
+        """Bytes among these that several statements of one point fetch, and that are in L1 after the first."""
+        total = 0.0
+        for group in at_one_point(self.works):
+            first = group[0]
+            held = [share.inside for share in first.shares]
+            sizes: list[dict[str, float]] = []
+            for work in group:
+                sizes.append({})
+                for one in self._groups(work):
+                    sizes[-1][one.array.name] = sizes[-1].get(one.array.name, 0.0) + work.footprint(one, held)
+            total += shared_bytes(sizes) * first.blocks * first.filled
+        return total
 
     def _arithmetic(self, work: Work) -> float:
         rate = self.speed.double_rate if is_double(work.statement) else self.speed.float_rate

@@ -82,10 +82,12 @@ def _waiting(points: Sequence[set[Element]]) -> int:
     return most
 
 
-def open_sums(statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int]) -> int:
+def open_sums(
+    statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int], *, free: bool
+) -> int:
     """How many sums are open at once where elements are loaded row by row along the loop that leaves the fewest: those
-    of the points in reach."""
-    own = max(1, sum(map(_sums, statement.body)))
+    of the points in reach; where sums are `free` to come in another order, one of each point."""
+    own = 1 if free else max(1, sum(map(_sums, statement.body)))
     points = prod(counts)
     least = points
     for count, step in zip(counts, steps, strict=True):

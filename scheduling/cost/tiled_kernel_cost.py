@@ -11,7 +11,7 @@ The numbers were fitted to measured kernels of an H200, products of 4 x 4 to 8 x
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, isqrt, prod
@@ -59,7 +59,7 @@ class TiledKernelCost(KernelCost):
         resident = min(most, self.resident)
         warps = resident * ceil(self.threads / WARP_SIZE)
         near = min(1.0, self.speed.l2_bytes / max(1.0, self._touched()))
-        accesses = tuple(a for work in self.works for a in self._accesses(work))
+        accesses = tuple(a for work in self.works for a in self._accesses(work, ()))
         pipe = 1e6 * (sum(a.cycles for a in accesses) / blocks + self._copied_cycles()) / self.speed.clock
         ideal = 1e6 * self.machine.sms / blocks * sum(map(self._computing, self.works))
         computing = ideal / reached(warps)
@@ -151,14 +151,14 @@ class TiledKernelCost(KernelCost):
         tiled = {id(r) for r in work.references if self._use(work, r) is not None}
         return (g for g in super()._groups(work) if not all(id(r) in tiled for r in g.members))
 
-    def _accesses(self, work: Work) -> Iterable[AccessTime]:
+    def _accesses(self, work: Work, again: Container[int]) -> Iterable[AccessTime]:
         """The requests of a statement: to shared tiles, and to what has no tile."""
         for reference in work.references:
             placement, storage = self._use(work, reference), self._storage(reference)
             if Space.PRIVATE in {getattr(placement, "memory", None), getattr(storage, "space", None)}:
                 continue
             if placement is None:
-                yield self._access(work, reference, storage)
+                yield self._access(work, reference, storage, again)
             else:
                 yield self._shared_access(work, reference, placement)
 

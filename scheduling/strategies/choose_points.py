@@ -67,7 +67,7 @@ def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Ho
         works = [Work(candidate.scop, one, values) for one in statements(mark)] if found else []
         if found is None or any(work.empty or not _is_plain(work, found) for work in works):
             continue
-        choice = _Choice(problem.machine, found, works)
+        choice = _Choice(problem.machine, found, works, free=not problem.options.strict)
         if not choice.may_pay():
             continue
         placed = homes() if placed is None else placed
@@ -109,7 +109,29 @@ class _Choice:
     machine: Machine
     kernel: PointKernel
     works: Sequence[Work]
+    free: bool  # whether sums may add up their elements in another order
     known: dict[tuple[int, ...], list[Reuse]] = field(default_factory=dict)
+
+    @property
+    def clearly(self) -> float:
+        """Of the loads, or the time, of one point that more points take at most."""
+        return self.tuning.clearly_large if self.large else self.tuning.clearly
+
+    @property
+    def large(self) -> bool:
+        return self._loads(self._ones) >= self.tuning.large
+
+    @property
+    def together(self) -> bool:
+        """Whether several statements of a point load so much that registers are what they lack."""
+        return len(self.works) > 1 and self._loads(self._ones) >= self.tuning.together
+
+    @property
+    def most(self) -> int:
+        """Points of a thread at most."""
+        if self.together:
+            return self.tuning.most_points_together
+        return self.tuning.most_free_points if self.free else self.tuning.most_points
 
     @property
     def tuning(self) -> PointTuning:
@@ -130,9 +152,9 @@ class _Choice:
         one = shapes[0]
         fitting = [one, *(s for s in shapes[1:] if s.registers <= self.tuning.registers)]
         least = min(s.microseconds for s in fitting)
-        if least > self.tuning.clearly * one.microseconds:
+        if least > self.clearly * one.microseconds:
             return one
-        near = [s for s in fitting if s.microseconds <= self.tuning.near * least]
+        near = [s for s in fitting[1:] if s.microseconds <= self.tuning.near * least]
         return min(near, key=lambda s: (prod(s.counts), s.microseconds, s.registers, [-n for n in s.counts]))
 
     @property
@@ -143,7 +165,7 @@ class _Choice:
         blocks = max(work.blocks for work in self.works)
         for counts in product(*(POINTS,) * (len(self._ones) - 1)):
             enough = blocks >= self.tuning.blocks * self.machine.sms * prod(counts)
-            if prod(counts) == 1 or (prod(counts) <= self.tuning.most_points and enough):
+            if prod(counts) == 1 or (prod(counts) <= self.most and enough):
                 yield (*counts, 1)
 
     def _shape(self, counts: tuple[int, ...], time: KernelTime) -> Shape:
@@ -195,11 +217,15 @@ class _Choice:
 
     def _registers(self, counts: tuple[int, ...], found: Sequence[Reuse]) -> int:
         """Of a thread: values that wait, or sums that are open, addresses, and the rest."""
-        live = 0.0
+        live, together = 0.0, dict[str, float]()
         for work, one in zip(self.works, found, strict=True):
             words = max(r.array.element.size for r in work.references) // REGISTER_BYTES
-            sums = open_sums(work.statement, work.reads, self._steps(work), counts)
+            sums = open_sums(work.statement, work.reads, self._steps(work), counts, free=self.free)
             live = max(live, words * min(one.waiting + 1, sums) if prod(counts) > 1 else words)
+            stored = next(r.array.name for r in work.references if r.access.writes)
+            together[stored] = max(together.get(stored, 0.0), words * sums)
+        if self.together:  # what each has added up so far, and the parts of it that are sums, too
+            live = 2 * sum(together.values())
         rows = sum(one.rows for one in found)
         return round(self.tuning.spare_registers + min(self.tuning.row_registers, rows) + live)
 

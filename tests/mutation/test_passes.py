@@ -220,6 +220,7 @@ PLANTED = (
     Planted("unroll-hints", PRODUCT, each(fewer_points), schedule="tiled"),
     Planted("partition-tiles", PRODUCT, each(without_partial_tiles), schedule="tiled"),
     Planted("wide-copies", PRODUCT, each(backwards), schedule="tiled", copy_bytes=16),
+    Planted("reassociate-sums", MANY, undeclared, verified=True),
     Planted("order-statements", MANY, undeclared, verified=True, order="tree"),
     Planted("register-limit", MANY, lambda kernel: replace(kernel, min_blocks=1000), verified=True, registers=64),
     Planted("prune-signature", PRODUCT, lambda k: replace(k, parameters=k.parameters[1:]), verified=True),

@@ -13,8 +13,10 @@ import pytest
 import polytile
 from polytile.check.checker import problems
 from polytile.cli.main import main
+from polytile.ir.isl_util import budget
 
 Scop = Placed = dict[str, Any]
+MOST_OPERATIONS = 10_000_000  # of isl
 POLYBENCH = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
 
 
@@ -289,3 +291,18 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 2
     assert "CERTIFICATE" in capsys.readouterr().err
+
+
+def test_boxes_of_many_reads_are_checked_in_a_moment() -> None:
+    reads = " + ".join(f"A[i + {a}][j + {b}][k + {c}]" for a in range(4) for b in range(4) for c in range(4))
+    text = f"""void f(int n, double A[n][n][n], double B[n][n][n])
+{{
+#pragma scop
+    for (int i = 0; i < n - 4; i++) for (int j = 0; j < n - 4; j++) for (int k = 0; k < n - 4; k++)
+        B[i][j][k] = {reads};
+#pragma endscop
+}}
+"""
+    genuine = certificate(text)
+    with budget(MOST_OPERATIONS):
+        assert not list(problems(genuine))

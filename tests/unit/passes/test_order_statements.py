@@ -172,6 +172,12 @@ def test_a_failing_order_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch
     assert any("without order-statements" in r.message for r in found.scops[0].remarks)
 
 
+def test_operations_on_constants_are_part_of_all_orders() -> None:
+    kernel = kernel_of("for (int i = 0; i < n; i++) B[i] = A[i] * (3.0 / n);")
+    graph = build_graph(kernel, block_of(kernel)).graph
+    assert all(is_order(graph, sequence) for sequence in orders(graph))
+
+
 def test_small_bodies_stay() -> None:
     small = "for (int i = 0; i < n; i++) C[i] = A[i] + A[i + 1] * B[i];"
     assert text_of(small, order="tree") == text_of(small, order="source") == text_of(small)

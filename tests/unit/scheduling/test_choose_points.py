@@ -71,8 +71,9 @@ def test_open_sums_are_those_of_points_in_reach() -> None:
     )
     (scop,) = read_program("f.c", text).scops
     statement, reads = scop.statements[0], reads_of(text)
-    counts = [open_sums(statement, reads, STEPS, (n, 1)) for n in (1, 2, 4, 8)]
+    counts = [open_sums(statement, reads, STEPS, (n, 1), free=False) for n in (1, 2, 4, 8)]
     assert counts == [3, 5, 7, 7]
+    assert [open_sums(statement, reads, STEPS, (n, 1), free=True) for n in (1, 2, 4, 8)] == [2, 3, 4, 4]
 
 
 def points_of(scop: polytile.CompiledScop) -> str:
@@ -101,8 +102,25 @@ CHOSEN = {
 def test_the_choice_is_among_the_fastest_that_were_measured(program: str, dtype: str) -> None:
     defines = {"DATA_TYPE_IS_FLOAT": 1} if dtype == "float" else {}
     file = REORDER / f"{program}.c"
-    (scop,) = polytile.compile(file, schedule="classic", order="source", defines=defines).scops
+    (scop,) = polytile.compile(file, schedule="classic", order="source", defines=defines, strict=True).scops
     assert points_of(scop) == CHOSEN[program, dtype]
+
+
+FREE = {"2d64pt": "8", "2d81pt": "8", "3d125pt": "4x4"}  # sums in any order: few of them are open
+
+
+@pytest.mark.parametrize("program", FREE)
+def test_free_sums_leave_registers_for_more_points(program: str) -> None:
+    (scop,) = polytile.compile(REORDER / f"{program}.c", schedule="classic").scops
+    assert points_of(scop) == FREE[program]
+
+
+def test_statements_of_one_point_share_what_they_load() -> None:
+    file = REORDER / "hypterm.c"
+    (scop,) = polytile.compile(file, parameters={"nx": 308, "ny": 308, "nz": 308}).scops
+    assert scop.program is not None and scop.compilation.schedule is not None
+    assert scop.compilation.schedule.strategy == "superposed" and set(points_of(scop).split("x")) == {"2"}
+    assert {kernel.max_registers for kernel in scop.program.kernels} == {80}
 
 
 @pytest.mark.parametrize("program", ["polybench/gemm.c", "polybench/atax.c"])
@@ -116,8 +134,8 @@ def test_small_stars_take_points_as_blocks_come_one_after_another() -> None:
     with four and 60.3 with 4 x 2."""
     heat = ROOT / "polybench" / "polybench" / "heat-3d.c"
     for dtype, points in (("double", "4 x 1 x 1"), ("float", "4 x 2 x 1")):
-        sizes = {"n": 200, "tsteps": 1000}
-        (scop,) = polytile.compile(heat, schedule="classic", defines=[f"DATA_TYPE={dtype}"], parameters=sizes).scops
+        asked = {"schedule": "classic", "strict": True, "parameters": {"n": 200, "tsteps": 1000}}
+        (scop,) = polytile.compile(heat, defines=[f"DATA_TYPE={dtype}"], **asked).scops  # type: ignore[arg-type]
         lines = [line for line in scop.compilation.considered if "points: " in line]
         assert len(lines) == 2 and all(f": {points} points: " in line for line in lines)
 

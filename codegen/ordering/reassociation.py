@@ -1,0 +1,164 @@
+"""A graph whose sums are multiplied out and share their parts, where additions may come in another order.
+
+before: x = 0.5 * (a[0] + a[1] + a[2]); y = 0.5 * (a[1] + a[2] + a[3])
+after:  s = a[1] + a[2]; x = 0.5 * a[0] + 0.5 * s; y = 0.5 * s + 0.5 * a[3]
+
+Each sum adds up its labels in one order of the elements in memory, the same for all sums, so that an element that is
+loaded goes to all sums that it is part of, and few values wait: the sums, and what is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from polytile.codegen.ordering.build_graph import OPERAND
+from polytile.codegen.ordering.label_sweeps import label_places, swept
+from polytile.codegen.ordering.linear_forms import sums_of
+from polytile.codegen.ordering.shared_sums import SharedSums, share
+from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, max_live, words
+from polytile.ir.expr import Binary, CType, Expr, Name, Unary
+from polytile.ir.literals import spelt
+
+
+class _NoLiteralError(Exception):
+    """A factor that the type of its sum does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reassociated:
+    """A graph with other sums, in a sequence that takes few registers."""
+
+    graph: ValueGraph
+    sequence: tuple[int, ...]
+
+    def score(self, few: int) -> float:
+        return score(self.graph, self.sequence, few)
+
+
+def best_reassociation(graph: ValueGraph, few: int) -> Reassociated | None:
+    """The best way to share parts of sums and to add them up; None for a graph without elements in an array's order."""
+    found: list[tuple[Reassociated, bool, dict[int, int]]] = []
+    for shared in (False, True):
+        for places in label_places(graph):
+            found += [(made, shared, places) for made in _made(graph, places, shared=shared, pairs=False)]
+    if not found:
+        return None
+    best, shared, places = min(found, key=lambda one: one[0].score(few))
+    return min((best, *_made(graph, places, shared=shared, pairs=True)), key=lambda one: one.score(few))
+
+
+def score(graph: ValueGraph, sequence: Sequence[int], few: int) -> float:
+    """Operations, and more of them where values take more than a `few` registers, so that fewer threads run at once."""
+    return issued_operations(graph) * max(1.0, max_live(graph, sequence) / few)
+
+
+def _made(graph: ValueGraph, loads: Mapping[int, int], *, shared: bool, pairs: bool) -> Iterator[Reassociated]:
+    """The graph whose sums are added up in the order of these places."""
+    found, places = sums_of(graph, shared=shared), _places(graph, loads)
+    made = _rebuilt(graph, found.inside, share(found.forms, places, pairs=pairs), places)
+    if made is not None:
+        yield made
+
+
+def issued_operations(graph: ValueGraph) -> int:
+    """The operations of a graph, where a product that is only added is part of the addition."""
+    uses = graph.uses()
+
+    def is_free(number: int) -> bool:
+        node = graph.nodes[number]
+        if isinstance(node.expr, Unary):
+            return True
+        return (
+            isinstance(node.expr, Binary) and node.expr.op == "*" and all(_adds(graph.nodes[u]) for u in uses[number])
+        )
+
+    operations = (n for n, node in enumerate(graph.nodes) if node.kind is Kind.OPERATION)
+    return sum(not is_free(number) for number in operations)
+
+
+def _adds(node: ValueNode) -> bool:
+    return node.kind is Kind.OPERATION and isinstance(node.expr, Binary) and node.expr.op in ("+", "-")
+
+
+def _places(graph: ValueGraph, loads: Mapping[int, int]) -> dict[int, int]:
+    """Where each value is in the order of elements: at the last one that it needs."""
+    found: dict[int, int] = {}
+    for number in range(len(graph.nodes)):
+        found[number] = max([loads.get(number, -1), *(found[n] for n in graph.needs(number))])
+    return found
+
+
+def _rebuilt(
+    graph: ValueGraph, inside: frozenset[int], shared: SharedSums, places: Mapping[int, int]
+) -> Reassociated | None:
+    """The graph with these sums; None where a factor has no literal."""
+    try:
+        made, loads = _Rebuilder(graph, inside, shared, places).run()
+    except _NoLiteralError:
+        return None
+    return Reassociated(made, swept(made, loads))
+
+
+class _Rebuilder:
+    """Puts nodes into a new graph, in the order of the old one."""
+
+    def __init__(
+        self, graph: ValueGraph, inside: frozenset[int], shared: SharedSums, places: Mapping[int, int]
+    ) -> None:
+        self.graph, self.inside, self.shared = graph, inside, shared
+        self.made = ValueGraph()
+        self.new: dict[int, int] = {}  # by nodes of the old graph, and parts
+        self.places = dict(places)
+        for part, form in shared.parts.items():
+            self.places[part] = max(self.places[label] for label in form)
+
+    def run(self) -> tuple[ValueGraph, dict[int, int]]:
+        for number, node in enumerate(self.graph.nodes):
+            if number in self.shared.sums:
+                self.new[number] = self._sum(self.shared.sums[number], node.expr.type)
+            elif number not in self.inside:
+                operands = tuple(self.new[o] for o in node.operands)
+                after = tuple(self.new[n] for n in node.after)
+                self.new[number] = self.made.add(replace(node, operands=operands, after=after))
+            if number in self.graph.names and number in self.new:
+                self.made.names.setdefault(self.new[number], self.graph.names[number])
+        loads = {self.new[n]: self.places[n] for n, node in enumerate(self.graph.nodes) if node.kind is Kind.LOAD}
+        return self.made, loads
+
+    def _label(self, number: int, ctype: CType) -> int:
+        if number not in self.new:
+            self.new[number] = self._sum(self.shared.parts[number], ctype)
+        return self.new[number]
+
+    def _sum(self, form: Mapping[int, Fraction], ctype: CType) -> int:
+        """A sum from the first element on."""
+        terms = sorted(form.items(), key=lambda term: (self.places[term[0]], term[0]))
+        total: int | None = None
+        for label, factor in terms:
+            value = self._label(label, ctype)
+            if total is None:
+                total = self._scaled(value, factor, ctype)
+            else:
+                term = self._scaled(value, abs(factor), ctype)
+                total = self._operation("+" if factor > 0 else "-", (total, term), ctype)
+        assert total is not None
+        return total
+
+    def _scaled(self, value: int, factor: Fraction, ctype: CType) -> int:
+        if factor == 1:
+            return value
+        literal = spelt(abs(factor), ctype)
+        if factor == -1 or literal is None:
+            if literal is None:
+                raise _NoLiteralError
+            slots = Unary("-", Name(f"{OPERAND}0", ctype), ctype)
+            return self.made.add(ValueNode(Kind.OPERATION, slots, (value,), slots, words(slots)))
+        expr: Expr = literal if factor > 0 else Unary("-", literal, ctype)
+        constant = self.made.add(ValueNode(Kind.CONSTANT, expr, (), expr, 0))
+        return self._operation("*", (constant, value), ctype)
+
+    def _operation(self, op: str, operands: tuple[int, int], ctype: CType) -> int:
+        slots = Binary(op, Name(f"{OPERAND}0", ctype), Name(f"{OPERAND}1", ctype), ctype)
+        return self.made.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(slots)))
