@@ -39,20 +39,36 @@ class Reuse:
         return sum(self.first)
 
 
-def reuse(reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int]) -> Reuse:
-    """What `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first."""
+def reuse(
+    reads: Sequence[Reference],
+    steps: Sequence[Vector],
+    counts: Sequence[int],
+    writes: Sequence[Reference] = (),
+) -> Reuse:
+    """What `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first. Elements
+    that `writes` may change between two points are loaded for each."""
     seen: set[Element] = set()
     first = [0] * len(reads)
     places = list(product(*map(range, counts)))
     by_point: list[set[Element]] = [set() for _ in places]
     for number, reference in enumerate(reads):
         for at, place in enumerate(places):
-            element = _element(number, reference, steps, place)
+            shared = not any(_may_change(write, reference) for write in writes)
+            element = _element(number, reference, steps, place) if shared else ("", number, *place)
             by_point[at].add(element)
             if element not in seen:
                 seen.add(element)
                 first[number] += 1
     return Reuse(tuple(first), _waiting(by_point), len({element[:-1] for element in seen}))
+
+
+def _may_change(write: Reference, read: Reference) -> bool:
+    """Whether a store may be to what another point reads: to the same array, but for `A[(t + 1) % 2]` and `A[t % 2]`,
+    which generated code tells apart (polytile/ir/polynomial.py)."""
+    if write.array.name != read.array.name:
+        return False
+    pairs = zip(write.subscripts, read.subscripts, strict=True)
+    return not any(w is not None and r is not None and w.floors and r.floors and w != r for w, r in pairs)
 
 
 def _element(number: int, reference: Reference, steps: Sequence[Vector], place: Sequence[int]) -> Element:

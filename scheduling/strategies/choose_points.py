@@ -234,7 +234,8 @@ class _Choice:
 
     def _reuse(self, counts: tuple[int, ...]) -> list[Reuse]:
         if counts not in self.known:
-            self.known[counts] = [reuse(work.reads, self._steps(work), counts) for work in self.works]
+            writes = [r for work in self.works for r in work.references if r.access.writes]
+            self.known[counts] = [reuse(work.reads, self._steps(work), counts, writes) for work in self.works]
         return self.known[counts]
 
     def _steps(self, work: Work) -> list[tuple[int, ...]]:

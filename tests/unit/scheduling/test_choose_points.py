@@ -123,7 +123,7 @@ def test_statements_of_one_point_share_what_they_load() -> None:
     assert {kernel.max_registers for kernel in scop.program.kernels} == {80}
 
 
-@pytest.mark.parametrize("program", ["polybench/gemm.c", "polybench/atax.c"])
+@pytest.mark.parametrize("program", ["polybench/gemm.c", "polybench/atax.c", "polybench/lu.c"])
 def test_other_kernels_keep_one_point(program: str) -> None:
     (scop,) = polytile.compile(ROOT / "polybench" / program, schedule="classic").scops
     assert points_of(scop) == ""
