@@ -174,6 +174,7 @@ class PointTuning:
     registers: int = 144  # of a thread by estimate, 128 by ptxas: of two blocks of 256
     spare_registers: int = 16  # beside values and addresses, as ptxas makes it of 2d25pt to 3d125pt
     values: int = 48  # registers of values with which half of the threads run at once: more count as more operations
+    turning_rows: int = 24  # of arrays whose versions take turns: 30 spill (box of radius 2), 20 do not (its star)
     row_registers: int = 32  # for the addresses of rows, one each, at most
     blocks: int = 4  # of a multiprocessor that are left at least
 

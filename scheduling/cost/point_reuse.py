@@ -62,6 +62,11 @@ def reuse(
     return Reuse(tuple(first), _waiting(by_point), len({element[:-1] for element in seen}))
 
 
+def take_turns(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
+    """Whether an array that is read is written, too, in another version: `A[(t + 1) % 2]` beside `A[t % 2]`."""
+    return any(w.array.name == r.array.name and not _may_change(w, r) for w in writes for r in reads)
+
+
 def _may_change(write: Reference, read: Reference) -> bool:
     """Whether a store may be to what another point reads: to the same array, but for `A[(t + 1) % 2]` and `A[t % 2]`,
     which generated code tells apart (polytile/ir/polynomial.py)."""

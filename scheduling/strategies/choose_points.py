@@ -26,7 +26,7 @@ from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
-from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse
+from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse, take_turns
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.strategies.points_per_thread import PointKernel, point_kernel
 from polytile.tuning import PointTuning
@@ -150,12 +150,19 @@ class _Choice:
     def best(self, shapes: Sequence[Shape]) -> Shape:
         """The one to take: that of one point unless another is clearly faster."""
         one = shapes[0]
-        fitting = [one, *(s for s in shapes[1:] if s.registers <= self.tuning.registers)]
+        fitting = [one, *(s for s in shapes[1:] if s.registers <= self.tuning.registers and self._has_addresses(s))]
         least = min(s.microseconds for s in fitting)
         if least > self.clearly * one.microseconds:
             return one
         near = [s for s in fitting[1:] if s.microseconds <= self.tuning.near * least]
         return min(near, key=lambda s: (prod(s.counts), s.microseconds, s.registers, [-n for n in s.counts]))
+
+    def _has_addresses(self, shape: Shape) -> bool:
+        """Whether registers have room for the addresses of all rows: no offset of 32 bits has `t % 2` in it, so that
+        ptxas keeps pointers."""
+        writes = [r for work in self.works for r in work.references if r.access.writes]
+        turning = any(take_turns(work.reads, writes) for work in self.works)
+        return not turning or sum(one.rows for one in self._reuse(shape.counts)) <= self.tuning.turning_rows
 
     @property
     def _ones(self) -> tuple[int, ...]:
