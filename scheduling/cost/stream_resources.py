@@ -196,9 +196,17 @@ class StreamFigures:
             words += max(s.words * sum(s.neighbours()) for s in self.steps)
         if plan.exchange is Exchange.BLOCK:
             words += self._beside_words(plan)
+            words += self._loaded_words(plan)
             words += round(LARGE_PATCH * max(0, prod(plan.points) - PATCH) * sum(s.words for s in self.made))
             words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words
+
+    def _loaded_words(self, plan: PlannedThreads) -> int:
+        """Of elements of other arrays, which ptxas begins to load at once for all iterations, and of their addresses."""
+        if len({s.step.iteration for s in self.made}) < 2:
+            return 0
+        values = sum(sum(s.loads) for s in self.made) // REGISTER_BYTES
+        return prod(plan.points) * values + sum(len(s.loads) for s in self.made)
 
     @property
     def retimed(self) -> bool:
