@@ -11,7 +11,7 @@ A block of all points of a thread loads once what its points share, in whatever 
 all that it loads, that comes first:
 
 before: v0 = A[i]; v1 = A[i + 1]; B[i] = v0 + v1; v2 = A[i + 2]; B[i + 1] = v1 + v2
-after:  v0 = A[i]; v1 = A[i + 1]; v2 = A[i + 2]; B[i] = v0 + v1; B[i + 1] = v1 + v2
+after:  v0 = A[i]; v1 = A[i + 1]; v3 = v0 + v1; v2 = A[i + 2]; v4 = v1 + v2; B[i] = v3; B[i + 1] = v4
 
 ptxas does the same for arrays that only constant pointers reach, but
 loads no others ahead of stores, such as `A[t % 2]` and `A[(t + 1) % 2]`; and kernels that wait for those before them
@@ -89,9 +89,23 @@ def _loads_again(run: Body, graph: ValueGraph) -> bool:
 
 
 def loads_first(graph: ValueGraph) -> tuple[int, ...]:
-    """The order of the source with all loads in front, where registers have room for them."""
-    found = tuple(sorted(graph.order, key=lambda number: graph.nodes[number].kind is not Kind.LOAD))
-    return found if is_order(graph, found) and max_live(graph, found) <= FIRST_LOADS else graph.order
+    """An order with all loads ahead of all stores, and each operation where it has its operands, where registers have
+    room for all that is loaded; that of the source elsewhere."""
+    loads = [number for number in graph.order if graph.nodes[number].kind is Kind.LOAD]
+    found: list[int] = []
+    waiting = [number for number in graph.order if graph.nodes[number].kind is Kind.OPERATION]
+    done: set[int] = set()
+    for load in loads:
+        found.append(load)
+        done.add(load)
+        for number in list(waiting):
+            if done.issuperset(graph.needs(number)):
+                found.append(number)
+                done.add(number)
+                waiting.remove(number)
+    order = (*found, *waiting, *graph.stores)
+    room = sum(graph.nodes[number].width for number in loads) <= FIRST_LOADS
+    return order if room and is_order(graph, order) else graph.order
 
 
 def _stores_again(run: Body, graph: ValueGraph) -> bool:
