@@ -62,6 +62,12 @@ def reuse(
     return Reuse(tuple(first), _waiting(by_point), len({element[:-1] for element in seen}))
 
 
+def reads_neighbours(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
+    """Whether several elements of an array are read that no write may change, as in stencils."""
+    kept = [r.array.name for r in reads if not any(_may_change(write, r) for write in writes)]
+    return len({*kept}) < len(kept)
+
+
 def take_turns(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
     """Whether an array that is read is written, too, in another version: `A[(t + 1) % 2]` beside `A[t % 2]`."""
     return any(w.array.name == r.array.name and not _may_change(w, r) for w in writes for r in reads)

@@ -202,7 +202,7 @@ class StreamFigures:
         return words
 
     def _loaded_words(self, plan: PlannedThreads) -> int:
-        """Of elements of other arrays, which ptxas begins to load at once for all iterations, and of their addresses."""
+        """Of elements of other arrays, which ptxas begins to load for all iterations at once, and their addresses."""
         if len({s.step.iteration for s in self.made}) < 2:
             return 0
         values = sum(sum(s.loads) for s in self.made) // REGISTER_BYTES

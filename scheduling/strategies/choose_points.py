@@ -19,6 +19,7 @@ from polytile.ir.expr import Access, Assign
 from polytile.ir.placed_storage import Homes
 from polytile.machine import L1_MOST_BYTES_PER_CYCLE, REGISTER_BYTES, THREAD_REGISTER_UNIT, Machine
 from polytile.options import POINTS
+from polytile.scheduling.analysis.affine_references import Reference
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
@@ -26,7 +27,7 @@ from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
-from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reuse, take_turns
+from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reads_neighbours, reuse, take_turns
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.strategies.points_per_thread import PointKernel, point_kernel
 from polytile.tuning import PointTuning
@@ -138,7 +139,9 @@ class _Choice:
         return self.machine.tuning.points
 
     def may_pay(self) -> bool:
-        """Whether two points along some loop load less."""
+        """Whether two points along some loop load less of what a point reads several elements of."""
+        if not any(reads_neighbours(work.reads, self._writes) for work in self.works):
+            return False
         one = self._loads(self._ones)
         two = [tuple(1 + (k == d) for k in range(len(self._ones))) for d in range(len(self._ones) - 1)]
         return any(self._loads(counts) < self.tuning.sharing * one for counts in two)
@@ -160,9 +163,12 @@ class _Choice:
     def _has_addresses(self, shape: Shape) -> bool:
         """Whether registers have room for the addresses of all rows: no offset of 32 bits has `t % 2` in it, so that
         ptxas keeps pointers."""
-        writes = [r for work in self.works for r in work.references if r.access.writes]
-        turning = any(take_turns(work.reads, writes) for work in self.works)
+        turning = any(take_turns(work.reads, self._writes) for work in self.works)
         return not turning or sum(one.rows for one in self._reuse(shape.counts)) <= self.tuning.turning_rows
+
+    @property
+    def _writes(self) -> list[Reference]:
+        return [r for work in self.works for r in work.references if r.access.writes]
 
     @property
     def _ones(self) -> tuple[int, ...]:
@@ -241,8 +247,7 @@ class _Choice:
 
     def _reuse(self, counts: tuple[int, ...]) -> list[Reuse]:
         if counts not in self.known:
-            writes = [r for work in self.works for r in work.references if r.access.writes]
-            self.known[counts] = [reuse(work.reads, self._steps(work), counts, writes) for work in self.works]
+            self.known[counts] = [reuse(work.reads, self._steps(work), counts, self._writes) for work in self.works]
         return self.known[counts]
 
     def _steps(self, work: Work) -> list[tuple[int, ...]]:

@@ -40,6 +40,7 @@ PROGRAMS = {  # that have what improves kernels
     "forward-shared": AGAIN,
     "wide-copies": PRODUCT,
     "order-statements": PRODUCT,
+    "reassociate-sums": PRODUCT,
     "block-order": AGAIN,
     "cache-hints-across-kernels": AGAIN,
     "dependent-launch": AGAIN,

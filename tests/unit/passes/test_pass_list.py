@@ -121,6 +121,8 @@ def test_what_waits_for_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {step.done for step in scop.compilation.steps}
     asked |= {done for text in (PRODUCT, AGAIN) for done, _ in steps(text)}
     asked |= {done for done, _ in steps(PRODUCT, registers=64)}
+    box = gemver.parents[1] / "reorder" / "2d25pt.c"
+    asked |= {step.done for step in polytile.compile(box, schedule="classic").scops[0].compilation.steps}
     gemm = gemver.with_name("gemm.c")
     machine = machine_of("sm_90")
     promotion = replace(machine.tuning.promotion, copy_bytes=16)
