@@ -226,7 +226,7 @@ class _Builder:
 
     def _constant(self, expr: Expr) -> int:
         here = with_values(expr, self.own)
-        return self.graph.add(ValueNode(Kind.CONSTANT, with_values(here, self.known), (), here, 0))
+        return self.graph.add(ValueNode(Kind.CONSTANT, _normal(with_values(expr, self.known)), (), here, 0))
 
     def _operation(self, expr: Expr) -> int:
         parts = [e for e in children(expr) if isinstance(e, Expr)]
@@ -307,6 +307,15 @@ def with_operands(expr: Expr, operands: Sequence[Expr]) -> Expr:
         case Call(), _:
             return replace(expr, arguments=tuple(operands))
     raise NotStraightError
+
+
+def _normal(expr: Expr) -> Expr:
+    """An integer as the polynomial that it is, so that `i + 1` is the same value however `i` was declared."""
+    place = polynomial(expr) if expr.type.kind == "int" else None
+    if place is None:
+        return expr
+    types = {node.name: node.type for node in walk(expr) if isinstance(node, Name)}
+    return Cast(expr.type, expression(place, types))
 
 
 def _is_cheap(expr: Expr) -> bool:

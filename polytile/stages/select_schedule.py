@@ -30,6 +30,7 @@ from polytile.scheduling.strategies.pluto import GAVE_UP
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
 
+IN_PLACE = 0.9  # of the time of one step a launch, for tiles that run one step, too: 208 ms for 187 at 0.92 (star3d4r)
 TIME_TILES = 0.95  # of the time of one step a launch; both estimates were fitted to stencils
 FASTER, MUCH_FASTER = 0.9, 0.65  # by estimate with assumed sizes: then kernels for any sizes are faster, too
 MOST_SIZES = 3  # of tiles that are compared
@@ -200,12 +201,14 @@ def _over_time_or(problem: Problem, best: Candidate, over_time: Sequence[Candida
 
 def _is_doubtful(problem: Problem, candidate: Candidate, best: Candidate) -> bool:
     """Whether tiles that blocks share overlap more than in what their estimates were fitted to; or sizes are assumed,
-    and they are not that much faster with these: known ones make such kernels up to 1.9 times as fast."""
+    and they are not that much faster with these: known ones make such kernels up to 1.9 times as fast; or they run one
+    step as others do, and are hardly faster."""
     plan, most = candidate.stream, problem.machine.tuning.stream.redundancy
     if plan is None or plan.exchange is not Exchange.BLOCK:
         return False
     close = _microseconds(candidate) >= MUCH_FASTER * _microseconds(best)
-    return plan.redundancy > most or (close and _has_unknown_sizes(problem))
+    alone = plan.in_place and _microseconds(candidate) >= IN_PLACE * _microseconds(best)
+    return plan.redundancy > most or alone or (close and _has_unknown_sizes(problem))
 
 
 def _with_asked_points(found: Sequence[Candidate], best: Candidate) -> Iterator[Candidate]:

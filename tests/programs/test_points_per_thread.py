@@ -60,9 +60,15 @@ TURNS = source(
     A[(t + 1) % 2][i][j] = 0.3 * A[t % 2][i-1][j] + 0.2 * A[t % 2][i][j-1] + 0.1 * A[t % 2][i][j]
                            + 0.4 * A[t % 2][i+1][j];""",
 )
+PLACES = source(
+    "double A[n][m], double B[n][m]",
+    """for (int i = 1; i < n - 3; i++) for (int j = 0; j < m; j++)
+    B[i][j] = (i + 1) * A[i-1][j] + (2 * i + 2) * A[i][j] - 0.5 * ((i + 2) * (i + 2 - (i + 1))) * A[i+1][j];""",
+)
 PROGRAMS = {
     "box": (BOX, [(2, 1), (4, 1), (8, 1)]),
     "steps": (STEPS, [(1, 2, 1), (1, 8, 1)]),
+    "places": (PLACES, [(2, 1), (8, 1)]),  # values of iterators, which differ between points
     "turns": (TURNS, [(1, 2, 1), (1, 8, 1)]),
     "cube": (CUBE, [(1, 4, 1), (2, 2, 1), (4, 4, 1)]),
     "triangle": (TRIANGLE, [(4, 1)]),

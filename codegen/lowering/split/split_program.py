@@ -80,13 +80,14 @@ class _Program:
         each = For(phase.name, lift(0), compare("<", phase, phases), 1, (launch,), LLONG)
         height = self.plan.height
         start = Name(self.start.name, LLONG)
-        body = (
+        values = (
             Declare(start.name, LLONG, mul(band, height)),
             Declare(self.begin.name, LLONG, most(sub(times[0], start), 0)),
             Declare(self.finish.name, LLONG, least(sub(times[1], start), height - 1)),
             Declare(self.last.name, LLONG, compare(">=", add(start, height), add(times[1], 1))),
-            each,
         )
+        used = {node.name for node in kernel.nodes if isinstance(node, Name)} | {start.name}
+        body = (*(value for value in values if value.name in used), each)
         first, last = (_floor(side, height) for side in times)
         bands: Stmt = For(band.name, first, compare("<=", band, last), 1, body, LLONG)
         guards = [] if self.cells.some is None or not self._others else [wide(self.cells.some)]
