@@ -75,32 +75,12 @@ extern "C" __global__ void __launch_bounds__(256) kernel_correlation_scop0_k2(in
     const int ti = threadIdx.y;
 
     polytile_await_launches();
-    for (int bi = blockIdx.y; bi <= (n - 1) / 64; bi += gridDim.y) {
-        if (n >= 8 * ti + 64 * bi + 8 && m >= tj + 32 * bj + 1) {
-            int i = 8 * ti + 64 * bi;  // correlation.c:56
+    for (int bi = blockIdx.y; bi <= (n - 1) / 8; bi += gridDim.y) {
+        if (n >= ti + 8 * bi + 1 && m >= tj + 32 * bj + 1) {
+            int i = ti + 8 * bi;  // correlation.c:56
             int j = tj + 32 * bj;
-            float v0 = sqrtf(float_n) * stddev[j];
-            float v1 = data[(long long)i * m + j];
-            float v2 = mean[j];
-            data[(long long)i * m + j] = (v1 - v2) / v0;  // correlation.c:57
-            data[(long long)(i + 1) * m + j] = (data[(long long)(i + 1) * m + j] - v2) / v0;
-            data[(long long)(i + 2) * m + j] = (data[(long long)(i + 2) * m + j] - v2) / v0;
-            data[(long long)(i + 3) * m + j] = (data[(long long)(i + 3) * m + j] - v2) / v0;
-            data[(long long)(i + 4) * m + j] = (data[(long long)(i + 4) * m + j] - v2) / v0;
-            data[(long long)(i + 5) * m + j] = (data[(long long)(i + 5) * m + j] - v2) / v0;
-            data[(long long)(i + 6) * m + j] = (data[(long long)(i + 6) * m + j] - v2) / v0;
-            data[(long long)(i + 7) * m + j] = (data[(long long)(i + 7) * m + j] - v2) / v0;
-        } else if (m >= tj + 32 * bj + 1) {
-            #pragma unroll 1
-            for (int c_4 = 0; c_4 < polytile_min(8, n - 8 * ti - 64 * bi); ++c_4) {
-                int i = 8 * ti + 64 * bi + c_4;  // correlation.c:56
-                int j = tj + 32 * bj;
-                float v0_2 = data[(long long)i * m + j];
-                float v1_2 = mean[j];
-                float v2_2 = stddev[j];
-                float v3 = v0_2 - v1_2;
-                data[(long long)i * m + j] = v3 / (sqrtf(float_n) * v2_2);  // correlation.c:57
-            }
+            data[(long long)i * m + j] -= mean[j];
+            data[(long long)i * m + j] /= sqrtf(float_n) * stddev[j];  // correlation.c:57
         }
     }
 }
