@@ -62,6 +62,10 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
 
         row.update(measure(program, job, folder))
         row["cold_s"] = round(row["cold_s"] + row["compile_s"], 3)
+    elif job["on"] == "resident":
+        from polybench.runner.resident import measure_resident
+
+        row.update(measure_resident(program, job, folder))
     elif job["on"] == "export":
         from polybench.runner.export import export_program
 

@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     _selection(listed, "the programs (all)")
     listed.set_defaults(command=_list)
     _run_parser(commands.add_parser("run", help="validate, time or count, each program in a process of its own"))
+    _sweep_parser(commands.add_parser("sweep", help="time many settings of programs on the GPU, data on the device"))
     exported = commands.add_parser("export", help="write a folder that needs nvcc, make and a C compiler only")
     exported.add_argument("folder", type=Path, metavar="DIR")
     _selection(exported, "the programs (all)")
@@ -97,6 +98,16 @@ def _run_parser(run: argparse.ArgumentParser) -> None:
     run.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
     run.add_argument("--compare", type=Path, metavar="OLD", help="fail when a figure is worse than in OLD")
     run.set_defaults(command=_run)
+
+
+def _sweep_parser(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="JOBS", help="a JSON object a line: program, dtype, settings, ...")
+    _jobs(parser)
+    parser.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
+    parser.add_argument("--runs", type=_positive, default=5, help="timed runs (5)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
+    parser.add_argument("--lock", type=Path, metavar="FILE", help="the lock of the GPU, to share it between sweeps")
+    parser.set_defaults(command=_sweep)
 
 
 def _digests_parser(parser: argparse.ArgumentParser) -> None:
@@ -194,6 +205,12 @@ def _run(chosen: argparse.Namespace) -> int:
     from polybench.runner.run import run
 
     return run(chosen, _entries(chosen))
+
+
+def _sweep(chosen: argparse.Namespace) -> int:
+    from polybench.runner.sweep import sweep
+
+    return sweep(chosen, load(chosen.root))
 
 
 def _entries(chosen: argparse.Namespace) -> list[Entry]:

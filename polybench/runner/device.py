@@ -37,18 +37,18 @@ def measure(program: Program, job: Mapping[str, Any], folder: Path) -> Row:
     on_gpu("gpu")
     expectations = [s.expect(values_of(s, job["parameters"]), SEED) for s in program.scops]
     row: Row = {}
-    with _alone(Path(job["lock"]), folder / "waiting"):
+    with alone(Path(job["lock"]), folder / "waiting"):
         for way, engine_of in _ways().items():
             row[way] = _measure_way(program.scops, expectations, engine_of, job["runs"])
         if cupy_available():
-            row |= _transfers(program.scops, expectations) | _machine()
+            row |= _transfers(program.scops, expectations) | machine_fields()
     best = min((way for way in ("nvcc", "cupy") if way in row), key=lambda way: float(row[way]["median_ms"]))
     row |= {name: row[best][name] for name in ("median_ms", "spread", "runs", "cold_s")}
     return {**row, "way": best, "validated": row[best]["validated"]}
 
 
 @contextmanager
-def _alone(lock: Path, waiting: Path) -> Iterator[None]:
+def alone(lock: Path, waiting: Path) -> Iterator[None]:
     """Hold the GPU; the runner does not count the time that the file `waiting` exists."""
     waiting.touch()
     with lock.open("a") as file:
@@ -161,7 +161,7 @@ def _once(cupy: Any, action: Callable[[], Any]) -> float:
     return median(found)
 
 
-def _machine() -> Row:
+def machine_fields() -> Row:
     cupy = require_cupy()
     name = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     return {"gpu": name, "cuda": cupy.cuda.runtime.runtimeGetVersion()}

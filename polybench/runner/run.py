@@ -27,7 +27,7 @@ def run(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     old = rows.read(chosen.compare) if chosen.compare else None
     if chosen.json is not None and chosen.json.exists():
         rows.read(chosen.json)  # rows are not appended to what could not be read again
-    _check_machine(chosen.on, metrics=chosen.metrics)
+    check_machine(chosen.on, metrics=chosen.metrics)
     done: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="polybench-") as folder:
         work = jobs(chosen, entries, Path(folder) / "gpu")
@@ -71,7 +71,7 @@ def _finish(old: Sequence[Row] | None, done: Sequence[Row]) -> int:
     return EXIT_FAILED if compared.worse else 0
 
 
-def _check_machine(place: str, *, metrics: bool) -> None:
+def check_machine(place: str, *, metrics: bool) -> None:
     """Whether this machine has what every row needs: one line now instead of as many failed rows."""
     from polytile.diagnostics import DeviceError
     from polytile.runtime.compilers import c_compiler

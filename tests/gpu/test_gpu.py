@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import polytile
+from polybench.runner.cli import main
+from polybench.runner.rows import read
 from polytile.runtime.compilers import nvcc
 from polytile.runtime.cupy_engine import cupy_available
 from polytile.runtime.driver import driver_arch
@@ -109,3 +111,14 @@ def test_device_arrays_that_overlap_are_refused(kernel: Any) -> None:
 def test_times(kernel: Any) -> None:
     for timing in kernel.time(parameters={"n": 1000, "m": 1000}):
         assert len(timing.milliseconds) >= 5 and 0 < timing.median < 1000
+
+
+@needs_cupy
+def test_a_sweep_compares_each_setting_on_the_device(tmp_path: Path) -> None:
+    settings = ('{"schedule": "overlapped", "time_tile": 2}', '{"schedule": "classic"}')
+    job = '{"program": "polybench/jacobi-2d", "dataset": "small", "settings": %s}\n'
+    (tmp_path / "jobs.jsonl").write_text("".join(job % one for one in settings))
+    assert main(["sweep", str(tmp_path / "jobs.jsonl"), "--json", str(tmp_path / "rows.jsonl")]) == 0
+    found = read(tmp_path / "rows.jsonl")
+    assert {row["strategy"] for row in found} == {"overlapped", "classic"}
+    assert all(row["median_ms"] > 0 and row["largest_difference"] < 1e-14 for row in found)

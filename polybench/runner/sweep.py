@@ -1,0 +1,110 @@
+"""`sweep`: one program compiled with many settings, each timed on the GPU and compared with the classic schedule.
+
+A file of jobs has a JSON object a line:
+
+    {"program": "an5d/star3d1r", "dtype": "double", "settings": {"schedule": "overlapped", "tile": [48, 32]}}
+
+`program` is FAMILY/NAME. The other fields may be left out: `dtype` (double), `dataset` (extralarge), `sizes` (values of
+parameters in place of the data set's), `settings` (arguments of `polytile.compile`), `known` (true: compile for the
+sizes; false: for any), and `label`, which is kept as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from polybench.runner import rows
+from polybench.runner.errors import EXIT_FAILED, RunnerError
+from polybench.runner.pool import Pool
+from polybench.runner.rows import Row
+from polybench.runner.run import check_machine
+from polybench.runner.show import progress
+from polybench.runner.tables import DATASETS, SIZES, Entry
+
+FIELDS = ("program", "dtype", "dataset", "sizes", "settings", "known", "label")
+
+
+def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
+    """Rows of all jobs, appended to `--json` as they become known; the exit status is 1 when one failed."""
+    wanted = read_jobs(chosen.file, entries)
+    check_machine("gpu", metrics=False)
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="polybench-") as folder:
+        lock = chosen.lock or Path(folder) / "gpu"
+        work = [_job(one, entries[one["program"]], chosen, lock) for one in wanted]
+        with progress(len(work)) as shown:
+            for row in Pool(chosen.jobs, chosen.timeout).run(work):
+                failed += rows.failed(row)
+                if chosen.json is not None:
+                    rows.append(chosen.json, [{**row, "date": date.today().isoformat()}])
+                shown.row(row)
+    print(f"{len(work) - failed} of {len(work)} passed")
+    return EXIT_FAILED if failed else 0
+
+
+def read_jobs(path: Path, entries: Mapping[str, Entry]) -> list[Row]:
+    """The jobs of a file, with what they leave out filled in; raises RunnerError with the line that is wrong."""
+    try:
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunnerError(f"{path}: {error}") from error
+    found = [_parse(line, f"{path}:{number}", entries) for number, line in enumerate(lines, 1) if line.strip()]
+    if not found:
+        raise RunnerError(f"{path}: there is no job")
+    return found
+
+
+def _parse(line: str, place: str, entries: Mapping[str, Entry]) -> Row:
+    try:
+        given = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RunnerError(f"{place}: broken JSON ({error.msg})") from error
+    if not isinstance(given, dict) or "program" not in given:
+        raise RunnerError(f"{place}: a job is an object with a 'program'")
+    if unknown := [name for name in given if name not in FIELDS]:
+        raise RunnerError(f"{place}: unknown field {unknown[0]!r}: one of {', '.join(FIELDS)}")
+    defaults = {"dtype": "double", "dataset": "extralarge", "sizes": {}, "settings": {}, "known": True, "label": ""}
+    job = {**defaults, **given}
+    if job["program"] not in entries:
+        raise RunnerError(f"{place}: there is no program {job['program']!r}; `python -m polybench list` shows them all")
+    for name, allowed in (("dtype", tuple(SIZES)), ("dataset", DATASETS)):
+        if job[name] not in allowed:
+            raise RunnerError(f"{place}: {name} {job[name]!r}: one of {', '.join(allowed)}")
+    if entries[job["program"]].data:
+        raise RunnerError(f"{place}: {job['program']} needs data of its own, which `run --on gpu` makes")
+    return job
+
+
+def _job(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tuple[Row, Row]:
+    """(head of the row, job for the child)."""
+    sizes: dict[str, Any] = {**entry.sizes(one["dataset"]), **one["sizes"]}
+    settings = {"schedule": "auto", **one["settings"]}
+    head = rows.head(entry.id, one["dtype"], settings["schedule"], one["dataset"], "gpu")
+    about = {"sizes": one["sizes"], "known_sizes": one["known"], "settings": settings, "label": one["label"]}
+    job = {
+        "root": str(chosen.root),
+        "file": entry.file,
+        "defines": entry.defines(one["dataset"], one["dtype"]),
+        "parameters": sizes,
+        "schedule": settings["schedule"],
+        "settings": {
+            **{name: _hashable(value) for name, value in settings.items() if name != "schedule"},
+            **({"parameters": sizes} if one["known"] else {}),
+        },
+        "on": "resident",
+        "metrics": False,
+        "runs": chosen.runs,
+        "lock": str(lock),
+    }
+    return {**head, **about}, job
+
+
+def _hashable(value: Any) -> Any:
+    """A list of JSON as the tuple that `polytile.compile` takes."""
+    return tuple(value) if isinstance(value, list) else value

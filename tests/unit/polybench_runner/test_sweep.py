@@ -1,0 +1,75 @@
+"""`sweep`: jobs as a file gives them, and what is wrong with one; the GPU's part is in tests/gpu."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polybench.runner.cli import main
+from polybench.runner.errors import RunnerError
+from polybench.runner.resident import _relative
+from polybench.runner.sweep import _job, read_jobs
+from polybench.runner.tables import load
+from polytile.runtime.cupy_engine import cupy_available
+
+JOB = '{"program": "tiny/scale", "settings": {"schedule": "tiled", "tile": [8, 16]}}'
+
+
+def jobs(folder: Path, text: str) -> Path:
+    path = folder / "jobs.jsonl"
+    path.write_text(text)
+    return path
+
+
+def test_what_a_job_leaves_out(family: Path, tmp_path: Path) -> None:
+    (one,) = read_jobs(jobs(tmp_path, f"{JOB}\n\n"), load(family))
+    assert (one["dtype"], one["dataset"], one["known"], one["label"]) == ("double", "extralarge", True, "")
+
+
+def test_a_job_of_the_child(family: Path, tmp_path: Path) -> None:
+    entries = load(family)
+    (one,) = read_jobs(jobs(tmp_path, JOB), entries)
+    chosen = argparse.Namespace(root=family, runs=5)
+    head, job = _job({**one, "sizes": {"n": 7}}, entries["tiny/scale"], chosen, tmp_path / "lock")
+    assert head["program"] == "tiny/scale" and head["settings"]["tile"] == [8, 16]
+    assert job["settings"] == {"tile": (8, 16), "parameters": {"n": 7}} and job["schedule"] == "tiled"
+    assert "parameters" not in _job({**one, "known": False}, entries["tiny/scale"], chosen, tmp_path)[1]["settings"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "jobs.jsonl:1: broken JSON"),
+        ("[]", "jobs.jsonl:1: a job is an object with a 'program'"),
+        (f"{JOB}\n" + '{"program": "tiny/none"}', "jobs.jsonl:2: there is no program 'tiny/none'"),
+        ('{"program": "tiny/scale", "tile": 8}', "jobs.jsonl:1: unknown field 'tile': one of program"),
+        ('{"program": "tiny/scale", "dtype": "half"}', "dtype 'half': one of int, float, double"),
+        ('{"program": "tiny/scale", "dataset": "huge"}', "dataset 'huge': one of mini"),
+        ("\n", "there is no job"),
+    ],
+)
+def test_refused_jobs(text: str, said: str, family: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match=said.replace("[", r"\[")):
+        read_jobs(jobs(tmp_path, text), load(family))
+
+
+@pytest.mark.skipif(cupy_available(), reason="there is a GPU")
+def test_without_a_gpu(family: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.jsonl"
+    path.write_text('{"program": "polybench/gemm"}')
+    assert main(["sweep", str(path)]) == 4
+    assert "polybench: error: " in capsys.readouterr().err
+
+
+def test_differences_are_parts_of_the_largest_element() -> None:
+    reference = np.array([1.0, 4.0])
+    assert _relative(np, "f_scop0", "a", reference * [1, 1 + 5e-16], reference) == pytest.approx(5e-16, rel=0.3)
+    with pytest.raises(RunnerError, match=r"f_scop0: a differs from the classic schedule's by 0\.25"):
+        _relative(np, "f_scop0", "a", reference * [2, 1], reference)
+    with pytest.raises(RunnerError, match="a is not finite"):
+        _relative(np, "f_scop0", "a", reference * np.nan, reference)
+    with pytest.raises(RunnerError, match="k differs"):
+        _relative(np, "f_scop0", "k", np.array([1, 2]), np.array([1, 3]))
