@@ -62,7 +62,7 @@ def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> 
 
 
 def _classic(job: Mapping[str, Any]) -> Program:
-    floating = {name: value for name, value in job["settings"].items() if name == "fp"}
+    floating = {name: value for name, value in job["settings"].items() if name == "strict"}
     return polytile.compile(Path(job["file"]), defines=job["defines"], schedule="classic", **floating)
 
 
