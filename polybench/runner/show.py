@@ -26,13 +26,21 @@ def _facts(row: Row) -> Iterator[str]:
         more = "more than " if row.get("launches_are_more") else ""
         yield more + _count(row["launches"], "launch", "launches")
         yield _count(row["barriers"], "barrier")
-    if "registers" in row:
-        yield f"{row['registers']} registers"
-        yield f"{row['spill_bytes']} bytes spilled"
+    yield from _resources(row)
     if row.get("validated"):
         yield "validated"
     if "wall_s" in row:
         yield f"{row['wall_s']:.1f} s"
+
+
+def _resources(row: Row) -> Iterator[str]:
+    """Those of the largest kernel: one figure by ptxas, or one for each kernel by the driver."""
+    if isinstance(row.get("registers"), list):
+        yield f"{max(row['registers'], default=0)} registers"
+        yield f"{max(row['local_bytes'], default=0)} bytes of local memory"
+    elif "registers" in row:
+        yield f"{row['registers']} registers"
+        yield f"{row['spill_bytes']} bytes spilled"
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:

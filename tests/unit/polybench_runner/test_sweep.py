@@ -11,6 +11,7 @@ import pytest
 from polybench.runner.cli import main
 from polybench.runner.errors import RunnerError
 from polybench.runner.resident import _relative
+from polybench.runner.show import line
 from polybench.runner.sweep import _job, read_jobs
 from polybench.runner.tables import load
 from polytile.runtime.cupy_engine import cupy_available
@@ -73,3 +74,9 @@ def test_differences_are_parts_of_the_largest_element() -> None:
         _relative(np, "f_scop0", "a", reference * np.nan, reference)
     with pytest.raises(RunnerError, match="k differs"):
         _relative(np, "f_scop0", "k", np.array([1, 2]), np.array([1, 3]))
+
+
+def test_a_row_is_shown_with_the_resources_of_its_largest_kernel() -> None:
+    about = {"program": "tiny/scale", "dtype": "double", "schedule": "auto", "dataset": "large"}
+    row = {**about, "median_ms": 2.0, "runs": 5, "spread": 0.01, "registers": [32, 40], "local_bytes": [0, 16]}
+    assert line(row).endswith("2 ms (median of 5, spread 1%), 40 registers, 16 bytes of local memory")
