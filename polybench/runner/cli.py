@@ -41,6 +41,13 @@ def _parser() -> argparse.ArgumentParser:
     listed.set_defaults(command=_list)
     _run_parser(commands.add_parser("run", help="validate, time or count, each program in a process of its own"))
     _sweep_parser(commands.add_parser("sweep", help="time many settings of programs on the GPU, data on the device"))
+    limited = commands.add_parser("limits", help="what limits the kernels of jobs as of `sweep`, by ncu on this GPU")
+    limited.add_argument("file", type=Path, metavar="JOBS", help="a JSON object a line: program, dtype, settings, ...")
+    _jobs(limited)
+    limited.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each job (600)")
+    limited.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
+    limited.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
+    limited.set_defaults(command=_limits, runs=1)
     exported = commands.add_parser("export", help="write a folder that needs nvcc, make and a C compiler only")
     exported.add_argument("folder", type=Path, metavar="DIR")
     _selection(exported, "the programs (all)")
@@ -211,6 +218,12 @@ def _sweep(chosen: argparse.Namespace) -> int:
     from polybench.runner.sweep import sweep
 
     return sweep(chosen, load(chosen.root))
+
+
+def _limits(chosen: argparse.Namespace) -> int:
+    from polybench.runner.limits import limits
+
+    return limits(chosen, load(chosen.root))
 
 
 def _entries(chosen: argparse.Namespace) -> list[Entry]:

@@ -39,14 +39,14 @@ def measure_resident(program: Program, job: Mapping[str, Any], folder: Path) -> 
     cupy = require_cupy()
     plain = _classic(job)
     with alone(Path(job["lock"]), folder / "waiting"):
-        engines = [_engine(scop) for scop in program.scops]
+        engines = [engine_of(scop) for scop in program.scops]
         times = []
         difference = 0.0
         for scop, engine, reference in zip(program.scops, engines, plain.scops, strict=True):
             values = values_of(scop, job["parameters"])
             shapes = layouts(scop.scop, values)
             memory = inputs(scop, shapes)
-            difference = max(difference, _difference(cupy, scop, engine, _engine(reference), shapes, values, memory))
+            difference = max(difference, _difference(cupy, scop, engine, engine_of(reference), shapes, values, memory))
             times.append(time_engine(engine, shapes, values, memory, runs=job["runs"]))
             del memory
             cupy.get_default_memory_pool().free_all_blocks()
@@ -66,7 +66,8 @@ def _classic(job: Mapping[str, Any]) -> Program:
     return polytile.compile(Path(job["file"]), defines=job["defines"], schedule="classic", **floating)
 
 
-def _engine(scop: CompiledScop) -> CupyEngine:
+def engine_of(scop: CompiledScop) -> CupyEngine:
+    """Its kernels on this GPU; raises RunnerError where there are none."""
     if scop.program is None:
         raise RunnerError(f"{scop.name} stays on the host")
     return cupy_engine(scop.program, scop.compilation.options)

@@ -37,7 +37,7 @@ def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
     failed = 0
     with tempfile.TemporaryDirectory(prefix="polybench-") as folder:
         lock = chosen.lock or Path(folder) / "gpu"
-        work = [_job(one, entries[one["program"]], chosen, lock) for one in wanted]
+        work = [job_of(one, entries[one["program"]], chosen, lock) for one in wanted]
         with progress(len(work)) as shown:
             for row in Pool(chosen.jobs, chosen.timeout).run(work):
                 failed += rows.failed(row)
@@ -81,7 +81,7 @@ def _parse(line: str, place: str, entries: Mapping[str, Entry]) -> Row:
     return job
 
 
-def _job(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tuple[Row, Row]:
+def job_of(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tuple[Row, Row]:
     """(head of the row, job for the child)."""
     sizes: dict[str, Any] = {**entry.sizes(one["dataset"]), **one["sizes"]}
     settings = {"schedule": "auto", **one["settings"]}

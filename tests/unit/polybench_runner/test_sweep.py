@@ -12,7 +12,7 @@ from polybench.runner.cli import main
 from polybench.runner.errors import RunnerError
 from polybench.runner.resident import _relative
 from polybench.runner.show import line
-from polybench.runner.sweep import _job, read_jobs
+from polybench.runner.sweep import job_of, read_jobs
 from polybench.runner.tables import load
 from polytile.runtime.cupy_engine import cupy_available
 
@@ -34,10 +34,10 @@ def test_a_job_of_the_child(family: Path, tmp_path: Path) -> None:
     entries = load(family)
     (one,) = read_jobs(jobs(tmp_path, JOB), entries)
     chosen = argparse.Namespace(root=family, runs=5)
-    head, job = _job({**one, "sizes": {"n": 7}}, entries["tiny/scale"], chosen, tmp_path / "lock")
+    head, job = job_of({**one, "sizes": {"n": 7}}, entries["tiny/scale"], chosen, tmp_path / "lock")
     assert head["program"] == "tiny/scale" and head["settings"]["tile"] == [8, 16]
     assert job["settings"] == {"tile": (8, 16), "parameters": {"n": 7}} and job["schedule"] == "tiled"
-    assert "parameters" not in _job({**one, "known": False}, entries["tiny/scale"], chosen, tmp_path)[1]["settings"]
+    assert "parameters" not in job_of({**one, "known": False}, entries["tiny/scale"], chosen, tmp_path)[1]["settings"]
 
 
 @pytest.mark.parametrize(
