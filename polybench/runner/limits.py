@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from polybench.runner.errors import EXIT_FAILED, EXIT_MACHINE, RunnerError
+from polybench.runner.pool import of_children
 from polybench.runner.rows import Row, append
 from polybench.runner.run import check_machine
 from polybench.runner.sweep import job_of, read_jobs
@@ -66,7 +67,7 @@ def limits(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
         lock = Path(folder) / "gpu"
         work = [job_of(one, entries[one["program"]], chosen, lock) for one in wanted]
         with ThreadPoolExecutor(chosen.jobs) as threads:
-            found = list(threads.map(lambda one: _profiled(profiler, *one, chosen.timeout), work))
+            found = list(threads.map(lambda one: _profiled(profiler, one[0], one[1], chosen.timeout), work))
     if chosen.json is not None:
         append(chosen.json, found)
     text = table(found)
@@ -79,29 +80,22 @@ def limits(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
     return EXIT_FAILED if failed else 0
 
 
+METRICS = (DURATION, WARPS, *(name for names in UNITS.values() for name in names), *map(_STALL.format, STALLS.values()))
+
+
 def _profiled(profiler: str, head: Row, job: Row, timeout: float) -> Row:
-    metrics = [
-        DURATION,
-        WARPS,
-        *(name for names in UNITS.values() for name in names),
-        *map(_STALL.format, STALLS.values()),
-    ]
-    watched = (
-        "--csv",
-        "--page",
-        "raw",
-        "--metrics",
-        ",".join(metrics),
-        "-k",
-        "regex:_scop",
-        "-c",
-        "3",
-        "--kill",
-        "yes",
-    )
-    command = [profiler, "--clock-control", "none", *watched, sys.executable, "-m", "polybench.runner.profiled"]
+    page = ("--csv", "--page", "raw", "--metrics", ",".join(METRICS))
+    kernels = ("--clock-control", "none", "-k", "regex:_scop", "-c", "3", "--kill", "yes")
+    command = [profiler, *page, *kernels, sys.executable, "-m", "polybench.runner.profiled"]
     try:
-        done = subprocess.run([*command, json.dumps(job)], capture_output=True, text=True, timeout=timeout, check=False)
+        done = subprocess.run(
+            [*command, json.dumps(job)],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+            env=of_children(),
+        )
     except subprocess.TimeoutExpired:
         return {**head, "error": f"timeout: did not end within {timeout:g} s"}
     try:

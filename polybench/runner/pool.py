@@ -23,6 +23,12 @@ POLL = 0.05
 TAIL = 3  # lines of its standard error that the reason quotes
 
 
+def of_children() -> dict[str, str]:
+    """The environment in which `python -m polybench.runner.X` finds this checkout."""
+    path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
 class Pool:
     """Runs jobs, `jobs` at a time; `stop` ends the running ones and starts no more."""
 
@@ -57,8 +63,7 @@ class Pool:
 
     def _end(self, folder: Path) -> str | None:
         """Run the child of one job; why it failed, or None."""
-        path = os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, "TMPDIR": str(folder)}
+        environment = {**of_children(), "TMPDIR": str(folder)}
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 [*self._command, str(folder)],

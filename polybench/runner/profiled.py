@@ -21,8 +21,7 @@ def main(text: str) -> int:
     """Run the SCoPs of one job after each other on random inputs."""
     job = json.loads(text)
     os.chdir(job["root"])
-    settings = {name: tuple(value) if isinstance(value, list) else value for name, value in job["settings"].items()}
-    program = polytile.compile(Path(job["file"]), defines=job["defines"], schedule=job["schedule"], **settings)
+    program = polytile.compile(Path(job["file"]), defines=job["defines"], schedule=job["schedule"], **job["settings"])
     with Path(job["lock"]).open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for scop in program.scops:

@@ -94,7 +94,7 @@ def job_of(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tu
         "parameters": sizes,
         "schedule": settings["schedule"],
         "settings": {
-            **{name: _hashable(value) for name, value in settings.items() if name != "schedule"},
+            **{name: value for name, value in settings.items() if name != "schedule"},
             **({"parameters": sizes} if one["known"] else {}),
         },
         "on": "resident",
@@ -104,7 +104,3 @@ def job_of(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tu
     }
     return {**head, **about}, job
 
-
-def _hashable(value: Any) -> Any:
-    """A list of JSON as the tuple that `polytile.compile` takes."""
-    return tuple(value) if isinstance(value, list) else value
