@@ -102,18 +102,18 @@ class ThreadCells(ABC):
         for name, writer in self.stream.cells.writers.items() if self.has_bits else ():
             along = self.tests(writer, self.plan.steps[0]).along
             for k, side in enumerate(self.sides[name]):
-                yield from self._set_of(side, (k,), both(*along[k]))
+                yield from self.set_of(side, (k,), both(*along[k]))
             inner = (in_set(word, v) for word, v in zip(self.sides[name], self.v, strict=True))
-            yield from self._set_of(self.cells[name], axes, both(*inner) if any(along) else both())
+            yield from self.set_of(self.cells[name], axes, both(*inner) if any(along) else both())
         for bounds, word in self.there.items():
             tests = [
                 both(compare(">=", cell, first), compare("<=", cell, last))
                 for cell, (first, last) in zip(self.cell(None), bounds, strict=True)
             ]
-            yield from self._set_of(word, axes, both(*tests))
-        yield from self._set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
+            yield from self.set_of(word, axes, both(*tests))
+        yield from self.set_of(self.own, axes, both(*(self.owned(k) for k in axes)))
 
-    def _set_of(self, word: Name, axes: Sequence[int], holds: Expr) -> Iterator[Stmt]:
+    def set_of(self, word: Name, axes: Sequence[int], holds: Expr) -> Iterator[Stmt]:
         """The places along some dimensions for which a condition holds."""
         points, v = tuple(self.points[k] for k in axes), tuple(self.v[k] for k in axes)
         always = known(holds) == 1

@@ -140,10 +140,14 @@ class KernelBody(ConstantCells):
 
     def owned(self, k: int) -> Expr:
         """Cells of the halo are owned by other tiles, but at the sides of space."""
-        axis, index, last = self.axes[k], self.index[k], sub(self.counts[k], 1)
         cell = add(self.corner[k], self.v[k])
+        return self.is_owned(k, cell, sub(cell, self.edge[k]))
+
+    def is_owned(self, k: int, cell: Expr, inner: Expr) -> Expr:
+        """Whether the tile owns what is at a place along a dimension, `inner` behind its edge."""
+        axis, index, last = self.axes[k], self.index[k], sub(self.counts[k], 1)
         first = add(add(axis.origin, mul(index, axis.width)), axis.lower)
-        low, high = compare(">=", cell, first), compare("<", sub(cell, self.edge[k]), axis.size - axis.upper)
+        low, high = compare(">=", cell, first), compare("<", inner, axis.size - axis.upper)
         return both(either(compare("==", index, 0), low), either(compare("==", index, last), high))
 
     def work(self) -> Iterator[Stmt]:

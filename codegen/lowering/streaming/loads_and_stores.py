@@ -208,7 +208,7 @@ class Transfers(ThreadCells):
             sides = self.holds(self.written(step)) if tested is Tested.SIDES else self.is_made(step)
             stores = (self.each(self._vector_store(step, target, both(owned, sides), 1)),)
         else:
-            stores = (self._vectors(target.type.size, partial(self._vector_store, step, target, owned)),)
+            stores = tuple(self.stored_cells(step, target))
         whens: list[Expr] = []
         if row is not None:
             stores = (*stores, Advance(self.targets[step.index], self.pitch(step, 0)))
@@ -218,6 +218,10 @@ class Transfers(ThreadCells):
         if store.becomes is None and self.stream.last is not None:
             whens.append(self.stream.last)
         return If(both(*whens), stores) if whens else Scope(stores)
+
+    def stored_cells(self, step: StreamStep, target: Access) -> Iterator[Stmt]:
+        """Stores of the cells that the tile owns, all of which are in memory."""
+        yield self._vectors(target.type.size, partial(self._vector_store, step, target, self.holds(self.own)))
 
     def _stored_plane(self, step: StreamStep, target: Access, owned: Expr, there: Expr) -> tuple[Stmt, ...]:
         plane = self.stream.has_plane(step, self.made_row(step)) if self.stream.has_several_extents else both()

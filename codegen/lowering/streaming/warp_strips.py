@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from polytile.codegen.lowering.streaming.cell_masks import in_set
+from polytile.codegen.lowering.streaming.coalesced_stores import StripInShared
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody, same_in_warp
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
 from polytile.codegen.lowering.streaming.tile_grid import chunks
 from polytile.codegen.lowering.streaming.written_cells import Writer
 from polytile.ir.arith import add, both, compare, div, lift, mod, most, mul, select, sub
-from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, If, Name, Stmt
+from polytile.ir.expr import BOOL, Access, Assign, CType, Declare, Expr, If, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray
+from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.stream_plan import ROOMY_PLANES, StreamStep
 from polytile.machine import REGISTER_BYTES, WARP_SIZE
@@ -29,8 +32,24 @@ class WarpStrips(KernelBody):
         super().__init__(stream, names, counts, block)
         self.thread = thread
         self.warp, self.lane = self.name("warp"), self.name("lane")
+        self.place = self.name("place")  # of the warp in its block
         self.parts = self.name("chunks")  # of the stream
         self.columns = {name: self.name(f"columns_{name}", BOOL) for name in stream.cells.writers}
+        self.across = self.name("own_across", self.word)  # of columns v * 32 + lane of the tile, those that it owns
+        self.strips = self._strips() if self.plan.streamed else {}
+
+    def _strips(self) -> dict[CType, StripInShared]:
+        """Those through which columns go, of each type whose vectors do not hold all of a lane's."""
+        elements = dict.fromkeys(self.stream.element(self.plan.steps[store.step]) for store in self.stream.stores)
+        columns, warps = self.points[-1], self.plan.warps
+        return {
+            element: StripInShared(self.supply.fresh("stored"), element, columns, warps, self.place, self.lane)
+            for element in elements
+            if columns > 1 and columns * element.size != self.vector
+        }
+
+    def storage(self) -> tuple[Storage, ...]:
+        return tuple(strip.storage() for strip in self.strips.values())
 
     @property
     def is_roomy(self) -> bool:
@@ -56,7 +75,10 @@ class WarpStrips(KernelBody):
         return Access(self.columns[writer.statement.name].name, self.v, BOOL)
 
     def body(self) -> Iterator[Stmt]:
-        number = same_in_warp(div(self.thread, WARP_SIZE))
+        number: Expr = same_in_warp(div(self.thread, WARP_SIZE))
+        if self.strips:
+            yield Declare(self.place.name, self.integer, number)
+            number = self.place
         yield Declare(self.warp.name, self.integer, add(mul(self.block, self.plan.warps), number))
         yield Declare(self.lane.name, self.integer, mod(self.thread, WARP_SIZE))
         tiles: Expr = self.counts[0]
@@ -77,6 +99,23 @@ class WarpStrips(KernelBody):
         yield Declare(strip.name, self.integer, select(is_side, side, add(mod(other, between), 1)))
         part = select(is_side, mod(self.warp, self.parts), div(other, between))
         yield self.first_plane(part)
+
+    # Stores ------------------------------------------------------------------------------------------
+    def sets(self) -> Iterator[Stmt]:
+        yield from super().sets()
+        if self.strips:
+            inner = add(mul(self.v[0], WARP_SIZE), self.lane)
+            yield from self.set_of(self.across, (0,), self.is_owned(0, add(self.edge[0], inner), inner))
+
+    def stored_cells(self, step: StreamStep, target: Access) -> Iterator[Stmt]:
+        strip = self.strips.get(target.type)
+        if strip is None:
+            yield from super().stored_cells(step, target)
+            return
+        values = [self.rings[step.index].at(0, (column,)) for column in range(strip.columns)]
+        pointer = self.targets[step.index]
+        owned = in_set(self.across, self.v[0])
+        yield from strip.stores(values, lambda moved: self.pointed(pointer, step, (moved,)), self.each, self.v[0], owned)
 
     # Neighbours --------------------------------------------------------------------------------------
     def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:

@@ -1,0 +1,61 @@
+"""Stores of a warp's strip by way of shared memory, so that its lanes store neighbouring columns together.
+
+A lane keeps V columns side by side, so that few come from other lanes. Storing one of each touches V times as many
+sectors as it fills, and the L2 cache takes every part of a sector as a write of its own.
+
+before: for (v) to3[v] = x3[0][v];                                      lanes are V columns apart
+after:  for (v) strip[warp][V * lane + v] = x3[0][v];  __syncwarp();
+        for (v) to3[32 * v - (V - 1) * lane] = strip[warp][32 * v + lane];  __syncwarp();
+
+Banks: with an odd V no two lanes meet in one, with an even V lanes put as many columns as a vector holds at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from polytile.ir.arith import add, lift, mul
+from polytile.ir.edge_rows import columns_at_once
+from polytile.ir.expr import Access, CType, Expr, Name, Stmt
+from polytile.ir.gpu_ops import Store
+from polytile.ir.kernel import Barrier
+from polytile.ir.memory import Space, Storage
+from polytile.machine import WARP_SIZE
+
+FILLED = "other lanes read what each has put into the strip"
+EMPTIED = "the next plane's columns replace those that were stored"
+
+
+@dataclass(frozen=True, slots=True)
+class StripInShared:
+    """A row of `columns` cells of each lane, for each of a block's `warps`; `place` is the warp's number there."""
+
+    name: str
+    element: CType
+    columns: int
+    warps: int
+    place: Name
+    lane: Name
+
+    def storage(self) -> Storage:
+        extents = lift(self.warps), lift(WARP_SIZE * self.columns)
+        return Storage(self.name, Space.SHARED, self.element, extents, self.name)
+
+    def stores(
+        self, values: Sequence[Expr], target: Callable[[Expr], Access], each: Callable[[Stmt], Stmt], v: Name, owned: Expr
+    ) -> Iterator[Stmt]:
+        """Store the `values` of the lane's columns: column 32 v + lane of the strip, where it is `owned`, goes to the
+        target of its distance from the lane's first column. `each` loops over v."""
+        width = columns_at_once(self.columns, self.element.size)
+        first = mul(self.lane, self.columns)
+        for k in range(0, self.columns, width):
+            yield Store(self._at(add(first, k)), tuple(values[k : k + width]))
+        yield Barrier(FILLED, "warp")
+        across = add(mul(v, WARP_SIZE), self.lane)
+        moved = add(mul(v, WARP_SIZE), mul(self.lane, 1 - self.columns))
+        yield each(Store(target(moved), (self._at(across),), guard=owned))
+        yield Barrier(EMPTIED, "warp")
+
+    def _at(self, column: Expr) -> Access:
+        return Access(self.name, (self.place, column), self.element)
