@@ -39,13 +39,14 @@ class WarpStrips(KernelBody):
         self.strips = self._strips() if self.plan.streamed else {}
 
     def _strips(self) -> dict[CType, StripInShared]:
-        """Those through which columns go, of each type whose vectors do not hold all of a lane's."""
+        """Those through which columns go, of each type that is stored, where lanes have no vectors of them."""
         elements = dict.fromkeys(self.stream.element(self.plan.steps[store.step]) for store in self.stream.stores)
         columns, warps = self.points[-1], self.plan.warps
+        if columns == 1 or self.vector:
+            return {}
         return {
             element: StripInShared(self.supply.fresh("stored"), element, columns, warps, self.place, self.lane)
             for element in elements
-            if columns > 1 and columns * element.size != self.vector
         }
 
     def storage(self) -> tuple[Storage, ...]:
