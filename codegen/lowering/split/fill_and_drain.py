@@ -15,10 +15,12 @@ from functools import partial
 
 from polytile.codegen.lowering.split.tile_coordinates import TilePlaces
 from polytile.codegen.lowering.split.touched_cells import Band, Touch, TouchedCells
+from polytile.codegen.lowering.streaming.coalesced_stores import StripInShared, moved_column
 from polytile.codegen.lowering.streaming.plane_rings import Ring, each
 from polytile.ir.arith import both, compare, either, lift
-from polytile.ir.expr import BOOL, Access, Assign, Expr, Name, Scope, Stmt, Unary
+from polytile.ir.expr import BOOL, Access, Assign, CType, Expr, Name, Scope, Stmt, Unary
 from polytile.ir.gpu_ops import Load, Store
+from polytile.ir.memory import Storage
 from polytile.ir.name_supply import Names
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import Field, SplitPlan
@@ -35,11 +37,16 @@ class Transfers:
         rings: Mapping[Field, Ring],
         band: Band,
         names: Names,
-        lane: Name,
+        threads: tuple[Name, Name],
     ) -> None:
+        warp, lane = threads
         self.scop, self.plan, self.places, self.rings, self.band, self.names = scop, plan, places, rings, band, names
         self.v = tuple(Name(names.fresh(n), places.integer) for n in ("r", "v")[2 - plan.dims :])
         self.cells = TouchedCells(plan, places, band, names, self.v, lane)
+        columns = plan.points[-1]
+        self.strips = {} if columns == 1 else strips_of(scop, plan, names, (warp, lane))
+        self.stored = (*self.v[:-1], moved_column(self.v[-1], lane, columns))
+        self.drained = TouchedCells(plan, places, band, names, self.v, lane, self.stored[-1])
 
     def home(self, field: Field, cell: Sequence[Expr]) -> Access:
         """The element of a cell in device memory."""
@@ -124,26 +131,43 @@ class Transfers:
         body: list[Stmt] = []
         for field in self.plan.fields:
             guard = either(*self._written_here(field))
-            store = Store(self.home(field, self.v), (self.rings[field].at(0, self.v),), guard=guard)
-            body += [*self.cells.declared(), each(self.plan.points, self.v, store)]
-        self.cells.ends()
+            body += [*self.drained.declared(), self._rows(tuple(self._stores(field, guard)))]
+        self.drained.ends()
         return Scope(tuple(body))
+
+    def _rows(self, body: tuple[Stmt, ...]) -> Stmt:
+        """What is done for each row of a thread."""
+        return each(self.plan.points[:-1], self.v[:-1], *body) if self.plan.dims > 1 else Scope(body)
+
+    def _stores(self, field: Field, guard: Expr) -> Iterator[Stmt]:
+        """Of a row: the columns that are the lane's own, or lie where those of other lanes are stored, too."""
+        ring, columns = self.rings[field], partial(each, self.plan.points[-1:], self.v[-1:])
+        strip = self.strips.get(ring.element)
+        home = self.home(field, self.stored)
+        if strip is None:
+            yield columns(Store(home, (ring.at(0, self.v),), guard=guard))
+            return
+        values = [ring.at(0, (*self.v[:-1], column)) for column in range(strip.columns)]
+        yield from strip.stores(values, lambda _moved: home, columns, self.v[-1], guard)
+
+    def storage(self) -> tuple[Storage, ...]:
+        return tuple(strip.storage() for strip in self.strips.values())
 
     def _written_here(self, field: Field) -> Iterator[Expr]:
         passed_on = [self._read_by_others(field)] if field[0] in self.plan.transient else []
         writes, domains = [w.statement for w in self.plan.writes if w.array == field[0]], self.places.domains
         touches = [self._written(name, field) for name in writes if not domains[name].others]
         if touches:
-            yield both(self.cells.touched(touches), *passed_on)
+            yield both(self.drained.touched(touches), *passed_on)
         for name in (n for n in writes if domains[n].others):
-            tests = (self.places.at(test, self.v, self.band.start) for test in domains[name].others)
-            yield both(self.cells.touched([self._written(name, field)]), *passed_on, *tests)
+            tests = (self.places.at(test, self.stored, self.band.start) for test in domains[name].others)
+            yield both(self.drained.touched([self._written(name, field)]), *passed_on, *tests)
 
     def _read_by_others(self, field: Field) -> Expr:
         """Whether a later tile of the band reads a cell, or the user: those around which some statement has left the
         tile before the last step, along a dimension at which it shrinks."""
         dims = range(self.plan.dims)
-        return either(*(self.cells.along("passed_on", BOOL, k, partial(self._passed_on, field, k)) for k in dims))
+        return either(*(self.drained.along("passed_on", BOOL, k, partial(self._passed_on, field, k)) for k in dims))
 
     def _passed_on(self, field: Field, k: int, to: Access, v: Expr) -> Stmt:
         tests = [] if k else [compare("!=", self.band.last, 0)]
@@ -152,6 +176,14 @@ class Transfers:
             left = compare("<", self.places.shrunk(own.moved(last, first), k, v), self.band.finish)
             tests.append(both(_not(self.places.grows[k]), left))
         return Assign(to, "", either(*tests))
+
+
+def strips_of(scop: Scop, plan: SplitPlan, names: Names, threads: tuple[Name, Name]) -> dict[CType, StripInShared]:
+    """The strips through which a block's warps store elements of each type."""
+    warp, lane = threads
+    elements = dict.fromkeys(scop.array(array).element for array, _ in plan.fields)
+    columns = plan.points[-1]
+    return {e: StripInShared(names.fresh("stored"), e, columns, plan.warps, warp, lane) for e in elements}
 
 
 def _not(condition: Expr) -> Expr:

@@ -128,7 +128,7 @@ class _Program:
         rings = rings_of(self.scop, plan, names)
         band = Band(self.start, self.begin, self.finish, self.last)
         steps = TileSteps(self.scop, plan, places, rings, band, names, (warp, lane))
-        moves = Transfers(self.scop, plan, places, rings, band, names, lane)
+        moves = Transfers(self.scop, plan, places, rings, band, names, (warp, lane))
         work = (
             *(ring.declared() for ring in rings.values()),
             Comment("fill"),
@@ -152,7 +152,7 @@ class _Program:
                     Coordinate(block.name, BlockIndex("x")),
                     *(Coordinate(n.name, ThreadIndex(axis)) for n, axis in zip(indices, axes, strict=True)),
                 ),
-                storage=(*self._storage(), *steps.storage()),
+                storage=(*self._storage(), *steps.storage(), *moves.storage()),
                 body=body,
                 summary=self._summary(),
                 index_type=self.integer.name,

@@ -34,10 +34,7 @@ class Domain:
     def some(self) -> Expr:
         """Whether there are places, as far as `others` are not asked."""
         pairs = (
-            compare("<=", a, b)
-            for lows, highs in zip(self.first, self.last, strict=True)
-            for a in lows
-            for b in highs
+            compare("<=", a, b) for lows, highs in zip(self.first, self.last, strict=True) for a in lows for b in highs
         )
         return both(*self.uniform, *pairs)
 

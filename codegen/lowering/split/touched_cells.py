@@ -58,11 +58,19 @@ class Band:
 
 class TouchedCells:
     """Conditions on a thread's cell `v`, by values of its rows and columns, which are declared on the way; those of a
-    scope are declared once."""
+    scope are declared once. Its columns are its own ones, or those that it stores (`column`: counted from its first)."""
 
     def __init__(
-        self, plan: SplitPlan, places: TilePlaces, band: Band, names: Names, v: Sequence[Name], lane: Name
+        self,
+        plan: SplitPlan,
+        places: TilePlaces,
+        band: Band,
+        names: Names,
+        v: Sequence[Name],
+        lane: Name,
+        column: Expr | None = None,
     ) -> None:
+        self.column: Expr = v[-1] if column is None else column
         self.plan, self.places, self.band, self.names, self.v, self.lane = plan, places, band, names, tuple(v), lane
         self.integer: CType = places.integer
         self._known: dict[tuple[str, int, tuple[Stmt, ...]], Expr] = {}
@@ -89,8 +97,7 @@ class TouchedCells:
     def along(self, name: str, ctype: CType, k: int, of: Callable[[Access, Expr], Stmt]) -> Expr:
         """A value of each of a thread's rows or columns, which a statement computes by their number. Rows are those of
         a warp: each lane computes the value of one, which the others get from there."""
-        v = self.v[k]
-        key = name, k, (of(Access("", (v,), ctype), v),)
+        key = name, k, (of(Access("", (self.v[k],), ctype), self.v[k]),)
         if key not in self._known:
             columns = k == self.plan.dims - 1
             self._known[key] = self._of_columns(name, ctype, of) if columns else self._of_rows(name, ctype, of)
@@ -99,7 +106,7 @@ class TouchedCells:
     def _of_columns(self, name: str, ctype: CType, of: Callable[[Access, Expr], Stmt]) -> Expr:
         points, v = self.plan.points[-1:], self.v[-1:]
         part = Access(self.names.fresh(name), v, ctype)
-        self._declared += [PrivateArray(part.array, ctype, points), each(points, v, of(part, v[0]))]
+        self._declared += [PrivateArray(part.array, ctype, points), each(points, v, of(part, self.column))]
         return part
 
     def _of_rows(self, name: str, ctype: CType, of: Callable[[Access, Expr], Stmt]) -> Expr:

@@ -43,7 +43,12 @@ class StripInShared:
         return Storage(self.name, Space.SHARED, self.element, extents, self.name)
 
     def stores(
-        self, values: Sequence[Expr], target: Callable[[Expr], Access], each: Callable[[Stmt], Stmt], v: Name, owned: Expr
+        self,
+        values: Sequence[Expr],
+        target: Callable[[Expr], Access],
+        each: Callable[[Stmt], Stmt],
+        v: Name,
+        owned: Expr,
     ) -> Iterator[Stmt]:
         """Store the `values` of the lane's columns: column 32 v + lane of the strip, where it is `owned`, goes to the
         target of its distance from the lane's first column. `each` loops over v."""
@@ -52,10 +57,14 @@ class StripInShared:
         for k in range(0, self.columns, width):
             yield Store(self._at(add(first, k)), tuple(values[k : k + width]))
         yield Barrier(FILLED, "warp")
-        across = add(mul(v, WARP_SIZE), self.lane)
-        moved = add(mul(v, WARP_SIZE), mul(self.lane, 1 - self.columns))
+        across, moved = add(mul(v, WARP_SIZE), self.lane), moved_column(v, self.lane, self.columns)
         yield each(Store(target(moved), (self._at(across),), guard=owned))
         yield Barrier(EMPTIED, "warp")
 
     def _at(self, column: Expr) -> Access:
         return Access(self.name, (self.place, column), self.element)
+
+
+def moved_column(v: Expr, lane: Expr, columns: int) -> Expr:
+    """Where column 32 v + lane of a strip is, counted from the first of the lane's own `columns`."""
+    return add(mul(v, WARP_SIZE), mul(lane, 1 - columns)) if columns > 1 else v

@@ -61,7 +61,6 @@ class Axis:
         tiles = most(div(add(covered, self.width - 1), self.width), 1)
         return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)
 
-
     def start(self, index: Expr, memory_end: Expr, vector: int) -> Expr:
         """The first cell of a tile. The last one ends where the cells that are read end, or at the next vector, and
         overlaps the one before it more: no tile goes beyond memory, unless space is narrower than a tile."""

@@ -116,7 +116,9 @@ class WarpStrips(KernelBody):
         values = [self.rings[step.index].at(0, (column,)) for column in range(strip.columns)]
         pointer = self.targets[step.index]
         owned = in_set(self.across, self.v[0])
-        yield from strip.stores(values, lambda moved: self.pointed(pointer, step, (moved,)), self.each, self.v[0], owned)
+        yield from strip.stores(
+            values, lambda moved: self.pointed(pointer, step, (moved,)), self.each, self.v[0], owned
+        )
 
     # Neighbours --------------------------------------------------------------------------------------
     def before(self, step: StreamStep, fetched: set[tuple[int, ...]]) -> Iterator[Stmt]:
