@@ -18,6 +18,7 @@ from polytile.ir.edge_rows import EdgeRows
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.split_plan import SplitPlan, SplitRead, SplitWrite
 from polytile.machine import (
+    CACHE_LINE_BYTES,
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
     REGISTER_FILE_PARTITIONS,
@@ -189,7 +190,17 @@ class SplitCost:
     @cached_property
     def step_seconds(self) -> float:
         parts = self.issuing, self.waiting, self.memory
-        return float(max(parts) + self._tuning.beside * (sum(parts) - max(parts)) + self.launching)
+        beside = self._tuning.beside * (sum(parts) - max(parts))
+        return float(max(parts) + beside + self.filling + self.launching)
+
+    @property
+    def filling(self) -> float:
+        """Of the lines of the L1 cache, one a cycle, that the loads of a tile touch: lanes are some columns apart."""
+        plan, lines = self.plan, 0
+        for array, _ in plan.fields:
+            touched = ceil(WARP_SIZE * plan.points[-1] * self._size[array] / CACHE_LINE_BYTES)
+            lines += prod(plan.points) * min(touched, WARP_SIZE)
+        return self._tiles_a_step / self.machine.sms * plan.tile_warps * lines / self.machine.speed.clock
 
     @property
     def launching(self) -> float:
