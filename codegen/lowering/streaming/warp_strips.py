@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from polytile.codegen.lowering.streaming.cell_masks import in_set
-from polytile.codegen.lowering.streaming.coalesced_stores import StripInShared
+from polytile.codegen.lowering.streaming.coalesced_stores import StripInShared, pays, words
 from polytile.codegen.lowering.streaming.kernel_body import KernelBody, same_in_warp
 from polytile.codegen.lowering.streaming.plane_rings import Ring, Side, age, column_of_lane
 from polytile.codegen.lowering.streaming.stream_kernel import Stream
@@ -39,14 +39,17 @@ class WarpStrips(KernelBody):
         self.strips = self._strips() if self.plan.streamed else {}
 
     def _strips(self) -> dict[CType, StripInShared]:
-        """Those through which columns go, of each type that is stored, where lanes have no vectors of them."""
+        """Those through which columns go, of each type that is stored, where lanes have no vectors of them and where
+        shuffles leave room for that."""
         elements = dict.fromkeys(self.stream.element(self.plan.steps[store.step]) for store in self.stream.stores)
         columns, warps = self.points[-1], self.plan.warps
-        if columns == 1 or self.vector:
+        if self.vector:
             return {}
+        shuffled = sum(words(r.element) * (r.before[-1].cells + r.behind[-1].cells) for r in self.rings)
         return {
             element: StripInShared(self.supply.fresh("stored"), element, columns, warps, self.place, self.lane)
             for element in elements
+            if pays(columns, element, shuffled)
         }
 
     def storage(self) -> tuple[Storage, ...]:
