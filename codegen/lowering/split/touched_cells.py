@@ -58,7 +58,8 @@ class Band:
 
 class TouchedCells:
     """Conditions on a thread's cell `v`, by values of its rows and columns, which are declared on the way; those of a
-    scope are declared once. Its columns are its own ones, or those that it stores (`column`: counted from its first)."""
+    scope are declared once. `column` is where column `v` is, counted from the thread's first (its own: `v`).
+    """
 
     def __init__(
         self,
