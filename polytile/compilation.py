@@ -25,6 +25,7 @@ from polytile.scheduling.candidate import Analysed, Candidate, Plans
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
+from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
 from polytile.scheduling.transform.reductions.text import with_partials
 
 ORDERED = "order-statements"  # the pass behind which large bodies are in another order
@@ -160,6 +161,10 @@ class Compilation:
         changed = [a.name for a, b in zip(plain, exact, strict=True) if a is not b]
         if changed:
             yield f"divisions by constants are multiplications by reciprocals in {', '.join(changed)}"
+        roots = plain if self.options.strict else multiply_by_reciprocal_roots(self.source).statements
+        changed = [a.name for a, b in zip(plain, roots, strict=True) if a is not b]
+        if changed:
+            yield f"divisions by square roots are multiplications by reciprocal roots in {', '.join(changed)}"
         for before, after in pairwise(self.steps):
             if after.done == ORDERED and before.kernel.body != after.kernel.body:
                 order = f"an order of few live values (--order {self.options.order})"

@@ -113,7 +113,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--max-operations", metavar="N", help="isl operations that one analysis or proof may take")
     add("--max-seconds", metavar="N", help="processor time that compiling one SCoP may take (30; 0: any)")
     add("--sizes", metavar="ISL", help="sizes per kernel, in PPCG's syntax")
-    rounding = "may results round differently: additions in another order, reciprocals of constants?"
+    rounding = "may results round differently: additions in another order, reciprocals of constants and roots?"
     add("--fp", choices=("reassociate", "strict"), default="reassociate", help=rounding)
     add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
     add("--order", metavar="O", default="auto", help=f"the order of large bodies: {_or(ORDERS)} (auto)")

@@ -16,7 +16,7 @@ _WORDS = """
     xor xor_eq
     threadIdx blockIdx blockDim gridDim warpSize dim3 i386 linux unix major minor makedev stdin stdout stderr errno
     alloca assert assert_perror isascii issubnormal math_errhandling offsetof sched_priority strdupa strndupa toascii
-    va_arg va_copy va_end va_start std
+    va_arg va_copy va_end va_start std rsqrt rsqrtf
     BUFSIZ EOF INFINITY MAXFLOAT NAN NFDBITS NULL NZERO CSIGNAL
 """
 _NOT_FREE = frozenset((*_WORDS.split(), *MATH_SIGNATURES))

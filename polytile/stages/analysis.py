@@ -9,12 +9,14 @@ from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
+from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
 from polytile.scheduling.transform.statement_fusion import fuse_locals, fuse_writers
 
 
 def replace_divisions(state: Compilation) -> Compilation:
-    """Products in place of quotients by constants, where results may change as much, or do not."""
-    return replace(state, scop=multiply_by_reciprocals(state.scop, state.options.strict))
+    """Products in place of quotients by constants and by square roots, where results may change as much, or do not."""
+    scop = multiply_by_reciprocals(state.scop, state.options.strict)
+    return replace(state, scop=scop if state.options.strict else multiply_by_reciprocal_roots(scop))
 
 
 def join_locals(state: Compilation) -> Compilation:

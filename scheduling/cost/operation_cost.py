@@ -3,7 +3,8 @@ many as its instructions take the place of.
 
 Instructions were counted in the machine code of nvcc 13.0 for sm_90, on the way without special cases (overflow,
 denormal numbers): a double division 18, of which 8 are for the units of double precision, that take two cycles for
-each; a square root 19 and 8; in single precision 13 and 10. Functions differ: exp 58, log 81, sin 48; 7, 23, 95 of pow.
+each; a square root 19 and 8, its reciprocal 9 and 5; in single precision 13, 10 and 4. Functions differ: exp 58,
+log 81, sin 48; 7, 23, 95 of pow.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from polytile.ir.scop import Statement
 # In cycles in which a scheduler starts a product with a sum: two of a scheduler in double precision, one in single.
 _DIVISION = {"double": 9.0, "float": 13.0}
 _ROOT = {"double": 9.5, "float": 10.0}
+_RECIPROCAL_ROOT = {"double": 7.0, "float": 4.0}
 _FUNCTION = {"double": 40.0, "float": 30.0}
 _ROOTS = ("sqrt", "sqrtf")
+_RECIPROCAL_ROOTS = ("rsqrt", "rsqrtf")
 _PLAIN = ("fabs", "fabsf", "fma", "fmaf", "fmin", "fminf", "fmax", "fmaxf")
 _OF_INTEGERS = ("min", "max", "floord", "pmod")
 _PARTS = 2  # operations of a product that goes into a sum
@@ -94,6 +97,8 @@ def _slow(node: Expr | Stmt) -> float:
             return _of(_DIVISION, node.type.name)
         case Call(function=name) if name in _ROOTS:
             return _of(_ROOT, node.type.name)
+        case Call(function=name) if name in _RECIPROCAL_ROOTS:
+            return _of(_RECIPROCAL_ROOT, node.type.name)
         case Call(function=name) if name not in (*_OF_INTEGERS, *_PLAIN):
             return _of(_FUNCTION, node.type.name)
     return 0.0
