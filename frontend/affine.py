@@ -15,6 +15,8 @@ import islpy as isl
 from polytile.frontend.c_types import integer_value
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Polynomial
+from polytile.frontend.relations import without
+from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
 
 _COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
@@ -63,7 +65,7 @@ class Evaluator:
     parameters: dict[str, CType] = field(default_factory=dict)
     atoms: dict[str, Atom] = field(default_factory=dict)
     context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
-    checked: isl.Set | None = None  # the part of the context that is true only where the program checks it
+    checked: RuntimeConditions = field(default_factory=RuntimeConditions)  # the part of the context that the host asks
 
     # Values ---------------------------------------------------------------------------------------------------------
     def pw_aff(self, expr: Expr, known: isl.Set) -> isl.PwAff:
@@ -119,6 +121,23 @@ class Evaluator:
     def proves(self, known: isl.Set, claim: isl.Set) -> bool:
         """Whether `claim` holds wherever `known` and the context do."""
         return bool(known.intersect(self.context).subtract(claim).is_empty())
+
+    def require(self, known: isl.Set, claim: isl.Set) -> bool:
+        """Have the host ask for sizes with which `claim` holds wherever `known` does; False where it cannot."""
+        points, iterators = known.intersect(self.context), tuple(self.iterators)
+        condition = condition_for(points, claim, iterators)
+        if not can_be_asked(condition, points, self.parameters, iterators):
+            return False
+        condition = without(condition, iterators)
+        self.context, self.checked = self.context.intersect(condition), self.checked.also(condition)
+        return True
+
+    def state(self) -> tuple[dict[str, CType], isl.Set, RuntimeConditions]:
+        return dict(self.parameters), self.context, self.checked
+
+    def restore(self, state: tuple[dict[str, CType], isl.Set, RuntimeConditions]) -> None:
+        """Undo what evaluations changed since `state()`."""
+        self.parameters, self.context, self.checked = state
 
     def _must_be_natural(self, value: Polynomial, expr: Expr, known: isl.Set) -> None:
         number = value.constant
@@ -234,7 +253,7 @@ class Evaluator:
         self.used(expr.right, known)
         value, size = self.of_polynomial(left, expr.left), self.of_polynomial(divisor, expr.right)
         within = value.gt_set(size.neg()).intersect(value.lt_set(size.add(size)))
-        if not self.proves(known, within):
+        if not self.proves(known, within) and not (expr.op == "%" and self.require(known, within)):
             size_text = describe(expr.right)
             raise NotAffineError(
                 expr,

@@ -22,6 +22,7 @@ from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
+from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
@@ -65,12 +66,15 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     loads = with_constant_loads(result.body, place.scope)
     result = replace(result, body=loads.body)
     liveness = Liveness.around(place)
-    counted = without_induction(
-        result.body, place.scope, lambda name: _live_after(place, liveness, name), liveness.has_address
-    )
-    body = with_data_loops(counted.body, lambda name: _live_after(place, liveness, name))
+
+    def live_after(name: str) -> bool:
+        return _live_after(place, liveness, name)
+
+    stepped = with_counted_steps(result.body, place.scope, live_after)
+    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
+    body = with_data_loops(counted.body, live_after)
     result = replace(result, body=body)
-    free = (*free_variables_in(result.body), *free_variables_in(assumptions))
+    free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
     symbols, tables = symbols_of(place, used, liveness)
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
@@ -81,18 +85,19 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         place.span,
-        {**symbols, **loads.symbols},
+        {**symbols, **loads.symbols, **stepped.symbols},
         place.location,
-        (*assumptions, *normalised(tuple(relations), place.scope)),
+        (*assumptions, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names,
         known=known.constants,
-        loads=loads.loads,
+        loads={**loads.loads, **stepped.trips},
         tables=tables,
         independent=independent,
+        asked=stepped.asked,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import islpy as isl
+from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location, UserError
@@ -96,8 +97,8 @@ class _Assembler:
             wide=self._wide(statements, with_declared_sizes(context, parameters)),
             arguments=self.region.arguments,
             independent=self.region.independent,
-            checked=_in_c(self.evaluator.checked),
-            passed=tuple((name, CGenerator().visit(load)) for name, load in self.region.loads.items()),
+            checked=self.evaluator.checked.in_c(),
+            passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             loops=tuple(source_loops(orders)),
             tables=tables,
         )
@@ -121,12 +122,26 @@ class _Assembler:
         accesses = self._accesses(array)
         if len(self.extents[array]) != 1 or not needs_splitting(accesses):
             return
-        strides = find_strides(accesses, self.evaluator, self._source(array))
         source = self._source(array)
-        self.drafts = [_resubscript(d, array, source, strides, self.evaluator) for d in self.drafts]
+        strides, self.drafts = self._split(array, find_strides(accesses, self.evaluator, source))
         inner = [to_expr(Polynomial({size: 1}), self.evaluator) for size in strides.sizes]
-        outer = outer_extent(self.shapes.found[array].polynomials[0], strides, self.evaluator)
+        inside = self.shapes.found[array].variable.symbol is None
+        outer = outer_extent(self.shapes.found[array].polynomials[0], strides, self.evaluator, padded=inside)
         self.extents[array] = (outer, *inner)
+
+    def _split(self, array: str, strides: Strides) -> tuple[Strides, list[Draft]]:
+        """The statements with one subscript per dimension, by the strides found, or else by one more of their
+        factors: `s * i * m + j` is [i][0][j] where j < m."""
+        source, before = self._source(array), (self.evaluator.context, self.evaluator.checked)
+        problem: UserError | None = None
+        for tried in (strides, *strides.finer()):
+            try:
+                return tried, [_resubscript(d, array, source, tried, self.evaluator) for d in self.drafts]
+            except UserError as reason:
+                self.evaluator.context, self.evaluator.checked = before
+                problem = problem or reason
+        assert problem is not None
+        raise problem
 
     def _check_bounds(self, array: str) -> None:
         polynomials = self.shapes.found[array].polynomials
@@ -266,11 +281,10 @@ class _Assembler:
         return AccessKind.WRITE if always is not None and own.is_subset(always) else AccessKind.MAY_WRITE
 
 
-def _in_c(condition: isl.Set | None) -> str:
-    """A condition on sizes as C; "" for none."""
-    if condition is None:
-        return ""
-    return str(isl.AstBuild.from_context(isl.Set("{ : }")).expr_from_set(condition).to_C_str())
+def _passed(value: c_ast.Node) -> str:
+    """The C of what the call passes for a scalar, which may stand in a larger expression."""
+    text = str(CGenerator().visit(value))
+    return text if isinstance(value, c_ast.ArrayRef | c_ast.StructRef | c_ast.ID) else f"({text})"
 
 
 def lift(

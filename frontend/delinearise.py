@@ -21,7 +21,6 @@ from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import usual
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Monomial, Polynomial, divide
-from polytile.frontend.relations import without
 from polytile.ir.expr import INT, Binary, CType, Expr, Literal, Unary
 
 _SHIFTS = (0, 1, -1)
@@ -39,6 +38,12 @@ class Strides:
         inner = self.monomials
         quotients = [divide(a, b) for a, b in itertools.pairwise(inner)]
         return (*(q for q in quotients if q is not None), *inner[-1:])
+
+
+    def finer(self) -> tuple[Strides, ...]:
+        """These with one more, a factor of the smallest."""
+        smallest = self.monomials[-1]
+        return tuple(Strides((*self.monomials, (f,))) for f in dict.fromkeys(smallest) if len(smallest) > 1)
 
 
 def needs_splitting(accesses: Sequence[RawAccess]) -> bool:
@@ -114,27 +119,11 @@ def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, 
 
 
 def _require_range(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> bool:
-    """Keep a subscript in [0, size) by a condition on the sizes, which is checked when the program runs.
-
-    before: for (i = low; i <= high; i++) ... A[j * m + i]    where nothing is known of low and high
-    after:  the same where low >= 0 and high < m; elsewhere the user's C runs
-    """
+    """Keep a subscript in [0, size) by a condition on the sizes, which is checked when the program runs."""
     if subscript.degree > 1 or size.degree > 1:
         return False
-    points = access.points.intersect(evaluator.context)
     value, extent = (evaluator.of_polynomial(p, access.access) for p in (subscript, size))
-    iterators = tuple(evaluator.iterators)
-    runs = without(points, iterators)
-    fails = without(points.subtract(in_range(value, extent)), iterators)
-    holds = runs.subtract(fails).coalesce().gist(runs).coalesce()
-    names = {holds.get_dim_name(isl.dim_type.param, k) for k in range(holds.dim(isl.dim_type.param))}
-    known = names - set(iterators) <= set(evaluator.parameters)
-    if not known or holds.n_basic_set() != 1 or holds.involves_locals() or holds.intersect(runs).is_empty():
-        return False
-    holds = without(holds, tuple(n for n in iterators if n in names))
-    evaluator.context = evaluator.context.intersect(holds)
-    evaluator.checked = holds if evaluator.checked is None else evaluator.checked.intersect(holds)
-    return True
+    return evaluator.require(access.points, in_range(value, extent))
 
 
 def to_expr(polynomial: Polynomial, evaluator: Evaluator) -> Expr:
@@ -159,17 +148,20 @@ def _common(a: Expr, b: Expr) -> CType:
     return usual(a.type, b.type)
 
 
-def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluator) -> Expr | None:
-    """The outermost extent of an array declared as `A[n * m]` whose largest stride is m."""
+def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluator, *, padded: bool) -> Expr | None:
+    """The outermost extent of an array declared as `A[n * m]` whose largest stride is m; where m does not divide the
+    size one that has room for all of it (`padded`), or None, as such rows would reach beyond memory of others."""
     if extent is None:
         return None
     stride = strides.monomials[0]
     quotient, rest = extent.split(stride)
     if not rest.terms:
         return to_expr(quotient, evaluator)
+    if not padded:
+        return None
     divisor = to_expr(Polynomial({stride: 1}), evaluator)
-    padded = to_expr(extent + Polynomial({stride: 1}) - Polynomial.of(1), evaluator)
-    return Binary("/", padded, divisor, _common(padded, divisor))
+    whole = to_expr(extent + Polynomial({stride: 1}) - Polynomial.of(1), evaluator)
+    return Binary("/", whole, divisor, _common(whole, divisor))
 
 
 def refusal(access: RawAccess, array: str, reason: str, *, provable: bool = False) -> UserError:

@@ -94,6 +94,9 @@ class _Extractor:
                 ) from None
             self.evaluator.context = self.evaluator.context.intersect(holds)
         self.evaluator.parameters.clear()
+        for node in self.names.asked:
+            known = self.evaluator.context
+            self.evaluator.require(known, self.evaluator.condition(self.translator.value(node), known))
 
     # Walking --------------------------------------------------------------------------------------------------------
     def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:
@@ -218,9 +221,9 @@ class _Extractor:
         if variable.type.kind != "int" or variable.extents:
             return False
         converted = value if value.type == variable.type else Cast(variable.type, value)
-        parameters = dict(self.evaluator.parameters)
+        before = self.evaluator.state()
         if not self._is_known(converted, here.points):
-            self.evaluator.parameters = parameters
+            self.evaluator.restore(before)
             return False
         variable.value = converted
         self.shapes.forget(variable)
@@ -279,11 +282,11 @@ class _Extractor:
         return [Leaf(name)]
 
     def _is_affine(self, value: Expr, points: isl.Set) -> bool:
-        parameters = dict(self.evaluator.parameters)
+        before = self.evaluator.state()
         try:
             self.evaluator.used(value, points)
         except NotAffineError:
-            self.evaluator.parameters = parameters
+            self.evaluator.restore(before)
             return False
         return True
 

@@ -90,7 +90,8 @@ def _constant(node: c_ast.Node, translator: Translator, evaluator: Evaluator, kn
         raise UserError(
             "the step of a loop must be a constant other than 0, of 64 bits",
             location=where(node),
-            hint="write a number, or count the iterations: for (int t = 0; t * step < n; t++) with a constant step",
+            hint="write a number, or a size by which the iterator goes up, with sums of sizes as bounds; or count the "
+            "iterations: for (int t = 0; t * step < n; t++) with a constant step",
         )
     return value
 

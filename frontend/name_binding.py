@@ -81,6 +81,7 @@ class Names:
     outer: dict[str, Variable] = field(default_factory=dict)
     body: tuple[c_ast.Node, ...] = ()
     assumptions: tuple[c_ast.Node, ...] = ()
+    asked: tuple[c_ast.Node, ...] = ()
     _scopes: list[dict[str, Variable | Iterator]] = field(default_factory=lambda: [{}])
     _nest: tuple[Iterator, ...] = ()
 
@@ -90,6 +91,7 @@ class Names:
         names = cls(region)
         names.body = tuple(copied(n) for n in region.body)
         names.assumptions = tuple(copied(n) for n in region.assumptions)
+        names.asked = tuple(copied(n) for n in region.asked)
         for node in names.body:
             names._visit(node)
         names._bind_surroundings()
@@ -105,7 +107,7 @@ class Names:
 
     def _bind_surroundings(self) -> None:
         """Bind what the assumptions and the extents of outer arrays name, and the extents of those, and so on."""
-        for node in self.assumptions:
+        for node in (*self.assumptions, *self.asked):
             self.bind_outer(node)
         done: set[str] = set()
         while waiting := [v for name, v in self.outer.items() if name not in done]:

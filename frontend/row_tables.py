@@ -22,6 +22,7 @@ from polytile.frontend.affine import Evaluator
 from polytile.frontend.delinearise import in_range
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.relations import without
+from polytile.frontend.runtime_conditions import condition_for
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Shape
 from polytile.ir.expr import LONG, CType
@@ -73,9 +74,7 @@ def table_of(
         points = access.points.intersect(evaluator.context)
         value, extent = (evaluator.of_polynomial(p, access.access) for p in (column, size))
         names = (*evaluator.iterators, *access.inner)
-        runs = without(points, names)
-        fails = without(points.subtract(in_range(value, extent)), names)
-        _require(evaluator, runs.subtract(fails).coalesce().gist(runs), source, access)
+        _require(evaluator, condition_for(points, in_range(value, extent), names), source, access)
         last = extent.sub(isl.PwAff(f"{{ [({1 + _GAP // element.size})] }}"))
         close = without(points.intersect(value.ge_set(last)), names)
         near = close if near is None else near.union(close)
@@ -85,20 +84,18 @@ def table_of(
     for more in used[1:]:
         rows = rows.union(more)
     assert near is not None
-    condition = near.coalesce()
-    evaluator.checked = condition if evaluator.checked is None else evaluator.checked.intersect(condition)
+    evaluator.checked = evaluator.checked.also(near.coalesce())
     return RowTable(array, source, str(element), element.size, pitch, _loops(rows.coalesce()))
 
 
 def _require(evaluator: Evaluator, holds: isl.Set, source: str, access: RawAccess) -> None:
     """Take a condition to hold, which the host checks."""
-    holds = holds.coalesce()
     if holds.is_empty():
         return  # the access never happens
     if holds.involves_locals():
         raise _unknown(source, access)
     evaluator.context = evaluator.context.intersect(holds.simple_hull() if holds.n_basic_set() > 1 else holds)
-    evaluator.checked = holds if evaluator.checked is None else evaluator.checked.intersect(holds)
+    evaluator.checked = evaluator.checked.also(holds)
 
 
 def _without(reached: isl.Set, names: Sequence[str]) -> isl.Set:

@@ -59,4 +59,5 @@ class Region:
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent
+    asked: tuple[c_ast.Node, ...] = ()  # conditions on sizes that the host asks when it runs
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

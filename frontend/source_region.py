@@ -125,8 +125,10 @@ class _Writer:
     def _loads(self) -> None:
         """Set what scalars of the SCoP are read from, in variables of the file's own."""
         for name, load in self.region.loads.items():
-            (base,) = {str(use.name) for use in variables_in(load)}
-            binding = self.place.scope.lookup(base)
+            bases = {str(use.name) for use in variables_in(load)}
+            if not isinstance(load, c_ast.ArrayRef | c_ast.StructRef):
+                raise _CannotStandAloneError(f"it runs a loop {_printed(load)} times")
+            binding = self.place.scope.lookup(next(iter(bases)))
             if binding is None or binding.level != "global" or not _is_own_memory(binding):
                 raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
             if name in self.passed:

@@ -39,6 +39,8 @@ def main(words: Sequence[str]) -> int:
             print(f"{found.certificate}: {scop['name']}: {statement} may combine its results in {array} in any order")
         for name, through in scop.get("atomic", ()):
             print(f"{found.certificate}: {scop['name']}: updates of {through} in {name} are trusted to be atomic")
+        if scop.get("checked"):
+            print(f"{found.certificate}: {scop['name']}: the program checks {scop['checked']} when it runs")
         for promise in scop.get("assumed", {}).get("independent", ()):
             what = promise["array"] or "all arrays"
             where = f"in the loop {promise['loop']}"

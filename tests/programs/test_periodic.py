@@ -55,8 +55,8 @@ def test_values(name: str) -> None:
 
 
 REFUSED = {
-    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(2 * i + 1) % m];", "a constant, and `2 .*` is not"),
-    "by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i % m];", "`i` is not provably above -\\(m\\)"),
+    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(i + 2 * n) % n];", "a constant, and `i .*` is not"),
+    "a quotient by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i / m];", "`i` is not provably above"),
     "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
 }
 
@@ -66,6 +66,16 @@ def test_what_is_refused(name: str) -> None:
     arguments, statement, message = REFUSED[name]
     with pytest.raises(UserError, match=message):
         polytile.compile(source(arguments, f"for (int i = 0; i < n; i++) {statement}"), name="f.c")
+
+
+@pytest.mark.parametrize(
+    ("subscript", "condition"),
+    [("(2 * i + 1) % m", "m >= n"), ("i % m", "2m >= n"), ("(i + m) % n", "n + m >= 1 && n >= m")],
+)
+def test_sizes_that_decide_are_checked(subscript: str, condition: str) -> None:
+    text = source("double a[n], double b[n]", f"for (int i = 0; i < n; i++) b[i] = a[{subscript}];")
+    (scop,) = polytile.compile(text, name="f.c").scops
+    assert condition.replace("2m", "2 * m") in scop.scop.checked
 
 
 def test_periods_that_are_read_leave_loops_in_order() -> None:

@@ -78,7 +78,7 @@ def _replacement(
     why = "the sequential C, compiled so that what it uses stays in use, but never run"
     if condition:
         calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
-        why = "the sequential C, for sizes with which subscripts leave their rows"
+        why = "the sequential C, for other sizes"
         why = "the sequential C, for rows that lie elsewhere" if questions else why
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
