@@ -20,7 +20,7 @@ from polytile.codegen.lowering.streaming.written_cells import Cells, cells_of
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, binary, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, LLONG, Call, CType, Declare, Expr, For, If, Name, Stmt
-from polytile.ir.gpu_ops import BlockIndex, Shuffle, ThreadIndex
+from polytile.ir.gpu_ops import BlockIndex, Leave, Shuffle, ThreadIndex
 from polytile.ir.host import Buffer, HostProgram
 from polytile.ir.kernel import Comment, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Storage
@@ -68,7 +68,7 @@ class _Program:
         for k, cut in enumerate(self.plan.cuts):
             cells = tuple(wide(side) for side in self.cells.range[k])
             window = self._everywhere(k)
-            first = _floor(sub(cells[0], window[1]), cut.period)
+            first = _floor(add(sub(cells[0], window[1]), cut.period - 1), cut.period)  # the first that ends behind it
             yield Declare(self.first[k].name, LLONG, first)
             end = _floor(sub(cells[1], window[0]), cut.period)
             yield Declare(self.counts[k].name, LLONG, most(add(sub(end, Name(self.first[k].name, LLONG)), 1), 0))
@@ -101,11 +101,16 @@ class _Program:
 
     def _everywhere(self, k: int) -> tuple[int, int]:
         """The first and last place that a tile writes at any step, of either kind."""
+        shrinking, growing = self._written(k)
+        return min(shrinking[0], growing[0]), max(shrinking[1], growing[1])
+
+    def _written(self, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The first and last place that a tile writes at any step: one that shrinks, one that grows."""
         cut, height = self.plan.cuts[k], self.plan.height
         windows = [self.plan.written(w, k) for w in self.plan.writes]
-        first = min(min(w.low[0], w.low[1] - cut.lower_growth(height)) for w in windows)
-        last = max(max(w.high[0], w.high[1] + cut.upper_growth(height)) for w in windows)
-        return first, last
+        shrinking = min(w.low[0] for w in windows), max(w.high[0] for w in windows)
+        first = min(w.low[1] - cut.lower_growth(height) for w in windows)
+        return shrinking, (first, max(w.high[1] + cut.upper_growth(height) for w in windows))
 
     def _blocks(self) -> Expr:
         tiles: Expr = lift(1)
@@ -142,7 +147,8 @@ class _Program:
             body += tuple(self._of_warp(places, names, block, warp, lane, work))
         else:
             own = indices if plan.dims == 1 else (warp, lane)
-            body += (*steps.prepared(), *self._tile(places, block, names), *places.declared(own), *work)
+            body += (*self._tile(places, block, names), self._leaves(places))
+            body += (*steps.prepared(), *places.declared(own), *work)
         return pruned(
             Kernel(
                 name=f"{self.scop.name}_split",
@@ -195,6 +201,16 @@ class _Program:
         for k in range(2):  # of the two colours of the second phase, the first grows along the last dimension
             one = both(compare("==", self.phase, 1), compare("==", colour, 1 - k))
             yield Declare(places.grows[k].name, BOOL, either(compare("==", self.phase, 2), one))
+
+    def _leaves(self, places: TilePlaces) -> Stmt:
+        """The end of blocks whose tiles write nothing: the launch has a tile wherever one of either kind does, and the
+        grid of a phase is not as wide for those that shrink as for those that grow."""
+        empty = []
+        for k, cut in enumerate(self.plan.cuts):
+            corner, cells = mul(places.tile[k], cut.period), self.cells.range[k]
+            first, last = (places.chosen(k, (a, b)) for a, b in zip(*self._written(k), strict=True))
+            empty += [compare("<", add(corner, last), cells[0]), compare(">", add(corner, first), cells[1])]
+        return If(either(*empty), (Leave("the tile has no places"),))
 
     def _parameters(self) -> tuple[KernelParameter, ...]:
         integers = [p.name for p in self.scop.parameters]
