@@ -176,7 +176,7 @@ class PointTuning:
     values: int = 48  # registers of values with which half of the threads run at once: more count as more operations
     turning_rows: int = 24  # of arrays whose versions take turns: 30 spill (box of radius 2), 20 do not (its star)
     row_registers: int = 32  # for the addresses of rows, one each, at most
-    blocks: int = 12  # of a multiprocessor that are left at least: slabs of heat-3d take 88 ms with 4 points, 96 with 8
+    blocks: int = 10  # of a multiprocessor in a mean launch: slabs of heat-3d, 88 ms with 4 points (10), 92 with 8
 
 
 @dataclass(frozen=True, slots=True)

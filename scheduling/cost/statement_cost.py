@@ -332,7 +332,7 @@ def _share(loop: MappedLoop, extent: float) -> LoopShare:
     inside, within, serial = extent, extent, 0.0
     if hosts := [part.tile for part in loop.parts if part.role is Role.HOST]:
         launches = _whole(extent / min(hosts))
-        inside = within = min(extent, min(hosts))
+        inside = within = min(extent, max(1.0, extent / launches))  # of a mean launch
     if (block := loop.part(Role.BLOCK)) is not None:
         blocks = _whole(inside / block.tile)
         inside = within = inside / blocks

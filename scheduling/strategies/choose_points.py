@@ -175,7 +175,7 @@ class _Choice:
         return (1,) * len(self.kernel.sizes)
 
     def _all(self) -> Iterator[tuple[int, ...]]:
-        blocks = max(work.blocks for work in self.works)
+        blocks = max(work.blocks * work.filled for work in self.works)  # of a mean launch: slabs shrink and grow
         for counts in product(*(POINTS,) * (len(self._ones) - 1)):
             enough = blocks >= self.tuning.blocks * self.machine.sms * prod(counts)
             if prod(counts) == 1 or (prod(counts) <= self.most and enough):

@@ -131,6 +131,15 @@ def test_warps_inside_a_tile_test_no_rows() -> None:
     assert not re.search(r"if \(\(?r\b", text)
 
 
+def test_blocks_whose_tiles_write_nothing_leave_before_they_load() -> None:
+    """The grid is as wide as that of tiles that grow, and one that shrinks may have no places. Blocks wait for earlier
+    launches all the same, as what a later launch waits for is this one."""
+    text = in_registers("jacobi-2d").cuda
+    kernel = text[text.index("__global__") :]
+    places = [kernel.index(word) for word in ("polytile_await_launches();", "the tile has no places", "// fill")]
+    assert places == sorted(places)
+
+
 def test_launches_of_a_band_start_while_the_ones_before_end() -> None:
     text = in_registers("jacobi-1d").cuda
     assert "run.early().launch(" in text
