@@ -50,6 +50,7 @@ class RawAccess:
     path: Path
     location: Location
     loose: bool = False
+    inside: tuple[Polynomial | None, ...] = ()  # the subscripts in a struct
 
 
 @dataclass(slots=True)
@@ -143,7 +144,6 @@ class Collector:
         self._sometimes(body, points)
         self._inner, self._loose = inner, loose
 
-
     def _for(self, statement: For, known: isl.Set) -> None:
         if not isinstance(statement.step, int):
             raise UserError("the step of a loop must be a constant", location=statement.location, hint="write a number")
@@ -205,16 +205,17 @@ class Collector:
             return
         try:
             subscripts = tuple(self._subscript(kind, access, s, known) for s in access.subscripts)
+            inside = tuple(self._subscript(kind, access, s, known) for s in access.inside)
         except UserError:
             if not self.lenient:
                 raise
             self.unknown.append((kind, access.array))
             return
         path, location = self._path, access.location
-        if kind is AccessKind.WRITE and (self._loose or None in subscripts):
+        if kind is AccessKind.WRITE and (self._loose or None in (*subscripts, *inside)):
             path = (*path, (self._ifs, 0))  # one of the elements, if any
             self._ifs += 1
-        self.found.append(RawAccess(kind, access, subscripts, known, self._inner, path, location, self._loose))
+        self.found.append(RawAccess(kind, access, subscripts, known, self._inner, path, location, self._loose, inside))
 
     def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
         try:

@@ -35,6 +35,7 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes, to_array
 from polytile.ir.expr import INT, Access, CType, Expr, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
+from polytile.ir.struct_fields import positions
 from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
@@ -295,7 +296,7 @@ def lift(
     evaluator: Evaluator,
     sizes: Sequence[Polynomial | None] = (),
 ) -> isl.Map:
-    """The relation of one access; a struct's fields are a last dimension, all of them when it is used as a whole.
+    """The relation of one access; a struct's numbers are a last dimension, all of them when it is used as a whole.
 
     A subscript that reads data may be any from 0 to below its dimension's size.
     """
@@ -304,16 +305,46 @@ def lift(
         size = sizes[k] if subscript is None else None
         value = evaluator.of_polynomial(subscript or size or Polynomial({}), raw.access)
         columns.append(value if subscript is not None else _below(value))
-    if fields:
-        names = [field_name for field_name, _ in fields]
-        number = raw.access.field
-        columns.append(None if number is None else isl.PwAff(f"{{ [({names.index(number)})] }}"))
+    if fields and raw.access.field is None:
+        columns.append(None)
+    for inner in raw.inside:
+        columns.append(None if inner is None else evaluator.of_polynomial(inner, raw.access))
     relation = lift_relation(columns, raw.access.array, raw.points, name, iterators)
+    if fields and raw.access.field is not None:
+        relation = numbered(relation, raw, fields, evaluator.context)
     if fields and raw.access.field is None:
         last = relation.dim(isl.dim_type.out) - 1
         relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
         relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
     return _within(relation, raw, sizes, evaluator) if raw.loose else relation
+
+
+def numbered(
+    relation: isl.Map, raw: RawAccess, fields: Sequence[tuple[str, CType]], context: isl.Set
+) -> isl.Map:
+    """The subscripts inside a struct as the number of its field.
+
+    before: S0[i, d] -> p[i, d]    for p[i].v[d], where v[0] is number 1
+    after:  S0[i, d] -> p[i, 1 + d]
+    """
+    first, inside = positions(fields, raw.access.field or "")
+    array = raw.access.array
+    own = [f"s{k}" for k in range(relation.dim(isl.dim_type.out) - len(inside))]
+    at = [f"x{k}" for k in range(len(inside))]
+    number = " + ".join([str(first), *(f"{stride}{x}" for x, (_, stride) in zip(at, inside, strict=True))])
+    within = " and ".join(f"0 <= {x} < {extent}" for x, (extent, _) in zip(at, inside, strict=True)) or "true"
+    step = isl.Map(f"{{ [{', '.join([*own, *at])}] -> [{', '.join([*own, number])}] : {within} }}")
+    step = step.set_tuple_name(isl.dim_type.in_, array).set_tuple_name(isl.dim_type.out, array)
+    found = relation.apply_range(step)
+    certain = None not in raw.inside and not raw.loose
+    known = relation.intersect_params(context)
+    if certain and not known.is_subset(known.intersect_range(step.domain())):
+        raise UserError(
+            f"the subscripts of `{describe(raw.access)}` are not known to lie inside its field",
+            location=raw.location,
+            hint="let loops run to the field's size, or say how large a bound is: `__builtin_assume(n <= 3)`",
+        )
+    return found
 
 
 def _within(relation: isl.Map, raw: RawAccess, sizes: Sequence[Polynomial | None], evaluator: Evaluator) -> isl.Map:

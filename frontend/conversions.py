@@ -50,12 +50,16 @@ def _literal_type(node: c_ast.Constant) -> CType | None:
 
 
 def _element(node: c_ast.Node, scope: Scope) -> Shape | None:
-    """The shape of `a[i][j]`, when `a` is a variable of that rank."""
+    """The shape of `a[i][j]` or `a[i].v[j]`, when `a` or `v` has that rank."""
     depth = 0
     while isinstance(node, c_ast.ArrayRef):
         node, depth = node.name, depth + 1
-    binding = scope.lookup(node.name) if isinstance(node, c_ast.ID) else None
-    return binding.shape if binding is not None and len(binding.shape.layers) == depth else None
+    if isinstance(node, c_ast.StructRef):
+        shape = _member(node.name, str(node.field.name), scope)
+    else:
+        binding = scope.lookup(node.name) if isinstance(node, c_ast.ID) else None
+        shape = None if binding is None else binding.shape
+    return shape if shape is not None and len(shape.layers) == depth else None
 
 
 def _element_type(node: c_ast.Node, scope: Scope) -> CType | None:
@@ -64,9 +68,14 @@ def _element_type(node: c_ast.Node, scope: Scope) -> CType | None:
 
 
 def _field_type(node: c_ast.Node, member: str, scope: Scope) -> CType | None:
+    shape = _member(node, member, scope)
+    return None if shape is None or shape.layers else shape.base
+
+
+def _member(node: c_ast.Node, member: str, scope: Scope) -> Shape | None:
     shape = _element(node, scope)
     members = () if shape is None or shape.struct is None else shape.struct.members
-    return next((m.shape.base for m in members if m.name == member and not m.shape.layers), None)
+    return next((m.shape for m in members if m.name == member), None)
 
 
 def _result_type(name: str, scope: Scope) -> CType | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, Ternary, Unary
+from polytile.ir.struct_fields import spelt
 
 _PRECEDENCE = {
     "*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
@@ -17,7 +18,7 @@ def describe(expr: Expr, level: int = 0) -> str:
             return text
         case Access():
             subscripts = "".join(f"[{describe(s)}]" for s in expr.subscripts)
-            return expr.array + subscripts + (f".{expr.field}" if expr.field else "")
+            return expr.array + subscripts + spelt(expr.field or "", [describe(s) for s in expr.inside])
         case Unary(op=op, operand=operand):
             return op + describe(operand, 11)
         case Cast(type=ctype, operand=operand):

@@ -8,6 +8,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import Location, OpaqueCallError, UserError
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
+from polytile.frontend.lvalue_paths import LvaluePath, dereference, field_of, field_type
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
 from polytile.frontend.name_binding import Iterator, Names, Variable
 from polytile.ir.expr import (
@@ -28,16 +29,6 @@ from polytile.ir.expr import (
 
 _LOGICAL = ("<", "<=", ">", ">=", "==", "!=", "&&", "||")
 _INTEGER_ONLY = ("%", "<<", ">>", "&", "|", "^")
-
-
-@dataclass(slots=True)
-class LvaluePath:
-    """An lvalue while it is being taken apart: variable, subscripts so far, and the field of a struct."""
-
-    variable: Variable
-    subscripts: list[c_ast.Node]
-    offset: c_ast.Node | None = None  # of a pointer that was not dereferenced yet
-    field: str | None = None
 
 
 @dataclass(slots=True)
@@ -133,9 +124,10 @@ class Translator:
             )
         ctype = variable.type
         if place.field is not None:
-            ctype = _field_type(variable, place.field, location)
+            ctype = field_type(place, location)
         subscripts = tuple(self._subscript(s) for s in place.subscripts)
-        return Access(variable.name, subscripts, ctype, place.field, location)
+        inside = tuple(self._subscript(s) for s in place.inside)
+        return Access(variable.name, subscripts, ctype, place.field, location, inside)
 
     def _subscript(self, node: c_ast.Node) -> Expr:
         expr = self.value(node)
@@ -150,9 +142,9 @@ class Translator:
                 if isinstance(found, Variable):
                     return LvaluePath(found, [])
             case c_ast.ArrayRef():
-                return _dereference(self._place(node.name), node.subscript)
+                return dereference(self._place(node.name), node.subscript)
             case c_ast.UnaryOp(op="*"):
-                return _dereference(self._place(node.expr), None, node)
+                return dereference(self._place(node.expr), None, node)
             case c_ast.BinaryOp(op="+" | "-"):
                 return self._pointer_sum(node)
             case c_ast.UnaryOp(op="&"):
@@ -160,8 +152,8 @@ class Translator:
             case c_ast.StructRef():
                 place = self._place(node.name)
                 if node.type == "->":
-                    place = _dereference(place, None, node)
-                return _field(place, node)
+                    place = dereference(place, None, node)
+                return field_of(place, node)
         raise UserError(
             "this is not an array or a pointer that the SCoP may index",
             location=where(node),
@@ -283,44 +275,6 @@ def _constant(node: c_ast.Constant) -> Literal:
             f"{kind} cannot be used in a SCoP", location=where(node), hint="use int, long, float or double constants"
         )
     return Literal(node.value, ctype)
-
-
-def _field_type(variable: Variable, name: str, location: Location) -> CType:
-    for field_name, ctype in variable.fields:
-        if field_name == name:
-            return ctype
-    raise UserError(
-        f"`{name}` is not a scalar field of `{variable.source}`",
-        location=location,
-        hint="a SCoP may use the scalar fields of a struct, not arrays, pointers or structs inside it",
-    )
-
-
-def _dereference(place: LvaluePath, subscript: c_ast.Node | None, star: c_ast.Node | None = None) -> LvaluePath:
-    """`*place` and `place[subscript]`."""
-    index = subscript
-    if place.offset is not None:
-        index = place.offset if index is None else c_ast.BinaryOp("+", place.offset, index, place.offset.coord)
-    if index is None:
-        index = c_ast.Constant("int", "0", star.coord if star else None)
-    if place.field is not None:
-        raise UserError(f"the field `{place.field}` is not a scalar", location=where(index), hint=_instead_of(place))
-    return LvaluePath(place.variable, [*place.subscripts, index])
-
-
-def _instead_of(place: LvaluePath) -> str:
-    """What to write for elements of a field that is a pointer or an array: those of one struct have one address."""
-    if all(isinstance(subscript, c_ast.Constant) for subscript in place.subscripts):
-        path = f"{place.variable.source}{'->' if place.subscripts else '.'}{place.field}"
-        return f"set a pointer to it before the SCoP, `{place.field} = {path}`, and use that"
-    return "copy it to an array of its own"
-
-
-def _field(place: LvaluePath, node: c_ast.StructRef) -> LvaluePath:
-    if place.field is not None:
-        hint = "a SCoP may use the scalar fields of a struct"
-        raise UserError(f"the field `{place.field}` is a struct itself", location=where(node), hint=hint)
-    return LvaluePath(place.variable, place.subscripts, place.offset, node.field.name)
 
 
 def _cast_type(node: c_ast.Cast) -> c_ast.Node:

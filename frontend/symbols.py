@@ -15,9 +15,11 @@ from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.pointers import Ownership, ownership
 from polytile.frontend.row_tables import is_row_table, pitch_extent, pitch_symbol
 from polytile.frontend.scop_region import Symbol
-from polytile.frontend.scope import Binding, Shape
+from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import address_taken, variables_in, written_name
 from polytile.ir.expr import CType
+
+_MOST_ELEMENTS = 1024  # of an array in a struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +101,7 @@ def _with_owners(symbols: dict[str, Symbol], tables: Collection[str], place: Sco
     return {n: replace(s, restrict=True) if owners.get(n) in alone else s for n, s in symbols.items()}
 
 
-def _symbol(
-    binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness, changes: _Changes
-) -> Symbol:
+def _symbol(binding: Binding, use: c_ast.ID, place: ScopPlace, liveness: Liveness, changes: _Changes) -> Symbol:
     shape = binding.shape
     reason = unsupported(binding)
     if reason:
@@ -143,23 +143,39 @@ def _advice(shape: Shape) -> str:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
     if shape.reason.startswith("its type is long double"):
         return "use double: GPUs have no wider type"
+    if "_Complex" in shape.reason:
+        return "use two numbers, the real and the imaginary part: `struct { double re, im; }`"
     return "use C's integer types, float, double, or a struct of these"
 
 
 def scalar_fields(shape: Shape) -> tuple[tuple[str, CType], ...]:
-    """The fields of a struct that a SCoP may use, in order."""
+    """The numbers of a struct that a SCoP may use, in order, those of arrays and structs inside it too."""
     if shape.struct is None:
         return ()
-    return tuple(
-        (m.name, m.shape.base)
-        for m in shape.struct.members
-        if m.name is not None and m.shape.base is not None and not m.shape.layers and m.shape.struct is None
-    )
+    found: list[tuple[str, CType]] = []
+    for member in shape.struct.members:
+        if member.name is not None:
+            found += _numbers(member.name, member.shape)
+    return tuple(found)
 
 
-def _extents(
-    binding: Binding, use: c_ast.ID, place: ScopPlace, changes: _Changes
-) -> tuple[c_ast.Node | None, ...]:
+def _numbers(way: str, shape: Shape) -> list[tuple[str, CType]]:
+    """before: "v", double[2]    after: ("v[0]", double), ("v[1]", double)"""
+    if shape.base is None or any(layer.pointer for layer in shape.layers):
+        return []
+    if shape.layers:
+        size = Scope().constant(shape.layers[0].extent) if shape.layers[0].extent is not None else None
+        inner = replace(shape, layers=shape.layers[1:])
+        each = [] if size is None or size.value > _MOST_ELEMENTS else _numbers("", inner)
+        if size is None or len(each) * size.value > _MOST_ELEMENTS:
+            return []
+        return [(f"{way}[{k}]{name}", kind) for k in range(size.value) for name, kind in each]
+    if shape.struct is not None:
+        return [(f"{way}.{name}", kind) for name, kind in scalar_fields(shape)]
+    return [(way, shape.base)]
+
+
+def _extents(binding: Binding, use: c_ast.ID, place: ScopPlace, changes: _Changes) -> tuple[c_ast.Node | None, ...]:
     layers = binding.shape.layers
     extents: list[c_ast.Node | None] = []
     for k, layer in enumerate(layers):

@@ -46,8 +46,9 @@ def widen(kernel: Kernel) -> Kernel:
 
     def change(node: Any) -> Any:
         match node:
-            case Access(subscripts=subscripts):
-                return replace(node, subscripts=tuple(widened(s, known) for s in subscripts))
+            case Access(subscripts=subscripts, inside=inside):
+                wide, deep = (tuple(widened(s, known) for s in part) for part in (subscripts, inside))
+                return replace(node, subscripts=wide, inside=deep)
             case Advance(by=by):
                 return replace(node, by=widened(by, known))
         return node

@@ -263,7 +263,7 @@ class _Builder:
     def _load(self, access: Access, where: Hashable, uses: Sequence[Token]) -> Token:
         array = access.array
         level = 0 if array in self.constant else _CHANGES
-        key = ("load", array, access.field, where, self.versions.get(array, 0))
+        key = ("load", array, access.field, access.inside, where, self.versions.get(array, 0))
         before = len(self.code.values)
         found = self._emit(key, uses, width(access.type), 1, level)
         if found == before and self.code.values[found].level >= len(self.starts):

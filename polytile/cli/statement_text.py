@@ -35,6 +35,7 @@ from polytile.ir.gpu_ops import (
     WarpReduce,
 )
 from polytile.ir.kernel import Barrier, Comment, Launch
+from polytile.ir.struct_fields import spelt
 from polytile.machine import WARP_SIZE
 
 
@@ -132,7 +133,7 @@ def _cache(hint: str) -> str:
 
 def _element(access: Access, printer: Printer) -> str:
     subscripts = "".join(f"[{printer(s)}]" for s in access.subscripts)
-    return access.array + subscripts + (f".{access.field}" if access.field else "")
+    return access.array + subscripts + spelt(access.field or "", [printer(s) for s in access.inside])
 
 
 def _device(expr: Expr, printer: Printer) -> str:

@@ -14,6 +14,7 @@ from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.scop import Array, Scop
+from polytile.ir.struct_fields import spelt
 from polytile.scheduling.cost.estimate import AccessTime, Estimate, KernelTime
 from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.cost.split_time import split_estimate
@@ -113,4 +114,4 @@ def text_of(expr: Expr) -> str:
 
 def _element(access: Access, printer: Printer) -> str:
     subscripts = "".join(f"[{printer(s)}]" for s in access.subscripts)
-    return access.array + subscripts + (f".{access.field}" if access.field else "")
+    return access.array + subscripts + spelt(access.field or "", [printer(s) for s in access.inside])

@@ -17,6 +17,7 @@ from polytile.ir.expr import Access, Binary, Call, Cast, Expr, Literal, Name, No
 from polytile.ir.gpu_ops import Aligned, Offset, Shuffle, WarpReduce
 from polytile.ir.kernel import Kernel, KernelParameter
 from polytile.ir.memory import Storage
+from polytile.ir.struct_fields import spelt
 from polytile.machine import WARP_SIZE
 
 INDENT = "  "
@@ -87,9 +88,9 @@ def expression_text(expr: Expr) -> str:
     match expr:
         case Literal(text=text) | Name(name=text):
             return text
-        case Access(array=array, subscripts=subscripts, field=part):
+        case Access(array=array, subscripts=subscripts, field=part, inside=inside):
             at = "".join(f"[{expression_text(s)}]" for s in subscripts)
-            return array + at + (f".{part}" if part else "")
+            return array + at + spelt(part or "", [expression_text(s) for s in inside])
         case Unary(op=op, operand=a):
             return f"{op}{expression_text(a)}"
         case Binary(op=op, left=a, right=b):

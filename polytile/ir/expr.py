@@ -77,13 +77,18 @@ class Name(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Access(Expr):
-    """An element of an array of the Scop: `A[i][j + 1]`, `p[i].x` (field "x"), or a scalar (no subscripts)."""
+    """An element of an array of the Scop: `A[i][j + 1]`, `p[i].x` (field "x"), or a scalar (no subscripts).
+
+    Of fields that are arrays or structs, `field` is the way with `[]` for each of the subscripts `inside`:
+    `p[i].cells[j].v[2]` has the field "cells[].v[]" and the subscripts (j, 2) inside.
+    """
 
     array: str
     subscripts: tuple[Expr, ...] = ()
     type: CType = DOUBLE
     field: str | None = None
     location: Location = _field(default=NOWHERE, compare=False)
+    inside: tuple[Expr, ...] = ()
 
 
 UNARY = ("-", "+", "!", "~")

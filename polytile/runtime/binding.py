@@ -13,7 +13,7 @@ from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.cupy_engine import require_cupy
-from polytile.runtime.layout import Layout, element_dtype, layouts
+from polytile.runtime.layout import Layout, element_dtype, flattened, layouts
 from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
@@ -92,7 +92,7 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
         message = f"{array.name} is a masked array, and kernels know no masks"
         raise UsageError(f"{scop.name}: {message}", hint=f"pass {array.name}.data, if all of its elements count")
     if isinstance(value, np.ndarray):
-        return value, False
+        return _of_numbers(array, value), False
     if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):
         return _number(scop, array, value), False
     if is_tensor(value):
@@ -105,6 +105,15 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
     if array.rank == 0 and not scop.by_value(array):
         raise _wrong(scop, f"{array.name} is written: pass a NumPy array of one element, not {type(value).__name__}")
     raise _wrong(scop, f"{array.name} must be a NumPy, CuPy or DLPack array, not {type(value).__name__}")
+
+
+def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same memory as a struct of numbers, where fields are arrays or structs that lie as those of C do."""
+    if not array.fields or value.dtype.names is None:
+        return value
+    dtype, given = element_dtype(array), flattened(value.dtype)
+    alike = dtype.fields == given.fields and dtype.itemsize == given.itemsize
+    return value.view(dtype) if alike else value
 
 
 def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:

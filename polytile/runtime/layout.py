@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from polytile.diagnostics import InternalError, UserError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType
 from polytile.ir.scop import AccessKind, Array, Scop
+from polytile.ir.struct_fields import offsets
 from polytile.runtime.parameters import point
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
@@ -33,7 +34,7 @@ def element_dtype(array: Array) -> np.dtype[Any]:
     """The NumPy type of an element; a struct becomes a structured type laid out as C does."""
     if array.element.kind != "struct":
         return scalar_dtype(array.element)
-    dtype = np.dtype([(name, scalar_dtype(t)) for name, t in array.fields], align=True)
+    dtype = structured([(name, scalar_dtype(t)) for name, t in array.fields])
     if dtype.itemsize != array.element.size:
         raise UserError(
             f"{array.name}: {array.element} has members besides numbers, so polytile cannot fill or compare it",
@@ -42,14 +43,57 @@ def element_dtype(array: Array) -> np.dtype[Any]:
     return dtype
 
 
+def structured(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
+    """The NumPy type of a struct of these numbers; those in arrays and structs inside it are called "v[0]", "at.x"."""
+    places, size, _ = offsets([(name, dtype.itemsize) for name, dtype in fields])
+    parts = {"names": [n for n, _ in fields], "formats": [t for _, t in fields], "offsets": places, "itemsize": size}
+    return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]
+
+
+def flattened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A structured type with arrays and structs inside as one of numbers, which lie where they did.
+
+    before: [("id", "i4"), ("v", "f8", (2,))]    after: [("id", "i4"), ("v[0]", "f8"), ("v[1]", "f8")]
+    """
+    if dtype.names is None:
+        return dtype
+    numbers = list(_numbers("", dtype, 0))
+    names, formats, places = (list(column) for column in zip(*numbers, strict=True))
+    parts = {"names": names, "formats": formats, "offsets": places, "itemsize": dtype.itemsize}
+    return np.dtype(parts, align=dtype.isalignedstruct)  # type: ignore[call-overload, no-any-return]
+
+
+def _numbers(way: str, dtype: np.dtype[Any], at: int) -> Iterator[tuple[str, np.dtype[Any], int]]:
+    if dtype.names is not None:
+        for name in dtype.names:
+            inner, offset = dtype.fields[name][:2]  # type: ignore[index]
+            yield from _numbers(f"{way}.{name}" if way else name, inner, at + offset)
+    elif dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        for k, index in enumerate(np.ndindex(shape)):
+            yield from _numbers(way + "".join(f"[{i}]" for i in index), base, at + k * base.itemsize)
+    else:
+        yield way, dtype, at
+
+
 def c_type(dtype: np.dtype[Any]) -> Any:
     """The ctypes type of a NumPy type (for arguments passed by value)."""
     if dtype.names is not None:
-        fields = [(name, c_type(dtype[name])) for name in dtype.names]
-        return type("struct", (ctypes.Structure,), {"_fields_": fields})
+        return type("struct", (ctypes.Structure,), {"_fields_": list(_c_fields(dtype))})
     if dtype == np.dtype(np.longdouble):
         return ctypes.c_longdouble
     return np.ctypeslib.as_ctypes_type(dtype)
+
+
+def _c_fields(dtype: np.dtype[Any]) -> Iterator[tuple[str, Any]]:
+    """The numbers of a struct, and characters where structs inside it end with padding."""
+    end = 0
+    for name in dtype.names or ():
+        kind, start = dtype.fields[name][:2]  # type: ignore[index]
+        if start > -(-end // kind.alignment) * kind.alignment:
+            yield f"until {name}", ctypes.c_char * (start - end)
+        yield name, c_type(kind)
+        end = start + kind.itemsize
 
 
 @dataclass(frozen=True, slots=True)

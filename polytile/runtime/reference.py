@@ -21,7 +21,7 @@ from polytile.diagnostics import DeviceError
 from polytile.ir.scop import Scop
 from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.emulator.build import SAME_ZEROS
-from polytile.runtime.layout import Layout
+from polytile.runtime.layout import Layout, structured
 from polytile.runtime.native import Memory, arguments, function, load
 
 FLAGS = (
@@ -98,5 +98,5 @@ def wide_reference(scop: Scop, text: str) -> Reference | None:
 def wide_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """`dtype` with every floating type replaced by `long double`."""
     if dtype.names is not None:
-        return np.dtype([(name, wide_dtype(dtype[name])) for name in dtype.names], align=True)
+        return structured([(name, wide_dtype(dtype[name])) for name in dtype.names])
     return np.dtype(np.longdouble) if dtype.kind == "f" else dtype

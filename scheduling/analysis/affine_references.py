@@ -140,6 +140,9 @@ def _reference(array: Array, access: AccessRelation) -> Reference:
     if not array.fields:
         return Reference(access, array, tuple(forms))
     number = forms.pop()
+    if number is not None and any(number.involves()):
+        forms[-1:] = [None]  # an element of an array in the struct, which the loops choose
+        number = None
     return Reference(access, array, tuple(forms), None if number is None else int(number.constant))
 
 

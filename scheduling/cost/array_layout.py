@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from polytile.ir.expr import Binary, Cast, Expr, Literal, Name, Unary
 from polytile.ir.scop import Array
+from polytile.ir.struct_fields import offsets
 
 
 def element_size(array: Array) -> int:
@@ -17,13 +18,8 @@ def field_bytes(array: Array, number: int | None) -> tuple[int, int]:
     """(offset, size) in bytes of a field of a struct's element; of the whole element without a number."""
     if number is None or not array.fields:
         return 0, array.element.size
-    offset = 0
-    for i, (_, kind) in enumerate(array.fields):
-        offset = -(-offset // kind.size) * kind.size
-        if i == number:
-            return offset, kind.size
-        offset += kind.size
-    return 0, array.element.size
+    found, _, _ = offsets([(name, kind.size) for name, kind in array.fields])
+    return found[number], array.fields[number][1].size
 
 
 def pitches(array: Array, parameters: Mapping[str, int]) -> tuple[int | None, ...]:

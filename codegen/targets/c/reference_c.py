@@ -15,6 +15,7 @@ from polytile.codegen.targets.templating import render
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import LLONG, Access, Assign, Binary, Cast, Expr, Literal, Stmt, walk
 from polytile.ir.scop import Array, Origin, Parameter
+from polytile.ir.struct_fields import spelt
 
 
 def print_sequential(
@@ -59,7 +60,7 @@ def _parameter(array: Array, value: bool, written: bool) -> str:
 
 
 def _element(array: Array, access: Access, by_value: Collection[str], printer: Printer) -> str:
-    field = f".{access.field}" if access.field else ""
+    field = spelt(access.field or "", [printer(s) for s in access.inside])
     if array.name in by_value or (array.rank == 0 and array.origin is not Origin.EXTERNAL):
         return f"{array.name}{field}"
     return f"{array.name}[{printer(linear_index(access.subscripts, array.extents))}]{field}"

@@ -29,6 +29,7 @@ from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Intervals
 from polytile.ir.reserved_names import identifier, to_cpp
+from polytile.ir.struct_fields import spelt
 from polytile.ir.verify.kernel import check_kernel
 
 MAX_KERNELS = 64  # whose texts are kept
@@ -47,9 +48,7 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
     return text.rstrip() + "\n"
 
 
-def print_unit(
-    programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA
-) -> str:
+def print_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str], dialect: Dialect = CUDA) -> str:
     """The whole `NAME_kernel.cu`: kernels, then an entry point per program.
 
     `header` is the name of the header that declares the entry points; `title` are the lines of the opening comment.
@@ -186,7 +185,7 @@ def element(storage: Storage, access: Access, printer: Printer, fits: Intervals 
     after:  A[(long long)i * m + j]
     """
     subscripts = access.subscripts if storage.keeps is None else tuple(access.subscripts[k] for k in storage.keeps)
-    field = f".{printer.name(access.field)}" if access.field else ""
+    field = spelt(access.field or "", [printer(s) for s in access.inside], printer.name)
     return f"{printer.name(storage.name)}{_subscripts(storage, subscripts, printer, fits)}{field}"
 
 
