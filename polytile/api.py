@@ -172,10 +172,10 @@ class Program:
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
         """The report as the text of an HTML file: the source with its loops, the kernels line by line, what was proven,
         times and pictures (docs/report.md). All pictures together take at most `draw_seconds` of processor time."""
-        from polytile.drawing.in_time import pictures
+        from polytile.drawing.time_limit import pictures_within
         from polytile.report import page
 
-        return page(self.facts, pictures([(s.compilation, s.loops) for s in self.scops], draw_seconds))
+        return page(self.facts, pictures_within([(s.compilation, s.loops) for s in self.scops], draw_seconds))
 
     @for_callers
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:

@@ -176,10 +176,10 @@ class CompiledScop:
     @for_callers
     def page(self, *, draw_seconds: float = DRAW_SECONDS) -> str:
         """The report of this SCoP alone as the text of an HTML file; see Program.page."""
-        from polytile.drawing.in_time import pictures
+        from polytile.drawing.time_limit import pictures_within
         from polytile.report import page
 
-        return page(self._facts_alone, pictures([(self.compilation, self.loops)], draw_seconds))
+        return page(self._facts_alone, pictures_within([(self.compilation, self.loops)], draw_seconds))
 
     @for_callers
     def report(self, path: str | os.PathLike[str], *, draw_seconds: float = DRAW_SECONDS) -> Path:

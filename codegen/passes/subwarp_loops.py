@@ -17,17 +17,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from polytile.codegen.passes.additive_loops import (
+from polytile.codegen.passes.plan import LoweredPlan
+from polytile.codegen.passes.reduction_loops import (
     LONGEST_STEP,
-    AdditiveLoop,
-    additive_loops,
+    ReductionLoop,
     is_global,
     is_linear,
     only_first_lane_reads,
+    reduction_loops,
     stores,
     update_of,
 )
-from polytile.codegen.passes.plan import LoweredPlan
 from polytile.ir.arith import add, compare, div, mul
 from polytile.ir.def_use import names_of
 from polytile.ir.expr import (
@@ -90,7 +90,7 @@ class _Shared:
     """A kernel of whose threads several lanes can take the part."""
 
     plain: Kernel
-    loops: tuple[AdditiveLoop, ...]
+    loops: tuple[ReductionLoop, ...]
     machine: Machine
     taken: frozenset[str]  # names that neither the kernel nor the host may give to something else
 
@@ -161,7 +161,7 @@ class _Shared:
                 found.append(with_bodies(stmt, lambda inner: self._body(inner, lanes)))
         return tuple(found)
 
-    def _loop(self, loop: AdditiveLoop, lanes: int) -> Iterator[Stmt]:
+    def _loop(self, loop: ReductionLoop, lanes: int) -> Iterator[Stmt]:
         """The loop with partial results, and their combination."""
         parts = [Name(fresh(f"{u.target.array}_part", self.taken), _type(u)) for u in loop.updates]
         for part, update in zip(parts, loop.updates, strict=True):
@@ -192,7 +192,7 @@ class _Shared:
             yield stored if kept else If(compare("==", ThreadIndex("x"), 0), (stored,))
 
     # Threads of several warps ----------------------------------------------------------------------------------------
-    def _homes(self, loop: AdditiveLoop, lanes: int) -> tuple[Storage, ...]:
+    def _homes(self, loop: ReductionLoop, lanes: int) -> tuple[Storage, ...]:
         """Where each warp of a row shows what it has of each element."""
         if lanes <= WARP_SIZE:
             return ()
@@ -201,7 +201,7 @@ class _Shared:
         types = [_type(u) for u in loop.updates]
         return tuple(Storage(n, Space.SHARED, t, warps, n) for n, t in zip(names, types, strict=True))
 
-    def _shown(self, parts: Sequence[Name], loop: AdditiveLoop, homes: Sequence[Storage]) -> Iterator[Stmt]:
+    def _shown(self, parts: Sequence[Name], loop: ReductionLoop, homes: Sequence[Storage]) -> Iterator[Stmt]:
         """Each warp combines its lanes, and shows the others what it has."""
         warp = Binary("/", ThreadIndex("x"), Literal(str(WARP_SIZE)))
         first = compare("==", Binary("%", ThreadIndex("x"), Literal(str(WARP_SIZE))), 0)
@@ -240,7 +240,7 @@ def _shared(kernel: Kernel, taken: frozenset[str], machine: Machine, *, floating
     whiles = [n for n in kernel.nodes if isinstance(n, While)]
     if not whiles or not is_linear(kernel) or not _divide(kernel.block[0], machine):
         return None
-    loops = tuple(additive_loops(kernel, kernel.body, frozenset(), floating=floating))
+    loops = tuple(reduction_loops(kernel, kernel.body, frozenset(), floating=floating))
     if len(loops) != len(whiles) or not only_first_lane_reads(kernel, loops):
         return None
     return _Shared(kernel, loops, machine, taken | kernel.names)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from polytile.codegen.targets.cuda.cuda import locate_unit
-from polytile.codegen.targets.identity import Same
+from polytile.codegen.targets.identity_key import IdentityKey
 from polytile.codegen.targets.source_map import LocatedText
 from polytile.ir.host import HostProgram
 
@@ -15,9 +15,9 @@ MAX_UNITS = 16  # that are remembered
 
 def located_unit(programs: Sequence[HostProgram], *, header: str, title: Sequence[str]) -> LocatedText:
     """`locate_unit` of CUDA."""
-    return _located(tuple(map(Same, programs)), header, tuple(title))
+    return _located(tuple(map(IdentityKey, programs)), header, tuple(title))
 
 
 @lru_cache(maxsize=MAX_UNITS)
-def _located(programs: tuple[Same[HostProgram], ...], header: str, title: tuple[str, ...]) -> LocatedText:
+def _located(programs: tuple[IdentityKey[HostProgram], ...], header: str, title: tuple[str, ...]) -> LocatedText:
     return locate_unit([same.value for same in programs], header=header, title=title)

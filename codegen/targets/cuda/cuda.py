@@ -17,7 +17,7 @@ from polytile.codegen.targets.cuda.entry import print_entry
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
 from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
-from polytile.codegen.targets.identity import Same
+from polytile.codegen.targets.identity_key import IdentityKey
 from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.source_map import LocatedText, Marks
 from polytile.codegen.targets.statements import StatementPrinter, comment
@@ -99,11 +99,11 @@ def _kernel_text(kernel: Kernel, marks: Marks | None, dialect: Dialect) -> str:
     """A kernel in a unit: the file, each SCoP of it and the emulator print the same ones, so that they are kept."""
     if marks is None:
         return print_kernel(kernel, None, dialect)
-    return marks.including(*_marked_kernel(Same(kernel), Same(dialect)))
+    return marks.including(*_marked_kernel(IdentityKey(kernel), IdentityKey(dialect)))
 
 
 @lru_cache(maxsize=MAX_KERNELS)
-def _marked_kernel(kernel: Same[Kernel], dialect: Same[Dialect]) -> tuple[str, Marks]:
+def _marked_kernel(kernel: IdentityKey[Kernel], dialect: IdentityKey[Dialect]) -> tuple[str, Marks]:
     marks = Marks()
     return print_kernel(kernel.value, marks, dialect.value), marks
 

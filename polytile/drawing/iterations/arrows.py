@@ -9,8 +9,8 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.drawing.instances import points
-from polytile.drawing.iterations.lanes import Places
 from polytile.drawing.iterations.model import Arrow, Arrows, At, Bold
+from polytile.drawing.iterations.panel_positions import Positions
 from polytile.drawing.iterations.view import count_of
 from polytile.drawing.model import Instance
 from polytile.facts.model import AccessPlace, LoopFacts
@@ -30,7 +30,7 @@ def source_dependences(state: Compilation) -> Dependences:
 
 
 def arrows_of(
-    dependences: Dependences, shown: Mapping[str, isl.Set], places: Places, values: Mapping[str, int]
+    dependences: Dependences, shown: Mapping[str, isl.Set], places: Positions, values: Mapping[str, int]
 ) -> Arrows:
     """The flow between instances that are shown; without any, what the reuse of storage orders."""
     inside = reduce(isl.UnionSet.union, map(isl.UnionSet.from_set, shown.values()), isl.UnionSet("{ }"))
@@ -42,7 +42,7 @@ def arrows_of(
     return Arrows()
 
 
-def _some(parts: list[isl.Map], places: Places, flow: bool) -> Arrows:
+def _some(parts: list[isl.Map], places: Positions, flow: bool) -> Arrows:
     total = sum(count_of(m.wrap()) for m in parts)
     if total <= ALL:
         return Arrows(tuple(sorted(_pairs(parts), key=_order)), total, (), flow)
@@ -67,7 +67,7 @@ def _pairs(parts: Iterable[isl.Map]) -> Iterator[Arrow]:
         yield from {Arrow((source, p[:n]), (sink, p[n:])): None for p in points(m.wrap())}
 
 
-def _most_needing(parts: list[isl.Map], places: Places) -> list[str]:
+def _most_needing(parts: list[isl.Map], places: Positions) -> list[str]:
     """The statements that depend on others most, in the order of the source."""
     counts: dict[str, int] = {}
     for m in parts:
@@ -77,7 +77,7 @@ def _most_needing(parts: list[isl.Map], places: Places) -> list[str]:
     return [name for name in places if name in chosen]
 
 
-def _focus(parts: list[isl.Map], name: str, places: Places) -> Instance:
+def _focus(parts: list[isl.Map], name: str, places: Positions) -> Instance:
     """The instance of a statement in the middle of those that depend on several others, if there are some."""
     own = sorted((m for m in parts if m.get_tuple_name(OUT) == name), key=lambda m: -count_of(m.wrap()))
     common = own[0].range()
@@ -94,7 +94,7 @@ def _apart(at: At, middle: tuple[float, ...]) -> float:
     return sum((a - b) ** 2 for a, b in zip(at, middle, strict=True))
 
 
-def bold_of(facts: Iterable[LoopFacts], places: Places) -> Iterator[Bold]:
+def bold_of(facts: Iterable[LoopFacts], places: Positions) -> Iterator[Bold]:
     """The witnesses of serial loops whose two instances are shown."""
     for loop in facts:
         if loop.witness is None:

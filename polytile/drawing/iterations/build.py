@@ -10,10 +10,10 @@ import islpy as isl
 from polytile.compilation import Compilation
 from polytile.diagnostics import UserError
 from polytile.drawing.iterations.arrows import arrows_of, bold_of, source_dependences
-from polytile.drawing.iterations.homes import Homes, homes_of
-from polytile.drawing.iterations.lanes import arranged, lanes_of, numbered, places_of
+from polytile.drawing.iterations.instance_tiles import InstanceTiles, instance_tiles_of
 from polytile.drawing.iterations.model import Dot, IterationDrawing, Panel, StatementText
 from polytile.drawing.iterations.nests import level_name, views_of
+from polytile.drawing.iterations.panel_positions import most_in_one_place, positions_of, slot_grid, slots_of
 from polytile.drawing.iterations.sizes import LARGER, MOST, TRIED, choose, trial_sizes
 from polytile.drawing.iterations.view import View
 from polytile.facts.model import LoopFacts
@@ -34,20 +34,20 @@ def drawing_of(
     given = {**state.options.parameters, **(parameters or {})}
     trial = trial_sizes(scop, given)
     views = views_of(scop, known, trial)
-    homes = homes_of(state)
+    where_run = instance_tiles_of(state)
 
     def count(values: Mapping[str, int]) -> int:
         return sum(view.count(scop, values) for view in views)
 
     def tiled(values: Mapping[str, int]) -> bool:
-        return any(homes.has_tiles(view.shown(scop, values)) for view in views)
+        return any(where_run.has_tiles(view.shown(scop, values)) for view in views)
 
-    meeting = max((lanes_of(scop, view, trial) for view in views), default=1)
+    meeting = max((most_in_one_place(scop, view, trial) for view in views), default=1)
     values, notes = choose(scop, given, count, tiled, _tried(views, meeting))
     views, cut = _windowed(scop, views, values)
     dependences = source_dependences(state)
     where = _elsewhere(state)
-    panels = tuple(_panel(scop, view, values, homes, dependences, known, where) for view in views)
+    panels = tuple(_panel(scop, view, values, where_run, dependences, known, where) for view in views)
     texts = tuple(StatementText(s.name, s.location.line, " ".join(s.text.split())) for s in scop.statements)
     return IterationDrawing(scop.name, values, panels, texts, (*notes, *cut))
 
@@ -100,16 +100,16 @@ def _panel(
     scop: Scop,
     view: View,
     values: Mapping[str, int],
-    homes: Homes,
+    where_run: InstanceTiles,
     dependences: Dependences,
     facts: tuple[LoopFacts, ...],
     elsewhere: str,
 ) -> Panel:
     shown = view.shown(scop, values)
-    places, margins = places_of(scop, view, values)
-    tiles, lanes = homes.tiles(shown, values), numbered(places)
+    places, margins = positions_of(scop, view, values)
+    tiles, slots = where_run.tiles(shown, values), slots_of(places)
     dots = [
-        Dot(instance, at, lanes[name], tiles.get(instance))
+        Dot(instance, at, slots[name], tiles.get(instance))
         for name, own in places.items()
         for instance, at in own.items()
     ]
@@ -119,8 +119,8 @@ def _panel(
         statements=view.statements,
         axes=(names[-1] if names else "", names[0] if len(names) == 2 else ""),
         slices=tuple((level_name(scop, view.statements, level), value) for level, value in view.slices),
-        dots=tuple(sorted(dots, key=lambda dot: (dot.at[1], dot.at[0], dot.lane))),
-        lanes=arranged(max(lanes.values(), default=0) + 1),
+        dots=tuple(sorted(dots, key=lambda dot: (dot.at[1], dot.at[0], dot.slot))),
+        slots=slot_grid(max(slots.values(), default=0) + 1),
         margins=margins,
         arrows=arrows_of(dependences, shown, places, values),
         bold=tuple(bold_of(facts, places)),

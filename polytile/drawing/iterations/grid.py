@@ -16,30 +16,30 @@ BETWEEN = 0.4  # pitches between the points of neighbouring places that hold sev
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Columns to the right, rows upwards, `x` and `y` at the top left. Each place holds `lanes` points."""
+    """Columns to the right, rows upwards, `x` and `y` at the top left. Each place holds `slots` points."""
 
     x: float
     y: float
     across: Range
     up: Range
-    lanes: tuple[int, int]
+    slots: tuple[int, int]
     pitch: float
 
     @staticmethod
     def of(nest: Nest, x: float, y: float, pixels: float) -> Grid:
         across = Range.of((dot.at[0] for dot in nest.dots), 1)
         up = Range.of((dot.at[1] for dot in nest.dots), 1)
-        most = max(across.count * nest.lanes[0], up.count * nest.lanes[1])
+        most = max(across.count * nest.slots[0], up.count * nest.slots[1])
         pitch = max(PITCH[0], min(PITCH[1], pixels / most))
-        return Grid(x, y, across, up, nest.lanes, float(int(pitch)) if pitch > 4 else pitch)
+        return Grid(x, y, across, up, nest.slots, float(int(pitch)) if pitch > 4 else pitch)
 
     @property
     def gap(self) -> float:
-        return BETWEEN * self.pitch if max(self.lanes) > 1 else 0.0
+        return BETWEEN * self.pitch if max(self.slots) > 1 else 0.0
 
     @property
     def cells(self) -> Panel:
-        wide, high = self.lanes[0] * self.pitch + self.gap, self.lanes[1] * self.pitch + self.gap
+        wide, high = self.slots[0] * self.pitch + self.gap, self.slots[1] * self.pitch + self.gap
         return Panel(self.x, self.y, wide, high, self.across.low, self.up.low, self.up.count, up=True)
 
     @property
@@ -56,7 +56,7 @@ class Grid:
 
     def middle(self, dot: Dot) -> tuple[float, float]:
         cells, half = self.cells, self.gap / 2
-        right, upwards = dot.lane % self.lanes[0] + 0.5, dot.lane // self.lanes[0] + 0.5
+        right, upwards = dot.slot % self.slots[0] + 0.5, dot.slot // self.slots[0] + 0.5
         x = cells.across(dot.at[0]) + half + right * self.pitch
         return x, cells.down(dot.at[1]) - half - upwards * self.pitch
 

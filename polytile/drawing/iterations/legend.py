@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from polytile.drawing.colours import INK, PAPER, SOFT
 from polytile.drawing.iterations.arrow_paths import arrow
 from polytile.drawing.iterations.model import Arrows, IterationDrawing, Panel, called
-from polytile.drawing.iterations.shades import WITNESS, blocks_of, shade
+from polytile.drawing.iterations.point_colours import WITNESS, blocks_of, shade
 from polytile.drawing.svg import Svg, width_of
 
 LINE = 17

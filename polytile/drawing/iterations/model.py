@@ -12,11 +12,11 @@ At = tuple[int, int]  # column and row
 @dataclass(frozen=True, slots=True)
 class Dot:
     """A statement instance at a column and a row; the block that runs it, None where no kernel does or where that is
-    not known. Instances of several statements at one place are told apart by `lane`."""
+    not known. Instances of several statements at one place are told apart by `slot`."""
 
     instance: Instance
     at: At
-    lane: int
+    slot: int
     tile: Tile | None
 
 
@@ -51,14 +51,14 @@ class Bold:
 class Panel:
     """A nest of loops: `axes` are the iterators along its columns and rows ("" for none), `slices` are the
     values of the other loops. `margins` are places beside the loop along columns, where statements are that it is not
-    around. A cell holds `lanes` (columns, rows) points."""
+    around. A cell holds `slots` (columns, rows) points."""
 
     title: str
     statements: tuple[str, ...]
     axes: tuple[str, str]
     slices: tuple[tuple[str, int], ...]
     dots: tuple[Dot, ...]
-    lanes: tuple[int, int] = (1, 1)
+    slots: tuple[int, int] = (1, 1)
     margins: frozenset[int] = frozenset()
     arrows: Arrows = Arrows()
     bold: tuple[Bold, ...] = ()

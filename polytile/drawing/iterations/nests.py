@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polytile.drawing.iterations.lanes import MOST, lanes_of
+from polytile.drawing.iterations.panel_positions import MOST_SLOTS, most_in_one_place
 from polytile.drawing.iterations.view import View
 from polytile.facts.model import LoopFacts
 from polytile.facts.source_loops import source_loops
@@ -52,17 +52,17 @@ def _of_nest(scop: Scop, nest: tuple[str, ...], facts: tuple[LoopFacts, ...], va
     most = max(sizes.values())
     for view in (*through, *others):
         parts = _parts(scop, view)
-        if sizes[view] >= SHARE * most and all(lanes_of(scop, part, values) <= MOST for part in parts):
+        if sizes[view] >= SHARE * most and all(most_in_one_place(scop, part, values) <= MOST_SLOTS for part in parts):
             return parts
     return [few for part in _parts(scop, others[0]) for few in _few(scop, part, values)]
 
 
 def _few(scop: Scop, view: View, values: Mapping[str, int]) -> list[View]:
     """Views of a part of the statements each, where too many of them meet in one place."""
-    if lanes_of(scop, view, values) <= MOST:
+    if most_in_one_place(scop, view, values) <= MOST_SLOTS:
         return [view]
     names = view.statements
-    return [replace(view, statements=names[k : k + MOST]) for k in range(0, len(names), MOST)]
+    return [replace(view, statements=names[k : k + MOST_SLOTS]) for k in range(0, len(names), MOST_SLOTS)]
 
 
 def _parts(scop: Scop, view: View) -> list[View]:

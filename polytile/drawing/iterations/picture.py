@@ -10,7 +10,7 @@ from polytile.drawing.iterations.grid import Grid
 from polytile.drawing.iterations.legend import captions, legend, legend_width, marks_line, shapes_of, title
 from polytile.drawing.iterations.model import Arrow, At, Dot, IterationDrawing
 from polytile.drawing.iterations.model import Panel as Nest
-from polytile.drawing.iterations.shades import WITNESS, blocks_of, colours_of
+from polytile.drawing.iterations.point_colours import WITNESS, blocks_of, colours_of
 from polytile.drawing.iterations.shapes import mark
 from polytile.drawing.model import Instance, Tile
 from polytile.drawing.outline import borders
@@ -93,7 +93,7 @@ def _panel(svg: Svg, nest: Nest, x: float, y: float, pixels: float) -> float:
 def _points(svg: Svg, grid: Grid, nest: Nest) -> None:
     """The instances of one statement and colour together, in groups that say which; then the lines around blocks."""
     cells = {dot.at: None for dot in nest.dots}
-    if max(nest.lanes) > 1:
+    if max(nest.slots) > 1:
         svg.path(grid.cells.tracing(borders({at: at for at in cells})), stroke=SOFT, stroke_width=0.3, fill="none")
     colours = colours_of(nest)
     groups: dict[tuple[str, str], list[Dot]] = {}

@@ -15,7 +15,7 @@ from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
 from polytile.drawing import build, iterations
 from polytile.drawing.iterations.model import IterationDrawing, Panel
-from polytile.drawing.iterations.shades import FOUR, STOPS, colours_of, shade
+from polytile.drawing.iterations.point_colours import FOUR, STOPS, colours_of, shade
 from polytile.facts import loop_facts
 from polytile.ir.expr import DOUBLE, INT, Name
 from polytile.ir.scop import Array
@@ -109,8 +109,8 @@ def _check(scop: CompiledScop, drawing: IterationDrawing) -> None:
     known = analyse(scop.compilation.source)
     flow, everything = known.flow, known.all
     for panel in drawing.panels:
-        assert len({(dot.at, dot.lane) for dot in panel.dots}) == len(panel.dots)
-        assert all(dot.lane < panel.lanes[0] * panel.lanes[1] for dot in panel.dots)
+        assert len({(dot.at, dot.slot) for dot in panel.dots}) == len(panel.dots)
+        assert all(dot.slot < panel.slots[0] * panel.slots[1] for dot in panel.dots)
         own = {dot.instance for dot in panel.dots}
         arrows = [(a, flow if panel.arrows.flow else everything) for a in panel.arrows.drawn]
         for arrow, relation in [*arrows, *((bold.arrow, everything) for bold in panel.bold)]:
@@ -185,7 +185,7 @@ def test_statements_beside_a_loop_are_beside_its_points() -> None:
     (panel,) = drawing_of(compiled(*AROUND), n=6).panels
     columns = {name: {dot.at[0] for dot in panel.dots if dot.instance[0] == name} for name in panel.statements}
     assert columns == {"S0": {-1}, "S1": {0, 1, 2, 3, 4}, "S2": {5}}
-    assert panel.margins == {-1, 5} and panel.lanes == (1, 1)
+    assert panel.margins == {-1, 5} and panel.slots == (1, 1)
 
 
 def test_too_many_points_are_fewer_at_smaller_sizes_or_a_part_of_them() -> None:
@@ -217,7 +217,7 @@ def test_many_statements_have_panels_of_their_own_or_shapes() -> None:
     scop = compiled(f"int n, double a[n], {arguments}", re.sub(r"s(\d+) =", r"s\1[0] =", body) + "\n" + SERIAL[1])
     panels = drawing_of(scop, n=4).panels
     assert [len(panel.statements) for panel in panels] == [9, 3, 1]
-    assert panels[0].lanes == (3, 3) and counted(scop.draw({"n": 4})) == {**{f"S{k}": 1 for k in range(12)}, "S12": 3}
+    assert panels[0].slots == (3, 3) and counted(scop.draw({"n": 4})) == {**{f"S{k}": 1 for k in range(12)}, "S12": 3}
 
 
 def test_colours_differ_in_lightness() -> None:

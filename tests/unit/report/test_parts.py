@@ -7,7 +7,7 @@ import os
 import pytest
 
 import polytile
-from polytile.drawing.in_time import pictures
+from polytile.drawing.time_limit import pictures_within
 from polytile.facts import CodePartKind
 from polytile.facts.generated_text import code_parts
 from polytile.report import words
@@ -90,8 +90,8 @@ def test_pictures_of_one_page_share_no_identifier() -> None:
 def test_pictures_have_little_time() -> None:
     scops = [(scop.compilation, scop.loops) for scop in polytile.compile(COPY)]
     late = "drawing takes longer than a report may"
-    assert pictures(scops, 0.0) == {"f_scop0": (("", f"of tiles: {late}"), ("", f"of iterations: {late}"))}
-    for svg, reason in pictures(scops, 20)["f_scop0"]:
+    assert pictures_within(scops, 0.0) == {"f_scop0": (("", f"of tiles: {late}"), ("", f"of iterations: {late}"))}
+    for svg, reason in pictures_within(scops, 20)["f_scop0"]:
         assert svg.startswith("<svg") and not reason
 
 

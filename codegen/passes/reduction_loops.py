@@ -34,7 +34,7 @@ LONGEST_STEP = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class AdditiveLoop:
+class ReductionLoop:
     """`iterator = lower; while (iterator < bound) { ...; iterator += step; }`, which updates elements that it keeps;
     `length` is an array whose dimension of this number it goes through."""
 
@@ -58,9 +58,9 @@ def is_linear(kernel: Kernel) -> bool:
     return not (meets or beyond or kernel.shared or kernel.cooperative or kernel.cluster > 1)
 
 
-def additive_loops(
+def reduction_loops(
     kernel: Kernel, body: Sequence[Stmt], known_here: frozenset[str], *, floating: bool
-) -> Iterator[AdditiveLoop]:
+) -> Iterator[ReductionLoop]:
     """The loops that can be shared, in blocks that all lanes of a row reach together."""
     known_here |= {c.name for c in kernel.coordinates} | {p.name for p in kernel.parameters}
     for k, stmt in enumerate(body):
@@ -72,7 +72,7 @@ def additive_loops(
             known_here |= {stmt.name}
         elif isinstance(stmt, Scope) or (isinstance(stmt, If) and _is_same(stmt.condition, known_here)):
             for inner in bodies(stmt):
-                yield from additive_loops(kernel, inner, known_here, floating=floating)
+                yield from reduction_loops(kernel, inner, known_here, floating=floating)
 
 
 def _is_same(value: Expr, known_here: frozenset[str]) -> bool:
@@ -82,7 +82,7 @@ def _is_same(value: Expr, known_here: frozenset[str]) -> bool:
 
 def _loop(
     kernel: Kernel, before: Stmt | None, loop: While, behind: Sequence[Stmt], *, floating: bool
-) -> AdditiveLoop | None:
+) -> ReductionLoop | None:
     """The loop that a `while` and the declaration before it are, if lanes can share it."""
     if not (isinstance(before, Declare) and before.value is not None and before.type.size >= 4 and before.type.signed):
         return None
@@ -103,7 +103,7 @@ def _loop(
     if not updates or used & (changed | {iterator.name}) or iterator.name in set(mentioned_names(*behind)):
         return None
     length = _length(kernel, inside, iterator)
-    return None if length is None else AdditiveLoop(iterator, loop, updates, length)
+    return None if length is None else ReductionLoop(iterator, loop, updates, length)
 
 
 def _updates(
@@ -159,7 +159,7 @@ def _length(kernel: Kernel, body: Sequence[Stmt], iterator: Name) -> tuple[str, 
     return None
 
 
-def only_first_lane_reads(kernel: Kernel, loops: Sequence[AdditiveLoop]) -> bool:
+def only_first_lane_reads(kernel: Kernel, loops: Sequence[ReductionLoop]) -> bool:
     """Whether what the first lane stores in memory is read by it alone."""
     written = {t.array for n in kernel.nodes for t in targets(n) if isinstance(t, Access) and is_global(kernel, t)}
     uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array in written]
@@ -169,7 +169,7 @@ def only_first_lane_reads(kernel: Kernel, loops: Sequence[AdditiveLoop]) -> bool
     return plain and all(id(n) in allowed for n in uses)
 
 
-def _updated_in(loops: Sequence[AdditiveLoop]) -> Iterator[Node]:
+def _updated_in(loops: Sequence[ReductionLoop]) -> Iterator[Node]:
     """The elements in loops that are updated there, which nothing else in the same loop uses."""
     for loop in loops:
         updated = {u.target.array for u in loop.updates}

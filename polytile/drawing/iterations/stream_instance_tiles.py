@@ -18,20 +18,20 @@ KERNEL = -1  # before those of the tree
 
 
 @dataclass(frozen=True, slots=True)
-class StreamHomes:
+class StreamInstanceTiles:
     """The tiles over a time loop; the first block of iterations is launch 1."""
 
     tiles: StreamTiles
     loop: TimeLoop
 
     @staticmethod
-    def of(state: Compilation) -> StreamHomes | None:
+    def of(state: Compilation) -> StreamInstanceTiles | None:
         """None where there is no loop over time around the tiles."""
         plan = state.stream
         if plan is None or plan.once:
             return None
         scop = state.run.scop
-        return StreamHomes(StreamTiles.of(scop, plan), time_loop(scop, plan.dims))
+        return StreamInstanceTiles(StreamTiles.of(scop, plan), time_loop(scop, plan.dims))
 
     def found(self, shown: Shown, values: Mapping[str, int]) -> dict[Instance, Tile]:
         blocks = self.tiles.blocks(values)

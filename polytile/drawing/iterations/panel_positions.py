@@ -14,14 +14,14 @@ from polytile.drawing.iterations.view import View
 from polytile.drawing.model import Instance
 from polytile.ir.scop import Scop
 
-MOST = 9  # points in one place
+MOST_SLOTS = 9  # points in one place
 NEAR = 8  # values of each loop at which it is looked how many there are
-Places = dict[str, dict[Instance, At]]  # of the instances of each statement
+Positions = dict[str, dict[Instance, At]]  # of the instances of each statement
 
 
-def places_of(scop: Scop, view: View, values: Mapping[str, int]) -> tuple[Places, frozenset[int]]:
+def positions_of(scop: Scop, view: View, values: Mapping[str, int]) -> tuple[Positions, frozenset[int]]:
     """The column and row of each instance, and which columns are beside a loop."""
-    found: Places = {}
+    found: Positions = {}
     beside: list[str] = []
     for name, own in view.shown(scop, values).items():
         depth = len(scop.statement(name).iterators)
@@ -52,26 +52,26 @@ def _first(view: View, name: str, beside: list[str]) -> bool:
     return view.statements.index(name) < max(inside, default=0)
 
 
-def numbered(places: Places) -> dict[str, int]:
+def slots_of(places: Positions) -> dict[str, int]:
     """A number for each statement, so that those which meet in a place have different ones."""
     taken: list[set[At]] = []
     found = {}
     for name, own in places.items():
         where = set(own.values())
-        lane = next((k for k, used in enumerate(taken) if not used & where), len(taken))
-        if lane == len(taken):
+        slot = next((k for k, used in enumerate(taken) if not used & where), len(taken))
+        if slot == len(taken):
             taken.append(set())
-        taken[lane] |= where
-        found[name] = lane
+        taken[slot] |= where
+        found[name] = slot
     return found
 
 
-def lanes_of(scop: Scop, view: View, values: Mapping[str, int]) -> int:
+def most_in_one_place(scop: Scop, view: View, values: Mapping[str, int]) -> int:
     """How many statements meet in one place at most, where loops begin."""
-    return max(numbered(places_of(scop, view.within(scop, values, NEAR), values)[0]).values(), default=0) + 1
+    return max(slots_of(positions_of(scop, view.within(scop, values, NEAR), values)[0]).values(), default=0) + 1
 
 
-def arranged(count: int) -> tuple[int, int]:
+def slot_grid(count: int) -> tuple[int, int]:
     """Columns and rows of the points in one place: two on top of each other, as time runs upwards."""
     columns = 1
     while columns * (columns + 1) < count:

@@ -19,7 +19,7 @@ _REFUSED = "refused: "
 Picture = tuple[str, str]  # the text of an SVG file and "", or "" and why there is none
 
 
-def pictures(
+def pictures_within(
     scops: Sequence[tuple[Compilation, tuple[LoopFacts, ...]]], seconds: float
 ) -> dict[str, tuple[Picture, ...]]:
     """The tiles and the iterations of SCoPs, whose loops are given, by their names; all of them in `seconds` of

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polytile.compilation import Compilation
 from polytile.drawing.instances import Launches, launch_numbers, points
-from polytile.drawing.iterations.stream_homes import StreamHomes
+from polytile.drawing.iterations.stream_instance_tiles import StreamInstanceTiles
 from polytile.drawing.iterations.view import Shown, at_least
 from polytile.drawing.launches import MappedKernel, mapped_kernels
 from polytile.drawing.model import Instance, Point, Tile
@@ -25,13 +25,13 @@ Launch = tuple[Point, int]  # what launches are sorted by, and the kernel
 
 
 @dataclass(frozen=True, slots=True)
-class Homes:
+class InstanceTiles:
     """The kernels of a schedule, and of each of its executions the instance of the source: `{ S0_update[i, j] ->
     S0[i, j] }`. No kernels where the SCoP stays on the host. Those of a `stream` run what they do first."""
 
     kernels: tuple[MappedKernel, ...]
     origin: isl.UnionMap = field(compare=False)
-    stream: StreamHomes | None = None
+    stream: StreamInstanceTiles | None = None
 
     def blocks(self, shown: Shown) -> Iterator[tuple[MappedKernel, isl.Map]]:
         """`{ S[i] -> [host, block] }` of each kernel that runs some of the instances."""
@@ -74,17 +74,19 @@ class Homes:
         return False
 
 
-def homes_of(state: Compilation) -> Homes:
+def instance_tiles_of(state: Compilation) -> InstanceTiles:
     empty = isl.UnionMap("{ }")
     if state.schedule is None or (state.stream is not None and state.stream.once):
-        return Homes((), empty)
+        return InstanceTiles((), empty)
     origin = empty
     for statement in state.scop.statements:
         for name in origins(state, statement):
             same = _same(statement, state.source.statement(name))
             if same is not None:
                 origin = origin.union(isl.UnionMap.from_map(same))
-    return Homes(mapped_kernels(state.run.schedule), state.run.instances.apply_range(origin), StreamHomes.of(state))
+    return InstanceTiles(
+        mapped_kernels(state.run.schedule), state.run.instances.apply_range(origin), StreamInstanceTiles.of(state)
+    )
 
 
 def _behind(first: dict[Instance, Tile], then: dict[Instance, Tile]) -> dict[Instance, Tile]:

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Same(Generic[T]):
+class IdentityKey(Generic[T]):
     """A value that equals only itself."""
 
     value: T
@@ -18,4 +18,4 @@ class Same(Generic[T]):
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and other.value is self.value
+        return isinstance(other, IdentityKey) and other.value is self.value
