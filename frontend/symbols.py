@@ -19,7 +19,7 @@ from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import address_taken, variables_in, written_name
 from polytile.ir.expr import CType
 
-_MOST_ELEMENTS = 1024  # of an array in a struct
+_MOST_ELEMENTS = 1000  # of an array in a struct
 
 
 @dataclass(frozen=True, slots=True)
