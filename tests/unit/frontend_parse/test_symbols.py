@@ -59,7 +59,7 @@ def test_extents_from_an_initialiser_and_a_repeated_declaration() -> None:
     assert _extents(_symbol("double a[5];\nextern double a[];", "int n", "a[0] = n;", "a")) == ["5"]
 
 
-def test_structs_give_scalar_fields_and_a_definition() -> None:
+def test_structs_give_their_numbers_and_a_definition() -> None:
     text = """
     typedef double real;
     struct cell { real v, w; struct cell *next; int tag[3]; };
@@ -71,7 +71,7 @@ def test_structs_give_scalar_fields_and_a_definition() -> None:
     }
     """
     region = _region(text)
-    assert [name for name, _ in region.symbols["a"].fields] == ["v", "w"]
+    assert [name for name, _ in region.symbols["a"].fields] == ["v", "w", "tag[0]", "tag[1]", "tag[2]"]
     assert region.symbols["a"].type.size == 40
     assert region.definitions == "struct cell {\n  double v;\n  double w;\n  void *next;\n  int tag[3];\n};"
     assert region.types["struct cell"].size == 40
