@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
 from pycparser import CParser, c_ast
-from pycparser.c_lexer import CLexer
+from pycparser.c_lexer import CLexer, Token
 from pycparser.c_parser import ParseError
 
 from polytile.diagnostics import NOWHERE, Location, UserError
+from polytile.frontend.implicit_int import declare_listed_parameters, declared_name, lacks_only_a_type
 from polytile.frontend.preprocess import Preprocessed, identifiers
 from polytile.frontend.tokens import tokenize
 
-_OLD_DEFINITION = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
+_MOST_IMPLIED = 30  # declarations without a type; the file is parsed once more for each
 _PLACED = re.compile(r"^(?:.*?:)?(\d+):(\d+): (.*)$", re.DOTALL)
 _STATEMENT_EXPRESSION = re.compile(r"[^\w\s]\s*\(\s*\{")
 _KEYWORD_HINTS = {
@@ -45,30 +46,64 @@ class ParsedFile:
 
 def parse(source: Preprocessed) -> ParsedFile:
     """Parse preprocessed text; a syntax error becomes a located `UserError`."""
-    reached: list[tuple[int, int, str]] = []
-    try:
-        tree = CParser(lexer=_recording_lexer(reached)).parse(source.text, source.path)
-    except ParseError as error:
-        raise _syntax_error(str(error), source, reached) from None
-    except RecursionError:
-        hint = "split the expression or the nest that is nested this deeply"
-        place = Location(source.path, 1)
-        raise UserError("the file is nested too deeply to parse", location=place, hint=hint) from None
+    implied: dict[tuple[int, int], UserError] = {}  # where `int` is left out, and what to say if that is not all
+    while True:
+        reached: list[tuple[int, int, str]] = []
+        try:
+            tree = CParser(lexer=_recording_lexer(reached, implied.keys())).parse(source.text, source.path)
+            break
+        except ParseError as error:
+            refusal = _syntax_error(str(error), source, reached)
+            place = _implied_place(str(error), source)
+            if place is None or place in implied or len(implied) == _MOST_IMPLIED:
+                raise _first_on_its_line(refusal, implied, str(error)) from None
+            implied[place] = refusal
+        except RecursionError:
+            hint = "split the expression or the nest that is nested this deeply"
+            start = Location(source.path, 1)
+            raise UserError("the file is nested too deeply to parse", location=start, hint=hint) from None
+    declare_listed_parameters(tree)
     _place(tree, source)
     return ParsedFile(source, tree, identifiers(source.text) | identifiers(source.raw) | source.macros)
 
 
-def _recording_lexer(reached: list[tuple[int, int, str]]) -> type[CLexer]:
-    """A lexer that notes the last token it gave, because some syntax errors carry no place."""
+def _recording_lexer(reached: list[tuple[int, int, str]], implied: Set[tuple[int, int]]) -> type[CLexer]:
+    """A lexer that notes the last token it gave, because some syntax errors carry no place; before the tokens at the
+    places `implied` it gives an `int` that is not in the text."""
 
     class RecordingLexer(CLexer):  # type: ignore[misc]
+        held: Any = None
+
         def token(self) -> Any:
-            token = super().token()
+            token = self.held or super().token()
+            if self.held is None and token is not None and (token.lineno, token.column) in implied:
+                self.held = token
+                return Token("INT", "int", token.lineno, token.column, token.filename)
+            self.held = None
             if token is not None:
                 reached[:] = [(token.lineno, token.column, token.value)]
             return token
 
     return RecordingLexer
+
+
+def _implied_place(message: str, source: Preprocessed) -> tuple[int, int] | None:
+    """The place before which a declaration lacks its type and nothing else, as far as can be seen, by line and column
+    of the preprocessed text."""
+    found = _PLACED.match(message)
+    if found is None:
+        return None
+    line, column = int(found[1]), int(found[2])
+    rest = source.rest_of_text(line, column)
+    no_c = declared_name(rest) in _KEYWORD_HINTS
+    return None if no_c or not lacks_only_a_type(found[3], rest) else (line, column)
+
+
+def _first_on_its_line(refusal: UserError, implied: dict[tuple[int, int], UserError], message: str) -> UserError:
+    """What to say of a syntax error: where its line also lacks a type, that is more likely what is wrong."""
+    found = _PLACED.match(message)
+    line = int(found[1]) if found else None
+    return next((earlier for (at, _), earlier in implied.items() if at == line), refusal)
 
 
 def location_of(node: c_ast.Node | None) -> Location:
@@ -110,12 +145,12 @@ def _syntax_error(message: str, source: Preprocessed, reached: list[tuple[int, i
     location = source.lines.location(line, column)
     if not text.startswith("before: "):
         what = text[:1].lower() + text[1:]
-        old = _OLD_DEFINITION.match(source.lines.lines[line - 1] if 0 < line <= len(source.lines.lines) else "")
-        if "function definition" in what and old is not None:
+        name = declared_name(source.rest_of_text(line, column))
+        if _implied_place(message, source) is not None:
             return UserError(
-                f"the function '{old[1]}' is defined without a type, as C before C99 allowed",
+                f"'{name}' is declared without a type, as C before C99 allowed",
                 location=location,
-                hint=f"write what it returns: `int {old[1]}(...)`, or `void {old[1]}(...)`",
+                hint=f"write its type: `int {name}`; what a function without a value returns is `void`",
             )
         hint = _hint(source, line, _token_at(source, line, column))
         return UserError(f"syntax error: {what}", location=location, hint=hint)
@@ -134,9 +169,7 @@ def _unplaced_error(message: str, source: Preprocessed, reached: list[tuple[int,
 
 
 def _token_at(source: Preprocessed, line: int, column: int) -> str:
-    lines = source.lines.lines
-    rest = lines[line - 1][column - 1 :] if 0 < line <= len(lines) else ""
-    return next((t.text for t in tokenize(rest)), "")
+    return next((t.text for t in tokenize(source.rest_of_text(line, column))), "")
 
 
 def _hint(source: Preprocessed, line: int, token: str) -> str:

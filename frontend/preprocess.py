@@ -54,6 +54,11 @@ class Preprocessed:
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
 
+    def rest_of_text(self, line: int, column: int) -> str:
+        """What the parser reads from a place on."""
+        rest = self.lines.lines[line - 1 :] if line > 0 else ()
+        return "\n".join((rest[0][column - 1 :], *rest[1:])) if rest else ""
+
 
 def read_input(path: str) -> tuple[str, str]:
     """The name for messages and the text of a file, or of standard input when `path` is `-`."""

@@ -33,10 +33,44 @@ def test_a_least_extent_of_a_size_is_taken_for_the_extent() -> None:
     assert scop.scop.array("a").extents != (None,)
 
 
-@pytest.mark.parametrize("definition", ["main(argc) int argc; { return 0; }", "main()\n{ return 0; }"])
-def test_functions_without_a_type(definition: str) -> None:
-    try:
-        polytile.compile(f"void f(int n, double *a)\n{{\n{LOOP}}}\n{definition}\n")
-    except UserError as error:
-        assert "'main' is defined without a type" in error.message
-        assert error.hint is not None and "int main(...)" in error.hint
+OLD = {
+    "functions": f"main(argc) int argc; {{ return 0; }}\nvoid f(int n, double *a)\n{{\n{LOOP}}}\n",
+    "a function without parameters": f"void f(int n, double *a)\n{{\n{LOOP}}}\nmain()\n{{ return 0; }}\n",
+    "a pointer": f"*g(k) {{ return 0; }}\nstatic *p;\nvoid f(int n, double *a)\n{{\n{LOOP}}}\n",
+    "declarations of functions": f"g(); static h(int x), k();\nvoid f(int n, double *a)\n{{\n{LOOP}}}\n",
+    "objects": f"n; extern m; static t[4]; const one = 1;\nvoid f(double *a)\n{{\n{LOOP}}}\n",
+    "locals": f"void f(double *a)\n{{\nauto j; register n = 10; static k;\n{LOOP}}}\n",
+    "listed parameters": f"f(a, n) double *a;\n{{\n{LOOP}return 0;\n}}\n",
+    "a parameter": f"static f(register n, double *a)\n{{\n{LOOP}return 0;\n}}\n",
+    "members and names of types": f"typedef T; struct s {{ const k; }};\nvoid f(T n, double *a)\n{{\n{LOOP}}}\n",
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_what_has_no_type_is_an_int(name: str) -> None:
+    (scop,) = polytile.compile(OLD[name], strict=True).scops
+    assert [array.name for array in scop.scop.arrays] == ["a"]
+    sizes = {} if name == "locals" else {"n": 9}
+    for report in scop.validate(on="emulator", parameters=sizes, seed=1):
+        assert report.bitwise and not report.note
+
+
+def test_the_first_declaration_that_no_type_mends_is_named() -> None:
+    with pytest.raises(UserError, match="'q' is declared without a type, as C before C99 allowed") as refused:
+        polytile.compile(f"static p;\nstatic (*q)(void);\nvoid f(int n, double *a)\n{{\n{LOOP}}}\n")
+    assert refused.value.location is not None
+    assert (refused.value.location.line, refused.value.location.column) == (2, 9)
+    assert refused.value.hint is not None and "`int q`" in refused.value.hint
+
+
+def test_very_many_declarations_without_a_type_are_refused() -> None:
+    many = "".join(f"static n{k};\n" for k in range(40))
+    with pytest.raises(UserError, match="'n30' is declared without a type"):
+        polytile.compile(f"{many}void f(int n, double *a)\n{{\n{LOOP}}}\n")
+
+
+@pytest.mark.parametrize("text", ["FOO(x)\n", "missing x;\n", '__asm__("nop");\n', "static n;\nint k = = 2;\n"])
+def test_other_errors_stay_what_they_are(text: str) -> None:
+    with pytest.raises(UserError, match="syntax error") as refused:
+        polytile.compile(f"{text}void f(int n, double *a)\n{{\n{LOOP}}}\n")
+    assert refused.value.location is not None and refused.value.location.line == text.count("\n")
