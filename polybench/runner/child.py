@@ -70,6 +70,10 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
         from polybench.runner.export import export_program
 
         export_program(program, job, row)
+    elif job["on"] == "caps":
+        from polybench.runner.caps import capped
+
+        row.update(capped(program, settings["strict"], folder))
 
 
 def _complete(program: Program, text: str) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from polybench.runner.errors import EXIT_FAILED, RunnerError
 from polybench.runner.tables import DATASETS, ROOT, SIZES, Entry, load, select
-from polytile.options import SCHEDULES
+from polytile.options import ORDERS, SCHEDULES
 
 Command = Callable[[argparse.Namespace], int]
+CAPS = (255, 168, 128, 96, 80, 64, 48)  # registers of a thread
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     taken.add_argument("--dtype", choices=tuple(SIZES), default="double", help="the element type (double)")
     taken.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     taken.set_defaults(command=_resources)
+    _caps_parser(commands.add_parser("caps", help="registers and spills by ptxas at caps on registers (needs nvcc)"))
     estimated = commands.add_parser("estimates", help="what the cost model says, beside results that were measured")
     estimated.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     estimated.add_argument("--only", nargs="+", default=[], metavar="SELECTION", help="the programs (all)")
@@ -150,6 +152,24 @@ def _counts_parser(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_counts, runs=1, known_sizes=False, time_tile=None)
 
 
+def _caps_parser(parser: argparse.ArgumentParser) -> None:
+    _selection(parser, "the programs (reorder)")
+    parser.add_argument("--dataset", choices=DATASETS, default="large", help="the size (large)")
+    parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
+    both = ["strict", "reassociate"]
+    parser.add_argument("--fp", type=_several(both), default=both, help=f"of polytile ({','.join(both)})")
+    parser.add_argument("--order", type=_several(ORDERS), default=["source", "auto"], help="of polytile (source,auto)")
+    parser.add_argument("--points", type=_numbers, default=(), metavar="4,1", help="points of a thread, as of polytile")
+    parser.add_argument(
+        "--caps", type=_numbers, default=CAPS, metavar="N,...", help="registers of a thread; 0: those polytile chooses"
+    )
+    parser.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
+    _jobs(parser)
+    parser.set_defaults(command=_caps)
+
+
 def _selection(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("selection", nargs="*", metavar="SELECTION", help=text)
 
@@ -175,6 +195,13 @@ def _several(known: Sequence[str]) -> Callable[[str], list[str]]:
         return values
 
     return parse
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(map(int, text.split(",")))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers") from None
 
 
 def _checks(text: str) -> str:
@@ -259,6 +286,13 @@ def _resources(chosen: argparse.Namespace) -> int:
     from polybench.runner.resources import resources
 
     return resources(chosen, _entries(chosen))
+
+
+def _caps(chosen: argparse.Namespace) -> int:
+    from polybench.runner.caps import FAMILY, caps
+
+    chosen.selection = chosen.selection or [FAMILY]
+    return caps(chosen, _entries(chosen))
 
 
 def _estimates(chosen: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from polytile.runtime.elf import section
 from polytile.runtime.emulator.process import run_to_end
 
 _OPTIONS = ("-std=c++17", "-O3", "-Xptxas", "-v", "-cubin")
+_EXACT = "--fmad=false"
 _FUNCTION = re.compile(r"Compiling entry function '([^']+)'")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -40,15 +41,19 @@ def _said(text: str) -> Said:
     return Said(int(registers[1]) if registers else 0, int(spills[1]) + int(spills[2]) if spills else 0)
 
 
-def compiled_resources(unit: Path, kernels: Iterable[Kernel], machine: Machine) -> list[KernelResources]:
-    """The resources of the kernels in the file `unit`, in their order; leaves a .cubin beside it.
+def compiled_resources(
+    unit: Path, kernels: Iterable[Kernel], machine: Machine, *, contract: bool = True
+) -> list[KernelResources]:
+    """The resources of the kernels in the file `unit`, in their order, with products and sums in one operation where
+    nvcc may `contract` them; leaves a .cubin beside it.
 
     Raises DeviceError without nvcc, or when it fails.
     """
     compiler, cubin = nvcc(), unit.with_suffix(".cubin")
     if compiler is None:
         raise DeviceError("nvcc was not found", hint="put it on the PATH, or set NVCC")
-    command = [compiler, *_OPTIONS, f"-arch={machine.arch}", str(unit), "-o", str(cubin)]
+    options = _OPTIONS if contract else (*_OPTIONS, _EXACT)
+    command = [compiler, *options, f"-arch={machine.arch}", str(unit), "-o", str(cubin)]
     finished = run_to_end(command, timeout=2 * COMPILE_TIMEOUT)
     if finished.status != 0:
         lines = finished.output.strip().splitlines()[:QUOTED_LINES] or [f"exit status {finished.status}"]
