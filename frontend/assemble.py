@@ -27,6 +27,7 @@ from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches
+from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
@@ -72,7 +73,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
 
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
-    body = with_data_loops(counted.body, live_after)
+    body = with_counted_reductions(counted.body, place.scope, live_after)
+    body = with_data_loops(body, live_after)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]

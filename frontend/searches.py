@@ -20,7 +20,7 @@ from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import block_items, copied, variables_in
+from polytile.frontend.trees import alike, block_items, copied, variables_in
 
 _LARGEST = 2**31 - 1
 _CHANGES = ("++", "--", "p++", "p--", "&")
@@ -114,7 +114,7 @@ def _fits(found: _Search) -> bool:
         return False
     sides = [condition.left, condition.right]
     others = [s for s in sides if not (isinstance(s, c_ast.ID) and s.name == name)]
-    return len(others) == 1 and used.count(name) == 1 and _equal(others[0], value) and found.place != name
+    return len(others) == 1 and used.count(name) == 1 and alike(others[0], value) and found.place != name
 
 
 def _is_plain(loop: c_ast.For, *values: c_ast.Node) -> bool:
@@ -125,16 +125,6 @@ def _is_plain(loop: c_ast.For, *values: c_ast.Node) -> bool:
         if isinstance(node, c_ast.FuncCall) and not (isinstance(node.name, c_ast.ID) and node.name.name in _PURE):
             return False
     return True
-
-
-def _equal(one: c_ast.Node, other: c_ast.Node) -> bool:
-    """Whether two expressions are the same."""
-    if type(one) is not type(other):
-        return False
-    if any(getattr(one, a) != getattr(other, a) for a in one.attr_names):
-        return False
-    mine, others = one.children(), other.children()
-    return len(mine) == len(others) and all(_equal(a[1], b[1]) for a, b in zip(mine, others, strict=True))
 
 
 def _types(found: _Search, declared: dict[str, c_ast.Decl], scope: Scope) -> tuple[str, str] | None:

@@ -123,6 +123,16 @@ def _value_children(node: c_ast.Node) -> list[c_ast.Node]:
     return [child for _, child in node.children()]
 
 
+def alike(one: c_ast.Node, other: c_ast.Node) -> bool:
+    """Whether two expressions are the same."""
+    if type(one) is not type(other):
+        return False
+    if any(getattr(one, a) != getattr(other, a) for a in one.attr_names):
+        return False
+    mine, others = one.children(), other.children()
+    return len(mine) == len(others) and all(alike(a[1], b[1]) for a, b in zip(mine, others, strict=True))
+
+
 def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
     """Replace variables by copies of expressions, in place; a declaration of the same name is renamed along.
 
