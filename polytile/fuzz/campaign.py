@@ -33,6 +33,7 @@ class Plan:
     stop_after: int = 0  # failures; 0: go on to the end
     sanitize: tuple[str, ...] = ()
     out: Path | None = None
+    family: str = ""  # of programs; empty: all
 
 
 @dataclass(slots=True)
@@ -88,7 +89,7 @@ def _run_trials(plan: Plan, tally: Tally, say: Callable[[str], None]) -> None:
 
 
 def _trial(plan: Plan, index: int) -> Outcome:
-    return attempt(case_of(plan.seed, index, plan.sanitize))
+    return attempt(case_of(plan.seed, index, plan.sanitize, plan.family))
 
 
 def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
@@ -96,7 +97,9 @@ def _reported(plan: Plan, index: int, outcome: Outcome) -> str:
     line = f"{index}: {outcome.kind}: {outcome.key or _first_line(outcome.message)}"
     if plan.out is None:
         return line
-    case = shrink(case_of(plan.seed, index, plan.sanitize), outcome, partial(_oracle, plan), plan.shrinking)
+    case = shrink(
+        case_of(plan.seed, index, plan.sanitize, plan.family), outcome, partial(_oracle, plan), plan.shrinking
+    )
     file = plan.out / f"seed{plan.seed}-{index}.c"
     file.write_text(failure_text(plan, index, case, outcome, file.name))
     return f"{line} ({file})"
@@ -109,10 +112,11 @@ def _oracle(plan: Plan, case: Case) -> Outcome:
 def failure_text(plan: Plan, index: int, case: Case, outcome: Outcome, name: str) -> str:
     """A C file that shows a failure, with a comment that says how it was seen."""
     message = "\n".join(f"   {line}".rstrip() for line in outcome.message.replace("*/", "* /").splitlines()[-30:])
+    family = f" --family {plan.family}" if plan.family else ""
     sizes = "; ".join(" ".join(f"{n}={v}" for n, v in s.items()) for s in case.sizes)
     head = f"""/* {outcome.kind}
    {case.command(name)}
-   found by: polytile fuzz --seed {plan.seed} --only {index}
+   found by: polytile fuzz --seed {plan.seed} --only {index}{family}
    sizes: {sizes or "none"}
 
 {message}

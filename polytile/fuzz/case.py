@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from polytile.fuzz.draw import Draw, source_of
 from polytile.fuzz.forms import JUMPING_TEXTS
-from polytile.fuzz.generate import over_time, program
+from polytile.fuzz.generate import over_time, program, with_pieces
 from polytile.fuzz.sizes import draw_sizes
-from polytile.fuzz.tree import Apply, DataCompare, Name, Program, walk
+from polytile.fuzz.structs import kind
+from polytile.fuzz.tree import Apply, DataCompare, Element, Literal, Name, Program
+from polytile.fuzz.walking import walk
 from polytile.options import MAX_OPERATIONS, OVERLAPPED, SCHEDULES, SPLIT, Options
 
 TILES = ((), (), (), (1,), (3,), (8,), (4, 2), (2, 3, 5), (32, 1, 7), (2, 2, 2, 2))
@@ -88,12 +90,13 @@ def _commas(sizes: tuple[int, ...]) -> str:
     return ",".join(map(str, sizes))
 
 
-def case_of(seed: int, index: int, sanitize: tuple[str, ...] = ()) -> Case:
+def case_of(seed: int, index: int, sanitize: tuple[str, ...] = (), family: str = "") -> Case:
     """Experiment number `index` of a seed: the same program, options and sizes on every machine."""
-    return draw_case(source_of(seed, index), sanitize)
+    return draw_case(source_of(seed, index), sanitize, family)
 
 
-def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
+def draw_case(draw: Draw, sanitize: tuple[str, ...] = (), family: str = "") -> Case:
+    """A random experiment, with a program of one family, `nests`, `stencils` or `pieces`, where one is named."""
     drawn = program(draw)
     sizes = draw_sizes(draw, drawn)
     choices = _choices(draw, drawn)
@@ -105,7 +108,24 @@ def draw_case(draw: Draw, sanitize: tuple[str, ...] = ()) -> Case:
     strategies = SCHEDULES if draw.chance(8) else (draw.one_of(SCHEDULES),)
     whole = draw.chance(10) and choices.strict and not drawn.autodetect
     case = Case(drawn, choices, sizes, draw.between(1, 1 << 20), strategies, draw.chance(4), whole, sanitize)
-    return _over_time(draw, case) if draw.chance(6) else case
+    match family:
+        case "nests":
+            return case
+        case "stencils":
+            return _over_time(draw, case)
+        case "pieces":
+            return _with_pieces(draw, case)
+    if draw.chance(6):
+        return _over_time(draw, case)
+    return _with_pieces(draw, case) if draw.chance(2) else case
+
+
+def _with_pieces(draw: Draw, case: Case) -> Case:
+    """The case with a program of pieces as people write them instead."""
+    drawn = with_pieces(draw)
+    choices = replace(_choices(draw, drawn), parameters=())
+    whole = draw.chance(10) and choices.strict and not drawn.autodetect
+    return replace(case, program=drawn, choices=choices, sizes=draw_sizes(draw, drawn), whole=whole)
 
 
 def _over_time(draw: Draw, case: Case) -> Case:
@@ -135,6 +155,18 @@ def _choices(draw: Draw, drawn: Program) -> Choices:
 def jumps(drawn: Program) -> bool:
     """Whether a rounding error can change a result by more than rounding, so that only equal bits say something."""
     return any(
-        isinstance(node, DataCompare) or (isinstance(node, Apply) and node.form in JUMPING_TEXTS)
+        (isinstance(node, DataCompare) and not _exact(drawn, node))
+        or (isinstance(node, Apply) and node.form in JUMPING_TEXTS)
         for node in walk(drawn)
     )
+
+
+def _exact(drawn: Program, compare: DataCompare) -> bool:
+    """Whether no rounding reaches a comparison: it is of numbers, and of elements of integers or of inputs."""
+    for side in (compare.left, compare.right):
+        if isinstance(side, Literal):
+            continue
+        array = drawn.array(side.array) if isinstance(side, Element) else None
+        if array is None or not (array.written is False or kind(array.type) != "f"):
+            return False
+    return True

@@ -12,6 +12,7 @@ from polytile.diagnostics import EXIT_DONE, EXIT_VALIDATION, UsageError
 DESCRIPTION = (
     "Compile random programs with random options, run them in the emulator with its checks, and compare them with C."
 )
+FAMILIES = ("nests", "stencils", "pieces")
 EPILOG = "exit status: 0 nothing was found; 2 wrong usage; 3 something was found. docs/fuzzing.md says what is drawn."
 
 
@@ -22,6 +23,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", metavar="N", type=_natural, default=1, help="which programs: the same seed gives the same ones (1)")
     add("--first", metavar="I", type=_natural, default=0, help="the number of the first program (0)")
     add("--only", metavar="I", type=_natural, action="append", help="only program number I of the seed (repeatable)")
+    add("--family", metavar="F", help="only programs of this family: nests, stencils or pieces (all)", default="")
     add("--print", dest="show", action="store_true", help="print the programs that --only names, and run nothing")
     add("--jobs", metavar="N", type=_positive, default=1, help="programs that run at a time (1)")
     add("--out", metavar="DIR", type=Path, help="shrink what fails and write it to DIR as C files")
@@ -49,6 +51,8 @@ def main(words: Sequence[str]) -> int:
     found = _parser().parse_args(words)
     if found.show and not found.only:
         raise UsageError("--print needs --only", hint="polytile fuzz --seed 1 --only 7 --print")
+    if found.family not in ("", *FAMILIES):
+        raise UsageError(f"there is no family {found.family!r}", hint=f"the families are {', '.join(FAMILIES)}")
     if found.out is not None:
         _make_folder(found.out)
     # Heavy imports wait until the words are known to be right.
@@ -56,7 +60,7 @@ def main(words: Sequence[str]) -> int:
 
     checks = () if found.sanitize == "none" else checks_named(found.sanitize.split(","))
     indices = tuple(found.only or range(found.first, found.first + found.programs))
-    return _show(found.seed, indices) if found.show else _run(found, indices, checks)
+    return _show(found.seed, indices, found.family) if found.show else _run(found, indices, checks)
 
 
 def _make_folder(folder: Path) -> None:
@@ -66,12 +70,12 @@ def _make_folder(folder: Path) -> None:
         raise UsageError(f"--out: cannot make {folder}: {error.strerror}", hint="name a folder") from error
 
 
-def _show(seed: int, indices: Sequence[int]) -> int:
+def _show(seed: int, indices: Sequence[int], family: str) -> int:
     from polytile.fuzz.case import case_of
     from polytile.fuzz.printing import c_text
 
     for index in indices:
-        case = case_of(seed, index)
+        case = case_of(seed, index, family=family)
         print(f"/* {case.command(f'seed{seed}-{index}.c')} */\n{c_text(case.program)}", end="")
     return EXIT_DONE
 
@@ -88,6 +92,7 @@ def _run(found: argparse.Namespace, indices: tuple[int, ...], checks: tuple[str,
         stop_after=found.stop_after,
         sanitize=checks,
         out=found.out,
+        family=found.family,
     )
     tally = run_campaign(plan, lambda line: print(line, flush=True))
     for line in tally.lines():

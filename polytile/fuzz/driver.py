@@ -6,11 +6,13 @@ It is how a program is checked for undefined behaviour, and how whole programs a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
+from polytile.fuzz.extents import Extents, extents
 from polytile.fuzz.printing import FIXED_NAMES, c_text, parameters, used_arrays
 from polytile.fuzz.printing_expressions import linear_text
-from polytile.fuzz.ranges import Extents, extents
-from polytile.fuzz.tree import STRUCT_FIELDS, Array, Function, Program, kind
+from polytile.fuzz.structs import Field, fields_of, kind
+from polytile.fuzz.tree import Array, Function, Program
 
 Sizes = Mapping[str, int]
 
@@ -78,13 +80,18 @@ def _each(array: Array, body: Sequence[str]) -> list[str]:
 
 
 def _members(array: Array) -> list[tuple[str, str]]:
-    if array.type == "struct cell":
-        return [(f"here->{name}", t) for name, t in STRUCT_FIELDS.items()]
-    return [("*here", array.type)]
+    """The numbers in one element, with their types."""
+    return [(f"here->{f.name}{at}" if f.name else "*here", f.type) for f in fields_of(array.type) for at in _places(f)]
+
+
+def _places(field: Field) -> list[str]:
+    return ["".join(f"[{k}]" for k in at) for at in product(*map(range, field.shape))]
 
 
 def _fill(array: Array) -> list[str]:
     values = {"f": "next()", "i": "(int)(8 * next())", "u": "(unsigned)(8 + 8 * next())"}
+    if array.holds:
+        return _each(array, ["*here = e == 0 ? 0 : (here[-1] + (int)(2 + 2 * next())) % (n + 1);"])
     return _each(array, [f"{place} = {values[kind(t)]};" for place, t in _members(array)])
 
 

@@ -6,20 +6,29 @@ import operator
 from collections.abc import Mapping
 
 from polytile.fuzz.tree import (
+    Choice,
+    Clamped,
     Compare,
     Condition,
+    Entry,
     Extreme,
     Index,
     Junction,
+    Let,
+    Loop,
     Minus,
     Name,
     Not,
     Num,
+    PostStep,
+    Program,
     Quotient,
     Remainder,
     Sum,
     Times,
+    Wrapped,
 )
+from polytile.fuzz.walking import walk
 
 Values = Mapping[str, int]
 _COMPARISONS = {
@@ -33,7 +42,7 @@ _COMPARISONS = {
 
 
 def value_of(index: Index, values: Values) -> int:
-    """The value of an index expression; `/` and `%` round towards zero."""
+    """The value of an index expression; `/` and `%` round towards zero. Raises TypeError for one that reads data."""
     match index:
         case Num(value):
             return value
@@ -52,6 +61,16 @@ def value_of(index: Index, values: Values) -> int:
             return value - by * _quotient(value, by)
         case Extreme(op, left, right):
             return (min if op == "<" else max)(value_of(left, values), value_of(right, values))
+        case Choice(condition, left, right):
+            return value_of(left if holds(condition, values) else right, values)
+        case Clamped(inner, low, high):
+            value, least, most = (value_of(x, values) for x in (inner, low, high))
+            return least if value < least else min(value, most)
+        case Wrapped(inner, size):
+            value, by = value_of(inner, values), value_of(size, values)
+            return value - by * _quotient(value, by)
+        case Entry() | PostStep():
+            raise TypeError(index)
 
 
 def _quotient(a: int, b: int) -> int:
@@ -68,3 +87,25 @@ def holds(condition: Condition, values: Values) -> bool:
         case Not(inner):
             return not holds(inner, values)
     raise TypeError(condition)
+
+
+def value_set(let: Let, values: Values) -> int:
+    """The value of a variable after it was set."""
+    value = value_of(let.value, values)
+    if let.limit is not None and holds(Compare(Num(value), let.op, let.limit), values):
+        return value_of(let.limit, values)
+    return value
+
+
+def with_known(program: Program, sizes: Values) -> dict[str, int]:
+    """The sizes, what is set before SCoPs, and the numbers of iterations of loops whose steps are sizes."""
+    found = dict(sizes)
+    for function in program.functions:
+        for let in function.known:
+            found[let.name] = value_set(let, found)
+    for loop in (n for n in walk(program.functions) if isinstance(n, Loop)):
+        if loop.stride is None:
+            continue
+        low, high, step = (value_of(e, found) for e in (loop.low, loop.high, loop.stride))
+        found[f"{loop.iterator}_trips"] = max(0, -((low - high) // step)) if step > 0 else 0
+    return found

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polytile.fuzz.draw import Draw
 from polytile.fuzz.forms import FORMS, JUMPS, LITERALS, Form
 from polytile.fuzz.helpers import ROW_FUNCTIONS
-from polytile.fuzz.ranges import PARAMETERS, Ranges, range_of
+from polytile.fuzz.ranges import PARAMETERS, Linear, Ranges, range_of
+from polytile.fuzz.structs import Field, fields_of, kind
 from polytile.fuzz.tree import (
     OFFSET,
     SIZES,
-    STRUCT_FIELDS,
     Apply,
     Array,
     Compare,
@@ -34,30 +34,36 @@ from polytile.fuzz.tree import (
     Sum,
     Times,
     Value,
-    kind,
 )
 
+SIZED = ("vla", "static", "own")  # forms of arrays whose sizes are known in the SCoP
 LARGEST_CONSTANT_INDEX = 60  # higher subscripts would only make arrays large
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What may be used at a place: the ranges of iterators, local variables, and whether a condition reads data."""
+    """What may be used at a place: the ranges of iterators, local variables, and whether a condition reads data.
+
+    `bases` are more index expressions to build subscripts from; `indices` are whole subscripts of arrays with known
+    sizes, whose values data choose; `places` are elements of flat arrays whose subscripts variables hold.
+    """
 
     names: Ranges
     iterators: tuple[str, ...] = ()
     scalars: tuple[tuple[str, str], ...] = ()  # name and type of those declared inside the SCoP
     locals: tuple[Array, ...] = ()
     guarded: bool = False
+    bases: tuple[Index, ...] = ()
+    indices: tuple[Index, ...] = ()
+    places: tuple[Element, ...] = ()
 
     def without(self, array: str) -> Context:
         """The same place where an array may not be used."""
-        return Context(
-            self.names,
-            self.iterators,
-            tuple(s for s in self.scalars if s[0] != array),
-            tuple(a for a in self.locals if a.name != array),
-            self.guarded,
+        return replace(
+            self,
+            scalars=tuple(s for s in self.scalars if s[0] != array),
+            locals=tuple(a for a in self.locals if a.name != array),
+            places=tuple(e for e in self.places if e.array != array),
         )
 
 
@@ -71,15 +77,20 @@ class ExpressionWriter:
     draw: Draw
     arrays: Sequence[Array]
     jumps: bool = True  # may values jump?
+    inner_rows: bool = False  # may rows that are passed begin inside an array, `&A[i][j]`?
     forbidden: set[str] = field(default_factory=set)  # arrays that values may not read for now
 
     # Index expressions
     def index(self, at: Context) -> Index:
         """A subscript."""
         draw = self.draw
+        if not at.iterators and at.bases and not draw.chance(3):
+            return plus(draw.one_of(at.bases), draw.pick(0, 0, 1))
         if not at.iterators or draw.chance(12):
             return draw.pick(Num(draw.between(0, 4)), Num(0), self.size() if draw.chance(2) else Num(1))
         base: Index = Name(draw.one_of(at.iterators[-3:]))
+        if at.bases and draw.chance(2):
+            base = draw.one_of(at.bases)
         moved = plus(base, draw.pick(0, 0, 0, 0, 1, -1, 2, -2))
         form = draw.pick(*("plain",) * 9, "sum", "minus", "difference", "double", "half", "mod", "offset", "extreme")
         return self.transformed(form, moved, at)
@@ -191,16 +202,43 @@ class ExpressionWriter:
             (a, f)
             for a in (*self.arrays, *at.locals)
             if a.name not in self.forbidden and usable(a)
-            for f in fields_of(a)
-            if kind(STRUCT_FIELDS.get(f, a.type)) == wanted
+            for f in fields_of(a.type)
+            if f.kind == wanted
         ]
         if not found or self.draw.chance(10):
             return None
         array, chosen = self.draw.one_of(found)
-        return Element(array.name, self.subscripts(at, array), chosen)
+        if array.form == "flat" and (places := [e for e in at.places if e.array == array.name]) and self.draw.chance(2):
+            return self.draw.one_of(places)
+        return self.element(at, array, chosen)
+
+    def element(self, at: Context, array: Array, field: Field) -> Element:
+        """A field of an element; of a field with subscripts of its own, one of its numbers."""
+        return Element(array.name, self.subscripts(at, array), field.name, self.inside(at, field))
+
+    def inside(self, at: Context, field: Field) -> tuple[Index, ...]:
+        """Subscripts within a field: numbers, iterators that stay below its size, remainders of others."""
+        found: list[Index] = []
+        for size in field.shape:
+            usable = [i for i in at.iterators if at.names[i].never_negative]
+            if not usable or self.draw.chance(2):
+                found.append(Num(self.draw.between(0, size - 1)))
+                continue
+            chosen, last = self.draw.one_of(usable), Linear(c=size - 1)
+            below = at.names[chosen].high.most(last) == last
+            found.append(Name(chosen) if below else Remainder(Name(chosen), size))
+        return tuple(found)
 
     def subscripts(self, at: Context, array: Array) -> tuple[Index, ...]:
         """Mostly the iterators in order, often moved."""
+        found = self.affine_subscripts(at, array)
+        if not (at.indices and array in self.arrays and array.rank and array.form in SIZED and self.draw.chance(2)):
+            return found
+        chosen = self.draw.between(0, array.rank - 1)
+        index = plus(self.draw.one_of(at.indices), self.draw.pick(0, 0, 0, 1))
+        return (*found[:chosen], index, *found[chosen + 1 :])
+
+    def affine_subscripts(self, at: Context, array: Array) -> tuple[Index, ...]:
         if len(at.iterators) >= array.rank > 0 and self.draw.chance(2):
             return tuple(plus(Name(i), self.draw.pick(0, 0, 1, -1)) for i in at.iterators[-array.rank :])
         return tuple(self.small_index(at) for _ in range(array.rank))
@@ -217,7 +255,12 @@ class ExpressionWriter:
         found = self.row_array(at, written=False)
         if found is None:
             return None
-        return Row(self.draw.one_of([*ROW_FUNCTIONS]), found.name, self.subscripts_before_last(at, found), self.count())
+        rows = self.subscripts_before_last(at, found)
+        return Row(self.draw.one_of([*ROW_FUNCTIONS]), found.name, rows, self.count(), self.row_start(at))
+
+    def row_start(self, at: Context) -> Index | None:
+        """Where the elements that are passed begin, if not with the row."""
+        return self.small_index(at) if self.inner_rows and self.draw.chance(2) else None
 
     def row_array(self, at: Context, *, written: bool) -> Array | None:
         """An array whose rows C can pass as `double *`."""
@@ -239,7 +282,3 @@ class ExpressionWriter:
 
 def plus(e: Index, by: int) -> Index:
     return Sum(e, Num(by)) if by else e
-
-
-def fields_of(array: Array) -> tuple[str, ...]:
-    return tuple(STRUCT_FIELDS) if array.type == "struct cell" else ("",)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from polytile.fuzz.draw import Draw
-from polytile.fuzz.expressions import OUTSIDE
+from polytile.fuzz.expressions import OUTSIDE, plus
+from polytile.fuzz.pieces import FAMILIES
+from polytile.fuzz.pieces.indirect import INDIRECT
+from polytile.fuzz.pieces.jumps import DATA_LOOPS
+from polytile.fuzz.pieces.subscripts import SUBSCRIPTS
 from polytile.fuzz.statements import StatementWriter
 from polytile.fuzz.stencils import stencil
-from polytile.fuzz.tree import (
-    Array,
-    Compare,
-    Condition,
-    Function,
-    Name,
-    Num,
-    Program,
-    Statement,
-)
+from polytile.fuzz.tree import SIZES, Array, Compare, Condition, Function, Let, Name, Num, Program, Statement
+from polytile.fuzz.walking import Path, positions, replaced
+from polytile.fuzz.wellformed import well_formed
 
 ARRAY_NAMES = ("A", "B", "C", "D", "x", "y")
 SCALAR_NAMES = ("r", "total")
@@ -26,8 +25,54 @@ UNSIGNEDS = ("unsigned", "unsigned", "unsigned char", "unsigned short", "unsigne
 def program(draw: Draw) -> Program:
     """A random program; the same choices give the same program."""
     arrays = _arrays(draw)
-    writer = StatementWriter(draw, arrays, jumps=draw.chance(2))
-    writer.left = draw.pick(2, 3, 4, 5, 8)
+    return _program(draw, StatementWriter(draw, arrays, jumps=draw.chance(2)))
+
+
+def with_pieces(draw: Draw) -> Program:
+    """A random program with pieces of one to three families among its statements."""
+    families = [draw.one_of(FAMILIES) for _ in range(draw.pick(1, 1, 2, 2, 3))]
+    arrays = _arrays(draw)
+    if SUBSCRIPTS in families and draw.chance(2):
+        arrays.append(Array("flat", draw.pick("double", "float", "int"), 2, "flat", written=not draw.chance(3)))
+    arrays += [Array(name, draw.pick("int", "int", "double", "long"), 0, "local") for name in ("last", "best")]
+    if draw.chance(4):
+        arrays.append(Array("grid", "struct site", draw.pick(1, 1, 2), "vla"))
+    if INDIRECT in families:
+        arrays.append(Array("h", draw.pick("int", "unsigned", "long", "int"), draw.pick(1, 1, 2), "vla"))
+    if INDIRECT in families or DATA_LOOPS in families:
+        arrays += [Array("idx", "int", draw.pick(1, 1, 1, 2), "vla", False, "index")]
+        arrays += [Array("row", draw.pick("int", "int", "long"), 1, "vla", False, "row")]
+    writer = StatementWriter(draw, arrays, jumps=draw.chance(3), inner_rows=True)
+    writer.pieces = [piece for family in families for piece in family]
+    found = _program(draw, writer)
+    knowing = replace(found, functions=tuple(_knowing(draw, f) for f in found.functions))
+    return knowing if draw.chance(3) and well_formed(knowing) else found
+
+
+def _knowing(draw: Draw, function: Function) -> Function:
+    """The function with some numbers of its SCoPs in variables that are set before."""
+    lets = (
+        Let("reach", Num(draw.pick(1, 2, 3))),
+        Let("end", plus(Name(draw.one_of(SIZES)), draw.pick(0, -1, 2))),
+        Let("less", Name("n"), True, ">", Name("m")),
+    )
+    used = tuple(let for let in lets if draw.chance(2))
+    parts = function.parts
+    for let in used:
+        sites = [path for path, node in positions(parts) if node == let.value and _replaceable(path)]
+        for path in sites:
+            parts = replaced(parts, path, Name(let.name)) if draw.chance(2) else parts
+    return replace(function, parts=parts, known=used)
+
+
+def _replaceable(path: Path) -> bool:
+    """Whether a number stands in a subscript or bounds a loop."""
+    return path[-1] in ("low", "high") or path[-1] == "right"
+
+
+def _program(draw: Draw, writer: StatementWriter) -> Program:
+    arrays = writer.arrays
+    writer.left = draw.pick(2, 3, 4, 5, 8) if not writer.pieces else draw.pick(2, 3, 3, 4)
     functions = [Function("f", tuple(_part(writer) for _ in range(draw.pick(1, 1, 1, 1, 2))))]
     if draw.chance(8):
         writer.left = 2
@@ -84,7 +129,8 @@ def _part(writer: StatementWriter) -> tuple[Statement, ...]:
         if body and writer.left <= 0:
             break
         found = stencil(writer) if writer.draw.chance(5) else None
-        body.append(found or writer.loop(OUTSIDE, writer.draw.pick(1, 2, 2, 3, 3, 4)))
+        depth = writer.draw.pick(1, 2, 2, 3, 3, 4) if found is None else 0
+        body += ((found,) if found else writer.piece(OUTSIDE, depth)) or (writer.loop(OUTSIDE, depth),)
     return tuple(body)
 
 

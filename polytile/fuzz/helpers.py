@@ -16,6 +16,14 @@ SCALAR_FUNCTIONS = {
     "half": "static inline float half(float a) { return a * 0.5f; }",
     "nested": "static double nested(double a) { return half((float)a) + mix(a, 0.25) / 2; }",
     "wrap": "static int wrap(int a) { return a % 5; }",
+    "clamped": """static int clamped(int a, int low, int high)
+{
+    if (a < low)
+        return low;
+    if (a > high)
+        return high;
+    return a;
+}""",
 }
 # Of the first `count` elements of a row of doubles.
 ROW_FUNCTIONS = {

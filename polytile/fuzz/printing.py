@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from polytile.fuzz.extents import Extents, extents, scope_of
 from polytile.fuzz.helpers import needed_definitions
-from polytile.fuzz.printing_expressions import Speller, linear_text
-from polytile.fuzz.ranges import PARAMETERS, Extents, Linear, Ranges, below, extents
+from polytile.fuzz.printing_expressions import Speller
+from polytile.fuzz.printing_statements import StatementPrinter, indent
+from polytile.fuzz.ranges import PARAMETERS, Ranges
+from polytile.fuzz.structs import STRUCTS, kind
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,
     SIZES,
-    STRUCT_FIELDS,
     Array,
-    Assign,
-    Declare,
-    DeclareArray,
     Element,
+    Entry,
     Function,
-    If,
+    Let,
     Literal,
     Loop,
     Name,
@@ -28,10 +28,8 @@ from polytile.fuzz.tree import (
     Row,
     Statement,
     Sweep,
-    Update,
-    kind,
-    walk,
 )
+from polytile.fuzz.walking import walk
 
 LARGEST = 19  # of n and m: what arrays with constant extents are made for
 FIXED_NAMES = {"n": "NI", "m": "NJ"}  # of sizes that are macros
@@ -45,8 +43,8 @@ def c_text(program: Program) -> str:
     head = ["#include <math.h>", *(["#include <stdlib.h>"] if "abs(" in text.replace("fabs(", "") else [])]
     head += [f"#define {FIXED_NAMES[name]} {value}" for name, value in program.fixed]
     head += [f"#define {m} {d}" for m, d in _MACROS.items() if re.search(rf"\b{m.split('(')[0]}\(", text)]
-    if any(a.type == "struct cell" for a in used_arrays(program, program.functions)):
-        head += ["struct cell {", *(f"    {t} {name};" for name, t in STRUCT_FIELDS.items()), "};"]
+    types = {a.type for a in used_arrays(program, program.functions)}
+    head += [struct.text for name, struct in STRUCTS.items() if name in types]
     statics = [a for a in used_arrays(program, program.functions) if a.form == "static"]
     head += [f"static {printer.declaration(a)};" for a in statics]
     head += needed_definitions(text)
@@ -58,7 +56,7 @@ _MACROS = {"MIN(a, b)": "((a) < (b) ? (a) : (b))", "MAX(a, b)": "((a) > (b) ? (a
 
 def used_arrays(program: Program, functions: Iterable[Function]) -> list[Array]:
     """The arrays and scalars outside the SCoPs that these functions mention, in the order of the program's list."""
-    names = {n.array for f in functions for n in walk(f) if isinstance(n, Element | Row | Sweep)}
+    names = {n.array for f in functions for n in walk(f) if isinstance(n, Element | Row | Sweep | Entry)}
     return [a for a in program.arrays if a.name in names]
 
 
@@ -74,12 +72,14 @@ class _Printer:
     program: Program
     extents: Extents
     speller: Speller = field(init=False)
+    printer: StatementPrinter = field(init=False)
 
     def __post_init__(self) -> None:
         fixed = dict(self.program.fixed)
         spelt = {s: FIXED_NAMES[s] for s in fixed}
         flat = frozenset(a.name for a in self.program.arrays if a.form == "flat" and a.rank > 1)
         self.speller = Speller(self.extents, flat, spelt)
+        self.printer = StatementPrinter(self.extents, self.speller)
 
     # Functions
     def function(self, function: Function) -> list[str]:
@@ -88,14 +88,14 @@ class _Printer:
         integers = [f"{self.program.size_type} {p}" for p in parameters(self.program, function)]
         arguments = [*integers, "double alpha", *map(self.declaration, outside)]
         lines = [f"double {function.name}({', '.join(arguments)})", "{"]
-        lines += self.indent(self.locals(function, arrays))
+        lines += indent(self.locals(function, arrays))
         for number, part in enumerate(function.parts):
-            lines += self.indent(self.between(arrays)) if number else []
-            lines += self.part(part)
+            lines += indent(self.between(arrays)) if number else []
+            lines += self.part(part, scope_of(function))
         return [*lines, f"    return {self.result(arrays)};", "}"]
 
-    def part(self, body: tuple[Statement, ...]) -> list[str]:
-        text = [*self.assumptions(body), *self.indent(self.block(body, PARAMETERS))]
+    def part(self, body: tuple[Statement, ...], names: Ranges) -> list[str]:
+        text = [*self.assumptions(body), *indent(self.printer.block(body, names))]
         return text if self.program.autodetect else ["#pragma scop", *text, "#pragma endscop"]
 
     def assumptions(self, body: tuple[Statement, ...]) -> list[str]:
@@ -119,13 +119,10 @@ class _Printer:
         if array.form == "flat" or (array.form == "pointer" and array.rank == 1):
             return f"{array.type} *{array.name}"
         if array.form == "pointer":
-            return f"{array.type} (*{array.name}){self.bracketed(shape[1:])}"
+            return f"{array.type} (*{array.name}){self.printer.bracketed(shape[1:])}"
         if array.form == "static":
             return f"{array.type} {array.name}" + "".join(f"[{e.at(LARGEST, LARGEST)}]" for e in shape)
-        return f"{array.type} {array.name}{self.bracketed(shape)}"
-
-    def bracketed(self, shape: Iterable[Linear]) -> str:
-        return "".join(f"[{linear_text(e, self.speller.spelt)}]" for e in shape)
+        return f"{array.type} {array.name}{self.printer.bracketed(shape)}"
 
     def locals(self, function: Function, arrays: list[Array]) -> list[str]:
         lines = []
@@ -134,9 +131,11 @@ class _Printer:
                 lines.append(f"{a.type} {a.name} = {'alpha' if kind(a.type) == 'f' else '3'};")
             elif a.form == "own":
                 start = "0.125 * alpha" if kind(a.type) == "f" else "1"
-                lines += [f"{self.declaration(a)};", *self.fill(a.name, a.rank, Literal(start), PARAMETERS)]
-        iterators = sorted({n.iterator for n in walk(function.parts) if isinstance(n, Loop) and not n.type})
-        return [*lines, f"int {', '.join(iterators)};"] if iterators else lines
+                lines += [f"{self.declaration(a)};", *self.printer.fill(a.name, a.rank, Literal(start), PARAMETERS)]
+        names = {n.iterator for n in walk(function.parts) if isinstance(n, Loop) and not n.type}
+        names |= {n.name for n in walk(function.parts) if isinstance(n, Let) and not n.declared}
+        lines += [f"int {', '.join(sorted(names))};"] if names else []
+        return lines + self.printer.block(function.known, PARAMETERS)
 
     def between(self, arrays: list[Array]) -> list[str]:
         """Code between two SCoPs of a function, which is no part of either."""
@@ -146,68 +145,3 @@ class _Printer:
         terms = [a.name for a in arrays if a.rank == 0 and a.form != "dead"]
         terms += [a.name + "[0]" * a.rank for a in arrays if a.form == "own"]
         return " + ".join(f"(double){t}" for t in terms) or "alpha"
-
-    # Statements
-    def indent(self, lines: Iterable[str]) -> list[str]:
-        return [f"    {line}" for line in lines]
-
-    def block(self, body: tuple[Statement, ...], names: Ranges) -> list[str]:
-        return [line for s in body for line in self.statement(s, names)]
-
-    def statement(self, s: Statement, names: Ranges) -> list[str]:
-        value, element = self.speller.value, self.speller.element
-        match s:
-            case Assign(targets, right):
-                return [" = ".join([*(element(t, names) for t in targets), value(right, names)]) + ";"]
-            case Update():
-                return [self.update(s, names)]
-            case Sweep(function, array, subscripts, count):
-                row = self.speller.row(array, subscripts, names)
-                return [f"{function}({self.speller.index(count)}, {row});"]
-            case Declare(name, ctype, right):
-                return [f"{ctype} {name} = {value(right, names)};"]
-            case DeclareArray(name, ctype, rank, right):
-                return [
-                    f"{ctype} {name}{self.bracketed(self.extents[name])};",
-                    *self.fill(name, rank, right, names),
-                ]
-            case If():
-                return self.branch(s, names)
-            case Loop():
-                inner = self.block(s.body, below(s, names)) or [";"]
-                return [f"{self.speller.header(s, names)} {{", *self.indent(inner), "}"]
-
-    def branch(self, s: If, names: Ranges) -> list[str]:
-        lines = [f"if ({self.speller.condition(s.condition, names)}) {{", *self.indent(self.block(s.then, names))]
-        if s.otherwise:
-            lines += ["} else {", *self.indent(self.block(s.otherwise, names))]
-        return [*lines, "}"]
-
-    def update(self, s: Update, names: Ranges) -> str:
-        target, right = self.speller.element(s.target, names), self.speller.value(s.value, names)
-        match s.spelling:
-            case "step":
-                return f"{target}{s.op}{s.op};"
-            case "left":
-                return f"{target} = {target} {s.op} ({right});"
-            case "right":
-                return f"{target} = ({right}) {s.op} {target};"
-            case "?":
-                return f"{target} = {target} {s.op} ({right}) ? {target} : ({right});"
-            case "if":
-                return f"if (({right}) {s.op} {target}) {target} = {right};"
-            case "call":
-                return f"{target} = f{'min' if s.op == '<' else 'max'}({target}, {right});"
-            case "macro":
-                return f"{target} = {'MIN' if s.op == '<' else 'MAX'}({right}, {target});"
-        return f"{target} {s.op}= {right};"
-
-    def fill(self, name: str, rank: int, right: Literal | Element | object, names: Ranges) -> list[str]:
-        """Loops that set every element of an array."""
-        iterators = [f"f{k}" for k in range(rank)]
-        lines = [
-            f"{'    ' * k}for (int {i} = 0; {i} < {linear_text(self.extents[name][k], self.speller.spelt)}; {i}++)"
-            for k, i in enumerate(iterators)
-        ]
-        subscripts = "".join(f"[{i}]" for i in iterators)
-        return [*lines, f"{'    ' * rank}{name}{subscripts} = {self.speller.value(right, names)};"]

@@ -6,13 +6,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polytile.fuzz.ranges import Extents, Linear, Ranges, below, range_of, shift
+from polytile.fuzz.extents import Extents
+from polytile.fuzz.ranges import Linear, Ranges, below, range_of, shift
 from polytile.fuzz.tree import (
     Apply,
+    Choice,
+    Clamped,
     Compare,
     Condition,
     DataCompare,
     Element,
+    Entry,
     Extreme,
     Index,
     Junction,
@@ -23,12 +27,15 @@ from polytile.fuzz.tree import (
     Not,
     Num,
     Position,
+    PostStep,
     Quotient,
     Remainder,
     Row,
     Sum,
+    Sweep,
     Times,
     Value,
+    Wrapped,
 )
 
 _ATOM = re.compile(r"\w+(\.\w+)?|\w+\([^()]*\)")
@@ -57,44 +64,65 @@ class Speller:
     flat: frozenset[str]
     spelt: Mapping[str, str]
 
-    def index(self, e: Index) -> str:
+    def index(self, e: Index, names: Ranges) -> str:
         match e:
             case Num(value):
                 return str(value)
             case Name(name):
                 return self.spelt.get(name, name)
+            case PostStep(name):
+                return f"{name}++"
             case Sum(left, Num(value)) if value < 0:
-                return f"{self.index(left)} - {-value}"
+                return f"{self.index(left, names)} - {-value}"
             case Sum(left, right):
-                return f"{self.index(left)} + {self.index(right)}"
+                return f"{self.index(left, names)} + {self.index(right, names)}"
             case Minus(left, right):
-                return f"{self.index(left)} - {_tight(self.index(right))}"
+                return f"{self.index(left, names)} - {_tight(self.index(right, names))}"
             case Times(factor, inner):
-                return f"{factor} * {_tight(self.index(inner))}"
+                return f"{factor} * {_tight(self.index(inner, names))}"
             case Quotient(inner, by):
-                return f"{_tight(self.index(inner))} / {by}"
+                return f"{_tight(self.index(inner, names))} / {by}"
             case Remainder(inner, by):
-                return f"{_tight(self.index(inner))} % {by}"
+                return f"{_tight(self.index(inner, names))} % {by}"
             case Extreme(op, left, right, macro):
-                a, b = self.index(left), self.index(right)
+                a, b = self.index(left, names), self.index(right, names)
                 name = "MIN" if op == "<" else "MAX"
                 return f"{name}({a}, {b})" if macro else f"({_tight(a)} {op} {_tight(b)} ? {a} : {b})"
+            case Choice() | Clamped() | Wrapped() | Entry():
+                return self.rarer_index(e, names)
+
+    def rarer_index(self, e: Choice | Clamped | Wrapped | Entry, names: Ranges) -> str:
+        match e:
+            case Choice(condition, left, right):
+                a, b = self.index(left, names), self.index(right, names)
+                return f"({self.condition(condition, names)} ? {a} : {b})"
+            case Clamped(inner, low, high):
+                return f"clamped({', '.join(self.index(x, names) for x in (inner, low, high))})"
+            case Wrapped(inner, size):
+                return f"{_tight(self.index(inner, names))} % {_tight(self.index(size, names))}"
+            case Entry(array, subscripts):
+                return array + "".join(f"[{self.subscript(s, names)}]" for s in subscripts)
 
     def subscript(self, e: Index, names: Ranges) -> str:
         """The index with what keeps it from being negative."""
         added = shift(range_of(e, names))
         if added == Linear():
-            return self.index(e)
+            return self.index(e, names)
         if added.constant:
-            return self.index(_moved(e, added.c))
-        return f"{self.index(e)} + {linear_text(added, self.spelt)}"
+            return self.index(moved(e, added.c), names)
+        return f"{self.index(e, names)} + {linear_text(added, self.spelt)}"
 
     def element(self, e: Element, names: Ranges) -> str:
         spelt = [self.subscript(s, names) for s in e.subscripts]
         tail = f".{e.field}" if e.field else ""
+        tail += "".join(f"[{self.index(s, names)}]" for s in e.inside)
         if e.array in self.flat:
-            return f"{e.array}[{self.flattened(e.array, spelt)}]{tail}"
+            return f"{e.array}[{e.through or self.flattened(e.array, spelt)}]{tail}"
         return e.array + "".join(f"[{s}]" for s in spelt) + tail
+
+    def place(self, e: Element, names: Ranges) -> str:
+        """The subscript of an element of a flat array."""
+        return self.flattened(e.array, [self.subscript(s, names) for s in e.subscripts])
 
     def flattened(self, array: str, subscripts: list[str]) -> str:
         """`(i * (n + 1) + j) * 4 + k`, row-major."""
@@ -103,8 +131,12 @@ class Speller:
             text = f"{_tight(text)} * {_tight(linear_text(extent, self.spelt))} + {subscript}"
         return text
 
-    def row(self, array: str, subscripts: tuple[Index, ...], names: Ranges) -> str:
-        return array + "".join(f"[{self.subscript(s, names)}]" for s in subscripts)
+    def row(self, row: Row | Sweep, names: Ranges) -> str:
+        """`3, A[i]`, `3, &A[i][j]`: the arguments for a row."""
+        first = row.array + "".join(f"[{self.subscript(s, names)}]" for s in row.subscripts)
+        if row.start is not None:
+            first = f"&{first}[{self.subscript(row.start, names)}]"
+        return f"{self.index(row.count, names)}, {first}"
 
     def value(self, v: Value | object, names: Ranges) -> str:
         match v:
@@ -112,10 +144,10 @@ class Speller:
                 return text
             case Element():
                 return self.element(v, names)
-            case Row(function, array, subscripts, count):
-                return f"{function}({self.index(count)}, {self.row(array, subscripts, names)})"
+            case Row():
+                return f"{v.function}({self.row(v, names)})"
             case Position(index):
-                return f"({self.index(index)})"
+                return f"({self.index(index, names)})"
             case Apply(form, arguments):
                 return form.format(*(self.value(a, names) for a in arguments))
         raise TypeError(v)
@@ -123,7 +155,7 @@ class Speller:
     def condition(self, c: Condition, names: Ranges) -> str:
         match c:
             case Compare(left, op, right):
-                return f"{self.index(left)} {op} {self.index(right)}"
+                return f"{self.index(left, names)} {op} {self.index(right, names)}"
             case DataCompare(a, op, b):
                 return f"{self.value(a, names)} {op} {self.value(b, names)}"
             case Not(inner):
@@ -136,13 +168,20 @@ class Speller:
         return f"({text})" if isinstance(c, Junction) and c.op != op else text
 
     def header(self, loop: Loop, names: Ranges) -> str:
-        i, low, high = loop.iterator, self.index(loop.low), self.index(loop.high)
-        last = self.index(_moved(loop.high, -1))
+        """`for (int i = 0; i < n; i++)`."""
+        start, test = self.bounds(loop, names)
+        declared = f"{loop.type} " if loop.type else ""
+        return f"for ({declared}{loop.iterator} = {start}; {test}; {self.advance(loop, names)})"
+
+    def bounds(self, loop: Loop, names: Ranges) -> tuple[str, str]:
+        """The first value of the iterator, and the condition."""
+        i, low, high = loop.iterator, self.index(loop.low, names), self.index(loop.high, names)
+        last = self.index(moved(loop.high, -1), names)
         match loop.form:
             case ">=":
                 start, test = last, f"{i} >= {low}"
             case ">":
-                start, test = last, f"{i} > {self.index(_moved(loop.low, -1))}"
+                start, test = last, f"{i} > {self.index(moved(loop.low, -1), names)}"
             case "<=":
                 start, test = low, f"{i} <= {last}"
             case "flipped":
@@ -154,11 +193,13 @@ class Speller:
         if loop.also is not None:
             text = self.condition(loop.also, below(loop, names))
             test += f" && ({text})" if isinstance(loop.also, Junction) else f" && {text}"
-        declared = f"{loop.type} " if loop.type else ""
-        return f"for ({declared}{i} = {start}; {test}; {self.advance(loop)})"
+        return start, test
 
-    def advance(self, loop: Loop) -> str:
+    def advance(self, loop: Loop, names: Ranges) -> str:
+        """`i++`, `i -= 2`, `i += n + 1`."""
         sign = "-" if loop.form in (">", ">=") else "+"
+        if loop.stride is not None:
+            return f"{loop.iterator} += {self.index(loop.stride, names)}"
         if loop.step == 1:
             return f"{loop.iterator}{sign}{sign}" if loop.form != "flipped" else f"++{loop.iterator}"
         if loop.form == "flipped":
@@ -166,7 +207,8 @@ class Speller:
         return f"{loop.iterator} {sign}= {loop.step}"
 
 
-def _moved(e: Index, by: int) -> Index:
+def moved(e: Index, by: int) -> Index:
+    """The expression, moved by a number."""
     match e:
         case Num(value):
             return Num(value + by)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from polytile.fuzz.tree import (
     OFFSET,
     OFFSET_RANGE,
-    DeclareArray,
-    Element,
+    Choice,
+    Clamped,
+    Entry,
     Extreme,
     Index,
+    Let,
     Loop,
     Minus,
     Name,
     Num,
-    Program,
+    PostStep,
     Quotient,
     Remainder,
-    Row,
     Sum,
-    Sweep,
     Times,
-    walk,
+    Until,
+    Wrapped,
 )
 
 
@@ -75,6 +75,10 @@ class Range:
         ends = (self.low * by, self.high * by)
         return Range(*ends) if by >= 0 else Range(*reversed(ends))
 
+    def joined(self, other: Range) -> Range:
+        """The values of both."""
+        return Range(self.low.least(other.low), self.high.most(other.high))
+
     @property
     def never_negative(self) -> bool:
         return self.low.never_negative
@@ -110,6 +114,14 @@ def range_of(index: Index, names: Ranges) -> Range:
         case Extreme(op, left, right):
             a, b = range_of(left, names), range_of(right, names)
             return Range(a.low.least(b.low), a.high) if op == "<" else Range(a.low, a.high.most(b.high))
+        case Choice(_, left, right) | Clamped(_, left, right):
+            return range_of(left, names).joined(range_of(right, names))
+        case Wrapped(inner, size):
+            return Range(range_of(inner, names).low.least(ZERO), range_of(size, names).high + Linear(c=-1))
+        case Entry():
+            return Range(ZERO, Linear(n=1))
+        case PostStep(name):
+            return names[name]
 
 
 def _quotient(inner: Range, by: int) -> Range:
@@ -123,53 +135,29 @@ def _towards_zero(value: int, by: int) -> int:
 
 
 def below(loop: Loop, names: Ranges) -> dict[str, Range]:
-    """The names in the body of a loop."""
-    bounds = Range(range_of(loop.low, names).low, range_of(loop.high, names).high + Linear(c=-1))
-    return {**names, loop.iterator: bounds}
+    """The names in the body of a loop. The body of `do` runs once in any case."""
+    low, high = range_of(loop.low, names), range_of(loop.high, names).high + Linear(c=-1)
+    return {**names, loop.iterator: Range(low.low, high.most(low.high) if loop.form == "do" else high)}
+
+
+def within(until: Until, names: Ranges) -> dict[str, Range]:
+    """The names in the body of a loop that data end."""
+    high = range_of(until.limit, names).high + Linear(c=-1)
+    return {**names, until.name: Range(ZERO, high.most(ZERO))}
+
+
+def set_by(let: Let, names: Ranges) -> Range:
+    """The values of a variable after it was set."""
+    found = range_of(let.value, names)
+    return found if let.limit is None else found.joined(range_of(let.limit, names))
+
+
+def wraps(node: Wrapped, names: Ranges) -> bool:
+    """Whether the divisor of `inner % size` is positive: an iterator below it is in scope."""
+    last = range_of(node.size, names).high + Linear(c=-1)
+    return any(r.never_negative and r.high == last for r in names.values())
 
 
 def shift(bounds: Range) -> Linear:
     """What a subscript needs to be added so that it is never negative."""
     return bounds.low.least(ZERO) * -1
-
-
-Extents = dict[str, list[Linear]]
-
-
-def extents(program: Program) -> Extents:
-    """The extents of every array, those declared inside SCoPs too; each is at least 1 for all sizes.
-
-    Arrays of one name, declared in several places, get the extents that all of them need. Raises KeyError for a name
-    that is not in scope.
-    """
-    found = {a.name: [ONE] * a.rank for a in program.arrays}
-    found |= {d.name: [ONE] * d.rank for d in walk(program) if isinstance(d, DeclareArray)}
-    for function in program.functions:
-        for part in function.parts:
-            _visit(part, PARAMETERS, found)
-    return found
-
-
-def _visit(node: Any, names: Ranges, found: Extents) -> None:
-    """Enter what the subscripts below a node need."""
-    if isinstance(node, Element | Row | Sweep):
-        needed = [range_of(s, names) for s in node.subscripts]
-        sizes = [r.high + shift(r) + ONE for r in needed]
-        if isinstance(node, Row | Sweep):
-            sizes.append(range_of(node.count, names).high)
-        _enter(found.get(node.array, []), sizes)
-    if isinstance(node, tuple):
-        for item in node:
-            _visit(item, names, found)
-    elif isinstance(node, Loop):
-        inner = below(node, names)
-        _visit(node.body, inner, found)
-        _visit(node.also, inner, found)
-    elif hasattr(node, "__dataclass_fields__"):
-        for name in node.__dataclass_fields__:
-            _visit(getattr(node, name), names, found)
-
-
-def _enter(known: list[Linear], needed: list[Linear]) -> None:
-    for position, extent in enumerate(needed):
-        known[position] = known[position].most(extent)

@@ -16,38 +16,45 @@ from polytile.fuzz.forms import (
     WHOLE_CALLS,
 )
 from polytile.fuzz.printing import c_text
+from polytile.fuzz.structs import kind
 from polytile.fuzz.tree import (
+    Advance,
     Apply,
     Array,
     Assign,
+    Choice,
+    Clamped,
+    Counting,
     Declare,
     Element,
     Extreme,
     If,
+    JumpOver,
     Junction,
+    Let,
     Literal,
     Loop,
     Minus,
     Name,
     Not,
     Num,
-    Path,
+    Place,
     Position,
+    PostStep,
     Program,
     Quotient,
     Remainder,
     Row,
+    Statement,
     Sum,
     Times,
+    Until,
     Update,
-    kind,
-    positions,
-    replaced,
-    substituted,
-    walk,
+    Wrapped,
 )
+from polytile.fuzz.walking import Path, positions, replaced, substituted, walk
 
-_FIXED_LENGTH = ("arguments", "subscripts", "arrays")
+_FIXED_LENGTH = ("arguments", "subscripts", "arrays", "inside", "known")
 _TABLES = (FORMS, {"f": WHOLE_CALLS}, JUMPS, SUMMANDS, INPUT_SUMMANDS, FACTORS)
 _KINDS = {text: (result, kinds) for table in _TABLES for result, forms in table.items() for text, kinds in forms}
 
@@ -118,6 +125,11 @@ def _programs(program: Program) -> Iterator[Program]:
         yield from (replaced(program, path, other) for other in _instead(program, node))
         yield from _spliced(program, path, node)
     yield from _plain(program)
+    for number, function in enumerate(program.functions):
+        for k, let in enumerate(function.known):
+            known = function.known[:k] + substituted(function.known[k + 1 :], let.name, let.value)
+            parts = substituted(function.parts, let.name, let.value)
+            yield replaced(program, ("functions", number), replace(function, known=known, parts=parts))
 
 
 def _shorter(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -130,19 +142,58 @@ def _shorter(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 
 def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
-    """A loop or a condition replaced by what it holds."""
-    if not (isinstance(node, Loop | If) and path):
+    """A loop, a condition or a variable replaced by what it holds."""
+    if not (isinstance(node, Loop | If | JumpOver | Until | Counting | Let | Place) and path):
         return
     outer: Any = program
     for step in path[:-1]:
         outer = outer[step] if isinstance(step, int) else getattr(outer, step)
     number = path[-1]
-    assert isinstance(outer, tuple) and isinstance(number, int)
-    bodies = [node.then, node.otherwise] if isinstance(node, If) else []
-    if isinstance(node, Loop):
-        bodies = [substituted(node.body, node.iterator, by) for by in (node.low, Num(0), Num(1))]
-    for body in bodies:
+    if not isinstance(outer, tuple):
+        return
+    assert isinstance(number, int)
+    if isinstance(node, Let | Place):
+        yield replaced(program, path[:-1], outer[:number] + _unnamed(node, outer[number + 1 :]))
+        return
+    for body in _held(node):
         yield replaced(program, path[:-1], outer[:number] + body + outer[number + 1 :])
+
+
+def _held(node: Loop | If | JumpOver | Until | Counting) -> list[tuple[Statement, ...]]:
+    """What could stand instead of a statement that has a body."""
+    match node:
+        case If(_, then, otherwise):
+            return [then, otherwise]
+        case JumpOver(_, _, skipped):
+            return [skipped]
+        case Counting(name, start, body):
+            return [substituted(_without_steps(body, name), name, start)]
+        case Until(name, _, _, body):
+            return [substituted(body, name, Num(0))]
+    return [substituted(node.body, node.iterator, by) for by in (node.low, Num(0), Num(1))]
+
+
+def _unnamed(node: Let | Place, following: Any) -> Any:
+    """The statements after a variable for a subscript, with its value instead."""
+    if isinstance(node, Let):
+        return substituted(following, node.name, node.value)
+    for path, element in positions(following):
+        if isinstance(element, Element) and element.through == node.name:
+            following = replaced(following, (*path, "through"), "")
+    return following
+
+
+def _without_steps(node: Any, name: str) -> Any:
+    """The tree without the statements that advance a variable."""
+    if isinstance(node, tuple):
+        return tuple(
+            _without_steps(item, name) for item in node if not (isinstance(item, Advance) and item.name == name)
+        )
+    if isinstance(node, PostStep) and node.name == name:
+        return Name(name)
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(node, **{f.name: _without_steps(getattr(node, f.name), name) for f in fields(node)})
+    return node
 
 
 def _instead(program: Program, node: Any) -> Iterator[Any]:
@@ -154,19 +205,30 @@ def _instead(program: Program, node: Any) -> Iterator[Any]:
             yield from (a, b)
             if isinstance(node, Extreme) and node.macro:
                 yield replace(node, macro=False)
-        case Times(_, a) | Quotient(a, _) | Remainder(a, _):
+        case Times(_, a) | Quotient(a, _) | Remainder(a, _) | Clamped(a) | Wrapped(a):
             yield a
+        case Choice(_, a, b):
+            yield from (a, b)
         case Not(a):
             yield a
         case Junction(_, a, b):
             yield from (a, b)
         case Apply() | Row() | Position():
             yield from _values(node)
-        case Element(_, subscripts, _):
+            if isinstance(node, Row) and node.start is not None:
+                yield replace(node, start=None)
+        case Counting(start=start) if start != Num(0):
+            yield replace(node, start=Num(0))
+        case Until(word="do") | Let(declared=False) | Let():
+            yield from _plainer_variable(node)
+        case Element(_, subscripts):
             yield from (
                 replace(node, subscripts=(*subscripts[:k], Num(0), *subscripts[k + 1 :]))
                 for k, s in enumerate(subscripts)
                 if s != Num(0)
+            )
+            yield from (
+                replace(node, inside=tuple(Num(0) for _ in node.inside)) for s in node.inside[:1] if s != Num(0)
             )
         case Loop():
             yield from _loops(node)
@@ -178,6 +240,16 @@ def _instead(program: Program, node: Any) -> Iterator[Any]:
             yield replace(node, type="double")
         case Name() if node.name not in ("n",):
             yield Num(0)
+
+
+def _plainer_variable(node: Until | Let) -> Iterator[Any]:
+    if isinstance(node, Until):
+        yield replace(node, word="while")
+        return
+    if not node.declared:
+        yield replace(node, declared=True)
+    if node.limit is not None:
+        yield replace(node, limit=None)
 
 
 def _values(node: Any) -> Iterator[Any]:
@@ -194,6 +266,8 @@ def _loops(loop: Loop) -> Iterator[Loop]:
         yield replace(loop, also=None)
     if loop.form != "<":
         yield replace(loop, form="<")
+    if loop.stride is not None:
+        yield replace(loop, stride=None)
     if loop.step != 1:
         yield replace(loop, step=1)
     if loop.type != "int":

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from polytile.fuzz.expressions import Context, ExpressionWriter, fields_of
+from polytile.fuzz.expressions import Context, ExpressionWriter
 from polytile.fuzz.forms import FACTORS, INPUT_SUMMANDS, SUMMANDS, UNSIGNED, WHOLE_CALLS
 from polytile.fuzz.helpers import SWEEP_FUNCTIONS
 from polytile.fuzz.ranges import below
+from polytile.fuzz.structs import fields_of, kind
 from polytile.fuzz.tree import (
-    STRUCT_FIELDS,
     Apply,
     Array,
     Assign,
@@ -26,11 +27,14 @@ from polytile.fuzz.tree import (
     Sweep,
     Update,
     Value,
-    kind,
 )
 
 ITERATORS = ("i", "j", "p", "q", "w")
+PIECES_TRIED = 3
 LOCAL_TYPES = ("double", "double", "float", "int", "unsigned")
+
+
+Piece = Callable[["StatementWriter", Context, int], tuple[Statement, ...]]  # of statements, for a place and a depth
 
 
 @dataclass(slots=True)
@@ -39,6 +43,7 @@ class StatementWriter(ExpressionWriter):
 
     left: int = 8
     named: int = 0
+    pieces: Sequence[Piece] = ()
 
     def fresh(self, stem: str) -> str:
         self.named += 1
@@ -71,8 +76,15 @@ class StatementWriter(ExpressionWriter):
         for _ in range(draw.pick(1, 1, 1, 2, 2, 3)):
             if body and self.left <= 0:
                 break
-            body.append(self.statement(at, depth))
+            body += self.piece(at, depth) or (self.statement(at, depth),)
         return tuple(body)
+
+    def piece(self, at: Context, depth: int) -> tuple[Statement, ...]:
+        """What one of the pieces draws; nothing where there is none for this place."""
+        if not self.pieces or self.left <= 0 or self.draw.chance(3):
+            return ()
+        found = (self.draw.one_of(self.pieces)(self, at, depth) for _ in range(PIECES_TRIED))
+        return next(filter(None, found), ())
 
     def declare(self, at: Context, body: list[Statement]) -> Context:
         ctype = self.draw.one_of(LOCAL_TYPES)
@@ -99,7 +111,7 @@ class StatementWriter(ExpressionWriter):
             array = self.row_array(at, written=True)
             if array is not None:
                 rows = self.subscripts_before_last(at, array)
-                return Sweep(draw.one_of([*SWEEP_FUNCTIONS]), array.name, rows, self.count())
+                return Sweep(draw.one_of([*SWEEP_FUNCTIONS]), array.name, rows, self.count(), self.row_start(at))
         return self.update(at) if draw.chance(3) else self.assign(at)
 
     def branch(self, at: Context, depth: int) -> If:
@@ -120,8 +132,8 @@ class StatementWriter(ExpressionWriter):
         array = draw.one_of(written)
         if array.rank == 0 and draw.chance(2):
             array = draw.one_of(written)
-        field = draw.one_of(fields_of(array))
-        return Element(array.name, self.subscripts(at, array), field), kind(STRUCT_FIELDS.get(field, array.type))
+        field = draw.one_of(fields_of(array.type))
+        return self.element(at, array, field), field.kind
 
     def assign(self, at: Context) -> Assign:
         target, wanted = self.target(at)

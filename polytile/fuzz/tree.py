@@ -6,9 +6,7 @@ are computed from the subscripts when it is printed (`ranges.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 SIZES = ("n", "m")  # at least 0
 OFFSET = "k"  # of any sign, within OFFSET_RANGE
@@ -66,7 +64,50 @@ class Extreme:
     macro: bool = False
 
 
-Index = Num | Name | Sum | Minus | Times | Quotient | Remainder | Extreme
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`condition ? then : otherwise`."""
+
+    condition: Condition
+    then: Index
+    otherwise: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Clamped:
+    """A call of a function of the file that puts a value between two others."""
+
+    inner: Index
+    low: Index
+    high: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """`inner % size`, in a loop that runs below `size`."""
+
+    inner: Index
+    size: Index
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An element of an array of indices."""
+
+    array: str
+    subscripts: tuple[Index, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PostStep:
+    """`name++` in the subscript of what is assigned."""
+
+    name: str
+
+
+Index = (
+    Num | Name | Sum | Minus | Times | Quotient | Remainder | Extreme | Choice | Clamped | Wrapped | Entry | PostStep
+)
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -77,21 +118,27 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of an array, or a scalar: no subscripts."""
+    """An element of an array, or a scalar: no subscripts.
+
+    `inside` are subscripts within the field; `through` is the variable of a Place that holds its flat subscript.
+    """
 
     array: str
     subscripts: tuple[Index, ...] = ()
     field: str = ""
+    inside: tuple[Index, ...] = ()
+    through: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A call of a function of the file on the first `count` elements of a row."""
+    """A call of a function of the file on `count` elements of a row, the first ones or those from `start` on."""
 
     function: str
     array: str
     subscripts: tuple[Index, ...]
     count: Index
+    start: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +212,13 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A call of a function of the file that writes the first `count` elements of a row."""
+    """A call of a function of the file that writes `count` elements of a row; see Row."""
 
     function: str
     array: str
     subscripts: tuple[Index, ...]
     count: Index
+    start: Index | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +241,73 @@ class DeclareArray:
 
 
 @dataclass(frozen=True, slots=True)
+class Let:
+    """An integer variable for an index expression: `int name = value;`, or, not `declared` here, `name = value;`.
+
+    With a `limit`, `if (name op limit) name = limit;` follows.
+    """
+
+    name: str
+    value: Index
+    declared: bool = True
+    op: str = ">"
+    limit: Index | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """`int name = i * m + j;`: the subscript of an element of a flat array."""
+
+    name: str
+    element: Element
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """`int name = start;`, and statements that may advance it."""
+
+    name: str
+    start: Index
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """`name += by;` for a variable of Counting."""
+
+    name: str
+    by: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """`if (condition) continue;`, or `break`, which makes the loop around it one that data end."""
+
+    word: str
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class JumpOver:
+    """`if (condition) goto label; skipped label: ;`."""
+
+    condition: Condition
+    label: str
+    skipped: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """`int name = 0; while (name < limit && condition) { body name++; }`, or the `do` loop with that condition."""
+
+    name: str
+    limit: Index
+    condition: Condition
+    body: tuple[Statement, ...]
+    word: str = "while"
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     condition: Condition
     then: tuple[Statement, ...]
@@ -203,7 +318,8 @@ class If:
 class Loop:
     """`low <= iterator < high`, every `step`-th from the low end or, counting down, from the high end.
 
-    `form` is `<`, `<=`, `flipped` (`high > i`), `!=` (step 1 from 0 only), `>=` or `>` (these two count down).
+    `form` is `<`, `<=`, `flipped` (`high > i`), `!=` (step 1 from 0 only), `>=` or `>` (these two count down), or
+    `while` or `do` (step 1, the last statement counts). A `stride` is a step that is a sum of sizes, at least 1.
     """
 
     iterator: str
@@ -214,9 +330,11 @@ class Loop:
     body: tuple[Statement, ...] = ()
     also: Condition | None = None  # joined to the bound with &&
     type: str = "int"  # empty: declared at the top of the function
+    stride: Index | None = None
 
 
-Statement = Assign | Update | Sweep | Declare | DeclareArray | If | Loop
+_Simple = Assign | Update | Sweep | Declare | DeclareArray | Let | Place | Advance | Leave
+Statement = _Simple | Counting | JumpOver | Until | If | Loop
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -224,6 +342,7 @@ Statement = Assign | Update | Sweep | Declare | DeclareArray | If | Loop
 class Array:
     """An array or, with rank 0, a scalar, outside the SCoPs.
 
+    `holds`: `index` for integers from 0 to `n` that are read as subscripts, `row` for those that are bounds of loops.
     `form`: arrays are `vla`, `pointer`, `restrict`, `flat` (written `A[i * m + j]`), `static`, or `own` (of the
     function); scalars are `parameter`, `local`, `dead` (local, not used afterwards) or `static`.
     """
@@ -233,14 +352,16 @@ class Array:
     rank: int
     form: str
     written: bool = True  # may statements write it?
+    holds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`parts` are its SCoPs."""
+    """`parts` are its SCoPs; `known` are variables that are set before them."""
 
     name: str
     parts: tuple[tuple[Statement, ...], ...]
+    known: tuple[Let, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,62 +375,3 @@ class Program:
 
     def array(self, name: str) -> Array | None:
         return next((a for a in self.arrays if a.name == name), None)
-
-
-STRUCT_FIELDS = {"x": "double", "y": "float", "k": "int"}
-_FLOATING = ("float", "double")
-
-
-def kind(ctype: str) -> str:
-    """`f` for floating types, `u` for unsigned and `i` for other integers."""
-    if ctype in _FLOATING:
-        return "f"
-    return "u" if ctype.startswith("unsigned") else "i"
-
-
-# Trees in general -----------------------------------------------------------------------------------------------------
-Path = tuple[str | int, ...]
-
-
-def walk(node: Any) -> Iterator[Any]:
-    """The node and all below it, outermost first; tuples are passed through."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from walk(item)
-    elif is_dataclass(node):
-        yield node
-        for f in fields(node):
-            yield from walk(getattr(node, f.name))
-
-
-def positions(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every node and every tuple below `node` with the way to it: names of fields and numbers of items."""
-    if isinstance(node, tuple):
-        yield path, node
-        for number, item in enumerate(node):
-            yield from positions(item, (*path, number))
-    elif is_dataclass(node):
-        yield path, node
-        for f in fields(node):
-            yield from positions(getattr(node, f.name), (*path, f.name))
-
-
-def replaced(node: Any, path: Path, new: Any) -> Any:
-    """The tree with what lies at `path` exchanged."""
-    if not path:
-        return new
-    step, *rest = path
-    if isinstance(step, int):
-        return (*node[:step], replaced(node[step], tuple(rest), new), *node[step + 1 :])
-    return replace(node, **{step: replaced(getattr(node, step), tuple(rest), new)})
-
-
-def substituted(node: Any, name: str, by: Index) -> Any:
-    """The tree with the iterator `name` replaced by an expression."""
-    if isinstance(node, Name):
-        return by if node.name == name else node
-    if isinstance(node, tuple):
-        return tuple(substituted(item, name, by) for item in node)
-    if is_dataclass(node) and not isinstance(node, type):
-        return replace(node, **{f.name: substituted(getattr(node, f.name), name, by) for f in fields(node)})
-    return node

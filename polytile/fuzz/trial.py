@@ -11,6 +11,7 @@ from polytile.api import CompiledScop, Program, compile_file
 from polytile.diagnostics import InternalError, PolytileError, UserError, remember_source
 from polytile.fuzz.case import Case, Choices
 from polytile.fuzz.driver import driver_text
+from polytile.fuzz.evaluate import with_known
 from polytile.fuzz.outcome import AGREED, ON_HOST, Outcome, outcome_of
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.whole import compare_builds
@@ -113,7 +114,7 @@ def attempt(case: Case) -> Outcome:
     return Trial(
         c_text(case.program),
         case.choices,
-        case.sizes,
+        tuple(with_known(case.program, sizes) for sizes in case.sizes),
         case.strategies,
         case.inputs,
         case.reload,

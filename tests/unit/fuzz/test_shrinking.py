@@ -12,7 +12,8 @@ from polytile.fuzz.outcome import AGREED, Outcome, outcome_of, template
 from polytile.fuzz.printing import c_text
 from polytile.fuzz.shrink import shrink
 from polytile.fuzz.simplify import cost, simpler
-from polytile.fuzz.tree import Loop, Program, Remainder, Update, walk
+from polytile.fuzz.tree import Loop, Program, Remainder, Update
+from polytile.fuzz.walking import walk
 from polytile.fuzz.wellformed import well_formed
 
 FAILURE = Outcome("crash", "planted", "planted", sizes=0, strategy="classic")

@@ -1,0 +1,63 @@
+"""Elements that data choose: `x[p[i]]`, through a variable, and updates of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polytile.fuzz.expressions import Context, plus
+from polytile.fuzz.pieces.places import Statements, entry, sized
+from polytile.fuzz.ranges import set_by
+from polytile.fuzz.statements import StatementWriter
+from polytile.fuzz.structs import kind
+from polytile.fuzz.tree import Assign, Element, If, Index, Let, Literal, Name, Times, Update
+
+
+def gather(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`y[i] = x[p[i]];`, and as likely writes of such elements."""
+    chosen = entry(writer, at, "index")
+    if chosen is None or not at.iterators:
+        return ()
+    index: Index = Times(2, chosen) if writer.draw.chance(3) else chosen
+    return writer.block(replace(at, indices=(*at.indices, index)), 0)
+
+
+def variable_index(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`int k = p[i]; y[i] = x[k];`."""
+    chosen = entry(writer, at, "index")
+    if chosen is None or not at.iterators:
+        return ()
+    let = Let(writer.fresh("k"), chosen, writer.draw.chance(2))
+    names = {**at.names, let.name: set_by(let, at.names)}
+    return (let, *writer.block(replace(at, names=names, indices=(*at.indices, Name(let.name))), 0))
+
+
+def histogram(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`h[p[i]] += e;` and other updates of integers."""
+    array, chosen = sized(writer, "iu", written=True), entry(writer, at, "index")
+    if array is None or chosen is None or not at.iterators:
+        return ()
+    draw, wanted = writer.draw, kind(array.type)
+    rest = [writer.outer_index(at) for _ in range(array.rank - 1)]
+    target = Element(array.name, (plus(chosen, draw.pick(0, 0, 1)), *rest))
+    op = draw.one_of("+++-&|^<>")
+    writer.left -= 1
+    if op in "+-" and draw.chance(2):
+        update = Update(target, op, Literal("1"), draw.pick("step", "compound"))
+    else:
+        update = Update(target, op, writer.operand(at, target, wanted, op), writer.spelling(wanted, op))
+    if draw.chance(3):
+        condition, _ = writer.condition(at)
+        return (If(condition, (update,)),)
+    return (update,)
+
+
+def scatter(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`y[p[i]] = e;`."""
+    array, chosen = sized(writer, "fiu", written=True, rank=1), entry(writer, at, "index")
+    if array is None or chosen is None or not at.iterators:
+        return ()
+    writer.left -= 1
+    return (Assign((Element(array.name, (chosen,)),), writer.value(at, kind(array.type))),)
+
+
+INDIRECT = (gather, gather, variable_index, histogram, histogram, scatter)
