@@ -200,6 +200,8 @@ class Branches:
 
     def _declaration(self, node: c_ast.Decl) -> tuple[Stmt, ...]:
         variable = self.translator.names.declared[id(node)]
+        if variable.iterates:  # the loops that it counts have iterators of their own
+            return ()
         if variable.extents or variable.type.kind == "struct":
             raise UserError(
                 f"the array or struct `{variable.source}` is declared under a condition that depends on data",

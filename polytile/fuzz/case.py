@@ -125,7 +125,9 @@ def _with_pieces(draw: Draw, case: Case) -> Case:
     drawn = with_pieces(draw)
     choices = replace(_choices(draw, drawn), parameters=())
     whole = draw.chance(10) and choices.strict and not drawn.autodetect
-    return replace(case, program=drawn, choices=choices, sizes=draw_sizes(draw, drawn), whole=whole)
+    strategies = SCHEDULES if draw.chance(30) else (draw.one_of(SCHEDULES),)
+    sizes = draw_sizes(draw, drawn)
+    return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=strategies, whole=whole)
 
 
 def _over_time(draw: Draw, case: Case) -> Case:

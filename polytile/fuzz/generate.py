@@ -129,7 +129,8 @@ def _part(writer: StatementWriter) -> tuple[Statement, ...]:
         if body and writer.left <= 0:
             break
         found = stencil(writer) if writer.draw.chance(5) else None
-        depth = writer.draw.pick(1, 2, 2, 3, 3, 4) if found is None else 0
+        deepest = (1, 2, 2, 3, 3, 4) if not writer.pieces else (1, 2, 2, 3)
+        depth = writer.draw.one_of(deepest) if found is None else 0
         body += ((found,) if found else writer.piece(OUTSIDE, depth)) or (writer.loop(OUTSIDE, depth),)
     return tuple(body)
 

@@ -59,7 +59,7 @@ class StatementWriter(ExpressionWriter):
         if draw.chance(14):
             low, high, form, step = Num(0), self.size(), "!=", 1
         ctype = draw.pick(*("int",) * 8, "long", "")
-        free = [i for i in ITERATORS if i not in at.iterators]
+        free = [i for i in ITERATORS if i not in at.names] or [self.fresh("i")]
         loop = Loop(free[0] if not draw.chance(6) else draw.one_of(free), low, high, step, form, (), None, ctype)
         inner = replace(at, names=below(loop, at.names), iterators=(*at.iterators, loop.iterator))
         also = self.affine(inner, 0) if form != "!=" and draw.chance(14) else None

@@ -120,7 +120,8 @@ def _loop(loop: Loop | Until, scope: _Scope) -> bool:
         return free and _uses(loop.limit, scope) and _uses(loop.condition, inner) and _body(loop.body, inner)
     counting = loop.form in ("while", "do")
     inner = replace(scope, names=below(loop, names), loop="while" if counting else "for")
-    head = _head(loop, names) and _uses((loop.low, loop.high), scope) and not (counting and loop.type)
+    free = loop.iterator not in names and not (counting and loop.type)
+    head = free and _head(loop, names) and _uses((loop.low, loop.high), scope)
     return head and _uses(loop.also, inner) and _body(loop.body, inner)
 
 

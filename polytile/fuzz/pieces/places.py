@@ -25,7 +25,7 @@ def inside(at: Context, loop: Loop) -> Context:
 
 def free_iterators(at: Context) -> list[str]:
     """Names for the iterator of a loop."""
-    return [i for i in ITERATORS if i not in at.iterators]
+    return [i for i in ITERATORS if i not in at.names]
 
 
 def entry(writer: StatementWriter, at: Context, holds: str) -> Entry | None:
