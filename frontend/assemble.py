@@ -13,6 +13,7 @@ from polytile.frontend.constant_propagation import known_values
 from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
+from polytile.frontend.early_exits import without_early_exits
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
@@ -62,7 +63,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
-    body = tuple(with_searches(body, place.scope))
+    body = tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
     result: Inlined = inlined(body, place.scope, context.functions)
     loads = with_constant_loads(result.body, place.scope)
     result = replace(result, body=loads.body)

@@ -1,189 +1,169 @@
 """Loops that look for the place of an extreme, or for the last place, as reductions.
 
-before: for (i) if (a[i] > x) { x = a[i]; k = i; }
-after:  x0 = x; for (i) if (a[i] > x) x = a[i];
-        at = largest; for (i) if (a[i] == x && a[i] > x0) at = i < at ? i : at;     if (at < largest) k = at;
+before: for (i) for (j) if (a[i][j] > x) { x = a[i][j]; k = i; l = j; }
+after:  x0 = x; for (i) for (j) if (a[i][j] > x) x = a[i][j];
+        at_i = largest; for (i) for (j) if (a[i][j] == x && a[i][j] > x0) at_i = i < at_i ? i : at_i;
+        at_j = largest; for (i) for (j) if (i == at_i && a[i][j] == x && a[i][j] > x0) at_j = j < at_j ? j : at_j;
+        if (at_i < largest) { k = at_i; l = at_j; }
 
 before: for (i) if (a[i] > 0) k = i;
 after:  at = least; for (i) if (a[i] > 0) at = i > at ? i : at;     if (at > least) k = at;
 
 The first place whose value is the extreme is the one where it was found in order; none is where nothing is beyond what
-the variable held before. The loop then has no variable that an iteration takes over from the one before but extremes.
+the variable held before. The loops then have no variable that an iteration takes over from the one before but extremes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import alike, block_items, copied, variables_in
-
-_LARGEST = 2**31 - 1
-_CHANGES = ("++", "--", "p++", "p--", "&")
-_PURE = {"fabs": "double", "fabsf": "float", "abs": "int"}  # with the type that they take and give
+from polytile.frontend.search_parts import (
+    LARGEST,
+    PURE,
+    base_of,
+    block,
+    counted_up,
+    declarations,
+    declared,
+    integer,
+    is_plain,
+    loops_around,
+    mentions,
+    names_in,
+    place,
+    there,
+    type_of,
+    unused,
+)
+from polytile.frontend.trees import alike, block_items, copied, substituted, variables_in
 
 
 def with_searches(body: Sequence[c_ast.Node], scope: Scope) -> Iterator[c_ast.Node]:
     """The statements of a SCoP, with such loops among them replaced."""
-    declared: dict[str, c_ast.Decl] = {}
+    known = declarations(body)
     for node in body:
-        if isinstance(node, c_ast.Decl):
-            declared[str(node.name)] = node
         found = _search(node)
-        types = None if found is None else _types(found, declared, scope)
-        if found is None or types is None:
+        element = None if found is None else _element_type(found, known, scope)
+        if found is None or element is None:
             yield node
         else:
-            yield found.replaced(types, {u.name for n in body for u in variables_in(n)})
+            yield found.replaced(element, names_in(body))
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """`for (i) if (condition) { x = value; k = i; }`; without `extreme` there is no x."""
+    """`for (i) for (j) if (condition) { x = value; k = i; l = j; }`; without `extreme` there is no x."""
 
-    loop: c_ast.For
+    loops: tuple[c_ast.For, ...]
+    iterators: tuple[str, ...]
     condition: c_ast.Node
-    iterator: str
-    place: str
+    places: tuple[c_ast.Assignment, ...]
     extreme: c_ast.Assignment | None
 
-    def replaced(self, types: tuple[str, str], taken: set[str]) -> c_ast.Node:
-        integer, element = types
-        at, before = (_unused(f"{self.place}_{what}", taken) for what in ("at", "before"))
+    def replaced(self, element: str, taken: set[str]) -> c_ast.Node:
         first = self.extreme is not None
-        limit = _integer(_LARGEST if first else -_LARGEST)
-        items: list[c_ast.Node] = [_declared(at, integer, limit)]
+        limit = integer(LARGEST if first else -LARGEST)
+        items: list[c_ast.Node] = []
         condition = copied(self.condition)
         if self.extreme is not None:
             x, value = self.extreme.lvalue, self.extreme.rvalue
-            items.append(_declared(before, element, copied(x)))
-            items.append(self._loop(c_ast.If(copied(self.condition), copied(self.extreme), None)))
-            beyond = _renamed(self.condition, str(x.name), before)
+            before = unused(f"{x.name}_before", taken)
+            items.append(declared(before, element, copied(x)))
+            items.append(loops_around(self.loops, c_ast.If(copied(self.condition), copied(self.extreme), None)))
+            beyond = substituted(copied(self.condition), {str(x.name): c_ast.ID(before)})
             condition = c_ast.BinaryOp("&&", c_ast.BinaryOp("==", copied(value), copied(x)), beyond)
-        op = "<" if first else ">"
-        better = c_ast.BinaryOp(op, c_ast.ID(self.iterator), c_ast.ID(at))
-        chosen = c_ast.TernaryOp(better, c_ast.ID(self.iterator), c_ast.ID(at))
-        items.append(self._loop(c_ast.If(condition, c_ast.Assignment("=", c_ast.ID(at), chosen), None)))
-        found = c_ast.BinaryOp(op, c_ast.ID(at), copied(limit))
-        items.append(c_ast.If(found, c_ast.Assignment("=", c_ast.ID(self.place), c_ast.ID(at)), None))
-        made = c_ast.Compound(items, self.loop.coord)
-        for node in (made, *nodes_below(made)):
-            node.coord = node.coord or self.loop.coord
-        return made
+        at: dict[str, str] = {}
+        for iterator in self._located():
+            at[iterator] = unused(f"{iterator}_at", taken)
+            items.append(declared(at[iterator], "int", copied(limit)))
+            items.append(place(self.loops, copied(condition), iterator, at[iterator], first=first))
+            same = c_ast.BinaryOp("==", c_ast.ID(iterator), c_ast.ID(at[iterator]))
+            condition = c_ast.BinaryOp("&&", same, condition)
+        outermost = c_ast.ID(at[self.iterators[0]])
+        found = c_ast.BinaryOp("<" if first else ">", outermost, copied(limit))
+        items.append(c_ast.If(found, c_ast.Compound(there(self.places, at)), None))
+        return block(items, self.loops[0].coord)
 
-    def _loop(self, body: c_ast.Node) -> c_ast.For:
-        loop = self.loop
-        return c_ast.For(copied(loop.init), copied(loop.cond), copied(loop.next), body, loop.coord)
+    def _located(self) -> tuple[str, ...]:
+        """The iterators whose values are looked for: those that places use, and those around these."""
+        used = [k for k, name in enumerate(self.iterators) if any(mentions(p.rvalue, name) for p in self.places)]
+        return self.iterators[: max(used) + 1]
 
 
 def _search(node: c_ast.Node) -> _Search | None:
-    """The search that a loop is."""
-    if not isinstance(node, c_ast.For) or not isinstance(node.init, c_ast.DeclList) or len(node.init.decls) != 1:
+    """The search that a nest of loops is."""
+    loops: list[c_ast.For] = []
+    iterators: list[str] = []
+    while (iterator := counted_up(node)) is not None:
+        loops.append(node)
+        iterators.append(iterator)
+        items = block_items(node.stmt)
+        if len(items) != 1:
+            return None
+        node = items[0]
+    if not loops or not isinstance(node, c_ast.If) or node.iffalse is not None:
         return None
-    iterator = str(node.init.decls[0].name)
-    items = block_items(node.stmt)
-    if len(items) != 1 or not isinstance(items[0], c_ast.If) or items[0].iffalse is not None:
+    sets = [n for n in block_items(node.iftrue) if isinstance(n, c_ast.Assignment) and n.op == "="]
+    if len(sets) != len(block_items(node.iftrue)) or not all(isinstance(s.lvalue, c_ast.ID) for s in sets):
         return None
-    test = items[0]
-    sets = [n for n in block_items(test.iftrue) if isinstance(n, c_ast.Assignment) and n.op == "="]
-    if len(sets) != len(block_items(test.iftrue)) or not all(isinstance(s.lvalue, c_ast.ID) for s in sets):
+    extremes = [s for s in sets if mentions(node.cond, str(s.lvalue.name))]
+    places = tuple(s for s in sets if s not in extremes)
+    if len(extremes) > 1 or not is_plain(node.cond, *(s.rvalue for s in sets)):
         return None
-    places = [s for s in sets if isinstance(s.rvalue, c_ast.ID) and s.rvalue.name == iterator]
-    others = [s for s in sets if s not in places]
-    if len(places) != 1 or len(others) > 1 or not _is_plain(node, test.cond, *(s.rvalue for s in others)):
-        return None
-    found = _Search(node, test.cond, iterator, str(places[0].lvalue.name), others[0] if others else None)
-    return found if _fits(found) else None
+    found = _Search(tuple(loops), tuple(iterators), node.cond, places, extremes[0] if extremes else None)
+    return found if _fits(found, {str(s.lvalue.name) for s in sets}) else None
 
 
-def _fits(found: _Search) -> bool:
-    """Whether the variables are used as in one of the forms, and nowhere else in the loop."""
-    used = [u.name for u in variables_in(found.condition)]
-    counted = {u.name for n in (found.loop.cond, found.loop.next) for u in variables_in(n)}
-    counts_up = isinstance(found.loop.next, c_ast.UnaryOp) and found.loop.next.op in ("++", "p++")
-    if not counts_up or found.place in (*used, *counted):
+def _fits(found: _Search, changed: set[str]) -> bool:
+    """Whether the variables that the nest sets are used as in one of the forms, and nowhere else in it."""
+    if len(changed) != len(found.places) + (found.extreme is not None) or changed & set(found.iterators):
+        return False
+    headers = [(k, part) for k, loop in enumerate(found.loops) for part in (loop.init, loop.cond)]
+    if any(mentions(part, *changed) for _, part in headers):
+        return False
+    if any(mentions(part, *found.iterators[:k]) for k, part in headers):  # isl takes too long to follow their order
+        return False
+    values = [p.rvalue for p in found.places]
+    if not any(mentions(v, *found.iterators) for v in values) or any(mentions(v, *changed) for v in values):
+        return False
+    if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef) for v in values for n in nodes_below(v)):
         return False
     if found.extreme is None:
-        return any(isinstance(n, c_ast.ArrayRef) for n in (found.condition, *nodes_below(found.condition)))
-    name, value, condition = str(found.extreme.lvalue.name), found.extreme.rvalue, found.condition
-    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in ("<", ">") or name in counted:
+        return any(isinstance(n, c_ast.ArrayRef) for n in nodes_below(found.condition))
+    return _compares(found.condition, found.extreme)
+
+
+def _compares(condition: c_ast.Node, extreme: c_ast.Assignment) -> bool:
+    """Whether a condition is `value > x` or `value < x`, either way round."""
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in ("<", ">"):
         return False
+    name = str(extreme.lvalue.name)
     sides = [condition.left, condition.right]
     others = [s for s in sides if not (isinstance(s, c_ast.ID) and s.name == name)]
-    return len(others) == 1 and used.count(name) == 1 and alike(others[0], value) and found.place != name
+    once = [use.name for use in variables_in(condition)].count(name) == 1
+    return len(others) == 1 and once and alike(others[0], extreme.rvalue)
 
 
-def _is_plain(loop: c_ast.For, *values: c_ast.Node) -> bool:
-    """Whether values change nothing, and call nothing but functions that are known to be pure."""
-    for node in (n for v in values for n in (v, *nodes_below(v))):
-        if isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in _CHANGES):
-            return False
-        if isinstance(node, c_ast.FuncCall) and not (isinstance(node.name, c_ast.ID) and node.name.name in _PURE):
-            return False
-    return True
-
-
-def _types(found: _Search, declared: dict[str, c_ast.Decl], scope: Scope) -> tuple[str, str] | None:
-    """The types of the iterator, which has to be `int`, and of the extreme, which has to be that of its values: what is
-    rounded is not equal to them."""
-    integer = _type_of(found.loop.init.decls[0])
+def _element_type(found: _Search, known: Mapping[str, c_ast.Decl], scope: Scope) -> str | None:
+    """The type of the extreme, which has to be that of its values: what is rounded is not equal to them."""
     if found.extreme is None:
-        return (integer, "int") if integer == "int" else None
+        return "int"
     name = str(found.extreme.lvalue.name)
-    element = _type_of(declared[name]) if name in declared else _base_of(name, scope, arrays=False)
-    return (integer, element) if integer == "int" and element and element == _value_type(found, scope) else None
+    element = type_of(known[name]) if name in known else base_of(name, scope, arrays=False)
+    return element if element and element == _value_type(found.extreme.rvalue, scope) else None
 
 
-def _value_type(found: _Search, scope: Scope) -> str:
+def _value_type(node: c_ast.Node, scope: Scope) -> str:
     """The type of the values that are compared: of elements, or of their amounts."""
-    assert found.extreme is not None
-    node = found.extreme.rvalue
     called = str(node.name.name) if isinstance(node, c_ast.FuncCall) else ""
     if called:
         node = node.args.exprs[0] if node.args is not None and len(node.args.exprs) == 1 else node
     while isinstance(node, c_ast.ArrayRef):
         node = node.name
-    element = _base_of(str(node.name), scope, arrays=True) if isinstance(node, c_ast.ID) else ""
-    return element if not called or _PURE[called] == element else ""
-
-
-def _base_of(name: str, scope: Scope, *, arrays: bool) -> str:
-    binding = scope.lookup(name)
-    if binding is None or binding.shape.base is None or bool(binding.shape.layers) is not arrays:
-        return ""
-    return binding.shape.base.name if binding.shape.base.kind != "struct" else ""
-
-
-def _type_of(decl: c_ast.Decl) -> str:
-    """`unsigned int` of `unsigned int x`; nothing of an array, a pointer or a struct."""
-    inner = decl.type
-    plain = isinstance(inner, c_ast.TypeDecl) and isinstance(inner.type, c_ast.IdentifierType)
-    return " ".join(inner.type.names) if plain else ""
-
-
-def _declared(name: str, ctype: str, value: c_ast.Node) -> c_ast.Decl:
-    inner = c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(ctype.split()))
-    return c_ast.Decl(name, [], [], [], [], inner, value, None)
-
-
-def _integer(value: int) -> c_ast.Node:
-    literal = c_ast.Constant("int", str(abs(value)))
-    return literal if value >= 0 else c_ast.UnaryOp("-", literal)
-
-
-def _renamed(node: c_ast.Node, name: str, new: str) -> c_ast.Node:
-    changed = copied(node)
-    for inner in (changed, *nodes_below(changed)):
-        if isinstance(inner, c_ast.ID) and inner.name == name:
-            inner.name = new
-    return changed
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
+    element = base_of(str(node.name), scope, arrays=True) if isinstance(node, c_ast.ID) else ""
+    return element if not called or PURE[called] == element else ""

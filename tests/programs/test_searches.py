@@ -8,7 +8,12 @@ import polytile
 from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import source
 
-DATA = "int a[n + 1], float b[n + 1], double c[n + 1], float x0, int r[1], int q[1]"
+DATA = (
+    "int a[n + 1], float b[n + 1], double c[n + 1], float x0, int r[1], int q[1],"
+    " double A[n + 1][m + 1], int B[n + 1][m + 1]"
+)
+VECTORS = tuple({"n": n} for n in (0, 1, 2, 45, 4000))
+MATRICES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 5), (45, 33), (200, 40)))
 PARALLEL = {
     "the first largest": (
         "int x = a[0]; int k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i]; k = i; } r[0] = x; q[0] = k;"
@@ -21,6 +26,29 @@ PARALLEL = {
         " q[0] = k; r[0] = x > 2;"
     ),
     "the last place": "int k = -1; for (int i = 0; i < n; i++) if (a[i] < 0) k = i; q[0] = k;",
+    "the first largest of a matrix": (
+        "double x = A[0][0]; int k = 0, l = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " if (A[i][j] > x) { x = A[i][j]; k = i; l = j; } r[0] = k + (x > 9); q[0] = l;"
+    ),
+    "the row of the first smallest": (
+        "double x = x0; int k = -1; for (int i = 0; i < n; i++) for (int j = 1; j < m; j++)"
+        " if (x > fabs(A[i][j])) { k = 2 * i + 1; x = fabs(A[i][j]); } q[0] = k; r[0] = x > 0.01;"
+    ),
+    "the column alone, of ties": (
+        "int x = -200; int l = -1; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " if (B[i][j] > x) { l = j; x = B[i][j]; } q[0] = l; r[0] = x;"
+    ),
+    "the last place of a matrix": (
+        "int k = -1, l = -2; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " if (B[i][j] == r[0]) { k = i; l = j + i; } q[0] = k * 100 + l;"
+    ),
+    "over three loops": (
+        "int x = -1; int k = 0; for (int i = 0; i < n; i++) for (int j = 0; j < 3; j++) for (int l = 0; l < m; l++)"
+        " if (B[i][l] > x) { x = B[i][l]; k = 100 * i + 10 * j + l; } q[0] = k;"
+    ),
+    "whether there was one": (
+        "int k = -1, f = 0; for (int i = 0; i < n; i++) if (a[i] < 0) { k = i; f = 1; } q[0] = k + f;"
+    ),
     "the last place of two values": (
         "int k = n; for (int i = 1; i < n; i++) if (b[i] < b[i - 1] && a[i] != 3) { k = i; } q[0] = k + 1;"
     ),
@@ -29,6 +57,17 @@ IN_ORDER = {
     "rounded": "float x = 0; int k = 0; for (int i = 0; i < n; i++) if (c[i] > x) { x = c[i]; k = i; } q[0] = k;",
     "the last largest": "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] >= x) { x = a[i]; k = i; } q[0] = k;",
     "another value": "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i + 1]; k = i; } q[0] = k;",
+    "a value of the place": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) if (a[i] > x) { x = a[i]; k = r[0] + x; } q[0] = k;"
+    ),
+    "a triangle": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) for (int j = i; j < m; j++)"
+        " if (B[i][j] > x) { x = B[i][j]; k = j; } q[0] = k;"
+    ),
+    "a statement between": (
+        "int x = 0, k = 0; for (int i = 0; i < n; i++) { x -= 1; for (int j = 0; j < m; j++)"
+        " if (B[i][j] > x) { x = B[i][j]; k = j; } } q[0] = k;"
+    ),
     "a place that it reads": "int k = 0; for (int i = 0; i < n; i++) if (a[i] > k) k = i; q[0] = k;",
 }
 
@@ -38,8 +77,8 @@ def test_searches_are_reductions(name: str) -> None:
     text = "#include <math.h>\n" + source(DATA, PARALLEL[name])
     scop = polytile.compile(text, name="f.c", raise_bugs=True).scops[0]
     assert scop.program is not None
-    for n in (0, 1, 2, 45, 4000):
-        for report in scop.validate(on="emulator", parameters={"n": n}, seed=n + 1, sanitize=CHECKS):
+    for sizes in MATRICES if "m;" in text else VECTORS:
+        for report in scop.validate(on="emulator", parameters=sizes, seed=sizes["n"] + 1, sanitize=CHECKS):
             assert not report.note, report.line
 
 
