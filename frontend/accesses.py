@@ -10,18 +10,21 @@ import islpy as isl
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.affine import Evaluator, NotAffineError
+from polytile.frontend.call_effects import effects
 from polytile.frontend.describe import describe
 from polytile.frontend.expressions import Translator
 from polytile.frontend.loops import Header, domain
 from polytile.frontend.polynomial import Polynomial
 from polytile.ir.expr import (
     Access,
+    Address,
     Assign,
     Binary,
     Declare,
     Expr,
     For,
     If,
+    Invoke,
     Literal,
     Name,
     Scope,
@@ -51,6 +54,7 @@ class RawAccess:
     location: Location
     loose: bool = False
     inside: tuple[Polynomial | None, ...] = ()  # the subscripts in a struct
+    touched: bool = True  # an address alone touches nothing
 
 
 @dataclass(slots=True)
@@ -84,6 +88,8 @@ class Collector:
                     self._set |= {target.array} if not (target.subscripts or target.field) else frozenset()
             case Declare(value=value) if value is not None:
                 self._reads(value, known)
+            case Invoke():
+                self._invoke(statement, known)
             case If():
                 self._if(statement, known)
             case For():
@@ -95,6 +101,26 @@ class Collector:
                 self._counting(first, loop, known)
             case Scope(body=body):
                 self.body(body, known)
+
+    def _invoke(self, call: Invoke, known: isl.Set) -> None:
+        """What a function that is defined elsewhere is said to access, and where it gets addresses of."""
+        assert self.translator is not None
+        for argument in call.arguments:
+            if isinstance(argument, Address):
+                self._add(AccessKind.READ, argument.target, known, touched=False)
+            else:
+                self._reads(argument, known)
+        try:
+            for effect in effects(call, self.translator.names.region.summaries[call.function]):
+                self._statement(effect, known)
+        except UserError as problem:
+            raise UserError(
+                f"what `{call.function}` accesses here is not known: {problem.message}",
+                location=call.location,
+                hint="let the sections of its access summary be sums of sizes and iterators where it is called",
+            ) from None
+        if isinstance(call.target, Access):
+            self._add(AccessKind.WRITE, call.target, known)
 
     def _if(self, statement: If, known: isl.Set) -> None:
         self._reads(statement.condition, known)
@@ -200,7 +226,7 @@ class Collector:
                 self._reads(side, points)
         self._path = path
 
-    def _add(self, kind: AccessKind, access: Access, known: isl.Set) -> None:
+    def _add(self, kind: AccessKind, access: Access, known: isl.Set, *, touched: bool = True) -> None:
         if kind is AccessKind.READ and access.array in self._set and not (access.subscripts or access.field):
             return
         try:
@@ -215,7 +241,8 @@ class Collector:
         if kind is AccessKind.WRITE and (self._loose or None in (*subscripts, *inside)):
             path = (*path, (self._ifs, 0))  # one of the elements, if any
             self._ifs += 1
-        self.found.append(RawAccess(kind, access, subscripts, known, self._inner, path, location, self._loose, inside))
+        loose, inner = self._loose, self._inner
+        self.found.append(RawAccess(kind, access, subscripts, known, inner, path, location, loose, inside, touched))
 
     def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
         try:

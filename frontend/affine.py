@@ -14,6 +14,7 @@ import islpy as isl
 
 from polytile.frontend.c_types import integer_value
 from polytile.frontend.describe import describe
+from polytile.frontend.math_functions import is_known
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
@@ -38,8 +39,7 @@ class NotAffineError(Exception):
 
     def __init__(self, culprit: Expr, reason: str, *, hint: str | None = None, data: bool = False) -> None:
         super().__init__(reason)
-        self.culprit = culprit
-        self.reason = reason
+        self.culprit, self.reason = culprit, reason
         self.hint = hint
         self.data = data
 
@@ -304,7 +304,7 @@ class Evaluator:
 
     def _call(self, expr: Call, known: isl.Set) -> Polynomial:
         name, arguments = expr.function.removesuffix("f"), expr.arguments
-        match name:
+        match name if is_known(expr.function) else "":
             case "min" | "max" | "fmin" | "fmax":
                 a, b = (self.of_polynomial(self.used(x, known), x) for x in arguments)
                 return self._opaque(a.min(b) if name.endswith("min") else a.max(b), expr)
@@ -315,7 +315,7 @@ class Evaluator:
                 return self._floor_of(Binary("/", arguments[0], arguments[1], DOUBLE), expr, known, up=False)
             case "floor" | "ceil":
                 return self._floor_of(_strip(arguments[0]), expr, known, up=name == "ceil")
-        raise NotAffineError(expr, f"it calls `{expr.function}`")
+        raise NotAffineError(expr, f"it calls `{expr.function}`", data=not is_known(expr.function))
 
     def _floor_of(self, quotient: Expr, expr: Expr, known: isl.Set, *, up: bool) -> Polynomial:
         if quotient.type.kind == "int":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
 from polytile.diagnostics import InternalError, UserError
+from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.constant_propagation import known_values
 from polytile.frontend.counted_loops import with_counted_loops
@@ -38,14 +39,19 @@ from polytile.ir.expr import INT, CType
 
 @dataclass(frozen=True, slots=True)
 class FileContext:
-    """A parsed file and its functions, each with the scope of its body's surroundings."""
+    """A parsed file and its functions, each with the scope of its body's surroundings; `device_source` is the text that
+    defines functions for the device."""
 
     file: ParsedFile
     functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
+    summaries: Summaries = field(default_factory=dict)  # of functions that are not inlined
+    device_source: str = ""
 
     @classmethod
-    def of(cls, file: ParsedFile) -> FileContext:
-        return cls(file, {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file)})
+    def of(cls, file: ParsedFile, device_source: str = "") -> FileContext:
+        summaries = access_summaries(file)
+        own = {str(f.decl.name): (f, scope.frozen()) for f, scope in functions(file) if f.decl.name not in summaries}
+        return cls(file, own, summaries, device_source)
 
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
@@ -64,8 +70,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
     body = tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
-    result: Inlined = inlined(body, place.scope, context.functions)
-    loads = with_constant_loads(result.body, place.scope)
+    result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
+    summaries = called_summaries(result.body, context.summaries)
+    loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
     result = replace(result, body=loads.body)
     liveness = Liveness.around(place)
 
@@ -101,6 +108,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         tables=tables,
         independent=independent,
         asked=stepped.asked,
+        summaries=summaries,
+        device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
     )
 

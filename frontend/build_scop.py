@@ -102,6 +102,8 @@ class _Assembler:
             passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             loops=tuple(source_loops(orders)),
             tables=tables,
+            external=tuple(summary.function for summary in self.region.summaries.values()),
+            device_source=self.region.device_source if self.region.summaries else "",
         )
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
@@ -148,7 +150,7 @@ class _Assembler:
         polynomials = self.shapes.found[array].polynomials
         seen: set[tuple[int, int, frozenset[tuple[Monomial, int]]]] = set()
         for access in self._accesses(array):
-            if access.path or len(polynomials) != len(access.subscripts):
+            if access.path or not access.touched or len(polynomials) != len(access.subscripts):
                 continue
             for k, (subscript, extent) in enumerate(zip(access.subscripts, polynomials, strict=True)):
                 if subscript is None or extent is None or extent.degree > 1 or subscript.degree > 1:
@@ -257,7 +259,7 @@ class _Assembler:
         return None if node is None else with_names(node, self.evaluator.parameters)
 
     def _relations(self, draft: Draft, domain: isl.Set, space: isl.Space) -> tuple[AccessRelation, ...]:
-        raws = [a for a in draft.accesses if a.access.array not in self.evaluator.parameters]
+        raws = [a for a in draft.accesses if a.touched and a.access.array not in self.evaluator.parameters]
         maps = [self._relation(raw, draft, domain).align_params(space) for raw in raws]
         return tuple(
             AccessRelation(raw.access.array, self._kind(raw, m, raws, maps), m, raw.location)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from polytile.ir.expr import Access, Assign, Cast, Expr, Stmt, Ternary, rewrite
+from polytile.ir.expr import Access, Assign, Cast, Expr, Invoke, Stmt, Ternary, rewrite
 
 
 def choice(expr: Expr) -> Ternary | None:
@@ -25,6 +25,8 @@ def choice(expr: Expr) -> Ternary | None:
 
 def with_chosen_elements(statement: Stmt, is_affine: Callable[[Expr], bool]) -> Stmt:
     """A statement whose reads choose elements where `is_affine` says no of a subscript that chooses."""
+    if isinstance(statement, Invoke):
+        return statement
     originals: dict[int, Access] = {}
     kept: list[Expr] = []
 

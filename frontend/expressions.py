@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, OpaqueCallError, UserError
+from polytile.frontend.access_summaries import AccessSummary
 from polytile.frontend.c_types import declared_type, literal_type, promote, usual, where
 from polytile.frontend.lvalue_paths import LvaluePath, dereference, field_of, field_type
 from polytile.frontend.math_functions import FUNCTIONS, INDEX_HELPERS
@@ -244,6 +245,9 @@ class Translator:
                 location=where(node),
                 hint="call the function by its name, so that it can be inlined",
             )
+        summary = self.names.region.summaries.get(name)
+        if summary is not None and summary.result is not None:
+            return self._call_elsewhere(node, summary, summary.result)
         if name in self.names.region.functions:
             raise _not_inlined(name, node)
         if name not in FUNCTIONS and name not in INDEX_HELPERS:
@@ -256,6 +260,20 @@ class Translator:
             return Call(name, converted, signature.result)
         _check_arity(name, 2, len(arguments), node)
         return _index_helper(INDEX_HELPERS[name], arguments, node)
+
+
+    def _call_elsewhere(self, node: c_ast.FuncCall, summary: AccessSummary, result: CType) -> Call:
+        """The value of a function that only takes numbers."""
+        if not summary.pure:
+            raise OpaqueCallError(
+                f"the value of `{summary.name}`, which takes arrays, is part of an expression here",
+                location=where(node),
+                hint=f"assign it to a variable before: `double t = {summary.name}(...);`",
+            )
+        arguments = tuple(self.value(a) for a in (node.args.exprs if node.args else ()))
+        _check_arity(summary.name, len(summary.parameters), len(arguments), node)
+        pairs = zip(arguments, summary.parameters, strict=True)
+        return Call(summary.name, tuple(_convert(a, formal.type) for a, formal in pairs), result)
 
 
 def usual_or_same(a: CType, b: CType, location: Location) -> CType:
@@ -341,7 +359,8 @@ def _unknown(name: str, node: c_ast.Node) -> UserError:
     return OpaqueCallError(
         f"the function `{name}` is not known to be free of side effects",
         location=where(node),
-        hint=f"define `{name}` in this file as a small function, so that it is inlined; C's math functions are known",
+        hint=f"define `{name}` in this file as a small function, so that it is inlined, or say in front of its "
+        f"declaration what it accesses: #pragma polytile access({name}); C's math functions are known",
     )
 
 

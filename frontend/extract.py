@@ -23,7 +23,7 @@ from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.frontend.trees import block_items
-from polytile.ir.expr import Access, Assign, Cast, CType, Declare, Expr, If, Name, Stmt, walk
+from polytile.ir.expr import Access, Assign, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt, walk
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 
@@ -129,6 +129,8 @@ class _Extractor:
 
     def _assignment(self, node: c_ast.Node, here: _Here) -> list[Order]:
         made = assignment(node, self.translator)
+        if isinstance(made, Invoke):
+            return self._emit((made,), node, here)
         variable = self._assigned_once(node, here)
         if variable is not None and self._stands_for_value(variable, made.value, here):
             return []

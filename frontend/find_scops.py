@@ -16,7 +16,8 @@ from polytile.frontend.tokens import blank_comments
 from polytile.frontend.trees import block_items
 from polytile.ir.source_span import Span
 
-_KNOWN = "#pragma scop, endscop, polytile assume(CONDITION) and polytile independent(ARRAYS)"
+_PRAGMAS = re.compile(r"assume\s*\(.*\)|independent\s*(\([^()]*\))?|access\s*\(.*\)", re.DOTALL)
+_KNOWN = "#pragma scop, endscop, polytile assume(CONDITION), independent(ARRAYS) and access(FUNCTION)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ def polytile_pragma(node: c_ast.Node) -> str | None:
 
 def check_polytile_pragma(node: c_ast.Pragma) -> None:
     """Refuse a `#pragma polytile` that says nothing known."""
-    if not re.fullmatch(r"assume\s*\(.*\)|independent\s*(\([^()]*\))?", polytile_pragma(node) or "", re.DOTALL):
+    if not _PRAGMAS.fullmatch(polytile_pragma(node) or ""):
         raise UserError(
             f"unknown pragma '#pragma {pragma_text(node)}'",
             location=location_of(node),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.access_summaries import Summaries
 from polytile.frontend.arguments import Arguments, bind_arguments
 from polytile.frontend.callees import Callee, Library, called_name
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope
+from polytile.frontend.scope import Scope, Shape
 from polytile.frontend.trees import copied, map_children, substituted
 
 _LARGEST = 4000  # nodes of a SCoP after which calls stay calls
@@ -27,15 +28,19 @@ class Inlined:
 
 
 def inlined(
-    body: tuple[c_ast.Node, ...], scope: Scope, functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
+    body: tuple[c_ast.Node, ...],
+    scope: Scope,
+    functions: Mapping[str, tuple[c_ast.FuncDef, Scope]],
+    summaries: Summaries | None = None,
 ) -> Inlined:
-    """Replace calls in the normalised statements of a SCoP; those that cannot be replaced stay.
+    """Replace calls in the normalised statements of a SCoP; those that cannot be replaced stay. Functions with access
+    summaries become statements of their own where they take arrays.
 
     before: static double sq(double x) { return x * x; }      y[i] = sq(a[i]);
     after:                                                    y[i] = a[i] * a[i];
     """
     library = Library(functions)
-    done = tuple(_Inliner(scope.child(), library, _names(body)).items(list(body)))
+    done = tuple(_Inliner(scope.child(), library, _names(body), summaries or {}).items(list(body)))
     left: dict[str, c_ast.FuncDef] = {}
     for node in done:
         _collect_left(node, library, left)
@@ -61,6 +66,7 @@ class _Inliner:
     scope: Scope
     library: Library
     taken: set[str]
+    summaries: Summaries
     size: int = 0
     hoisted: list[c_ast.Node] | None = None  # what must run before the statement at hand; None: nothing can
 
@@ -129,7 +135,9 @@ class _Inliner:
         if isinstance(node, c_ast.Assignment):
             node.lvalue = self.visit(node.lvalue)
         self.hoisted = []
-        if isinstance(node, c_ast.Assignment):
+        if isinstance(node, c_ast.Assignment) and node.op == "=" and self._takes_arrays(node.rvalue):
+            node.rvalue.args = self.visit(node.rvalue.args)
+        elif isinstance(node, c_ast.Assignment):
             node.rvalue = self.visit(node.rvalue)
         elif node.init is not None and not isinstance(node.init, c_ast.InitList):
             node.init = self.visit(node.init)
@@ -156,6 +164,9 @@ class _Inliner:
         """A call inside an expression: the function's value takes its place when it is one expression."""
         if call.args is not None:
             call.args = self.visit(call.args)
+        if self._takes_arrays(call):
+            result = self.summaries[called_name(call)].result
+            return call if result is None else self._value_before(call, Shape(result), lambda node: [node])
         callee = self._callee(call)
         if callee is None or callee.value is None or callee.result is None:
             return call
@@ -175,12 +186,25 @@ class _Inliner:
         bound = bind_arguments(callee, call, self.scope, only_values=False)
         if bound is None:
             return call
-        target = c_ast.ID(self._fresh(f"{callee.name}_value", numbered=False), call.coord)
-        declaration = declared(target.name, None, callee.result, call.coord)
-        steps = self._spliced(callee, bound, c_ast.Assignment("=", target, call, call.coord))
+        return self._value_before(call, callee.result, lambda node: self._spliced(callee, bound, node))
+
+    def _value_before(
+        self, call: c_ast.FuncCall, kind: Shape, steps: Callable[[c_ast.Node], list[c_ast.Node]]
+    ) -> c_ast.Node:
+        """The variable that has the value of a call, which `steps` set before the statement at hand."""
+        if self.hoisted is None:
+            return call
+        target = c_ast.ID(self._fresh(f"{called_name(call)}_value", numbered=False), call.coord)
+        declaration = declared(target.name, None, kind, call.coord)
+        made = steps(c_ast.Assignment("=", target, call, call.coord))
         self.scope.bind(declaration)
-        self.hoisted += [declaration, c_ast.Compound(steps, call.coord)]
+        self.hoisted += [declaration, c_ast.Compound(made, call.coord)]
         return copied(target)
+
+    def _takes_arrays(self, node: c_ast.Node) -> bool:
+        """Whether it is the call of a function that is defined elsewhere, and gets addresses."""
+        summary = self.summaries.get(called_name(node))
+        return summary is not None and not summary.pure
 
     def converted_value(self, callee: Callee) -> Any:
         """What the callee returns, converted to its result type, in the callee's own names."""
@@ -189,7 +213,7 @@ class _Inliner:
 
     def _nested(self, callee: Callee, work: Any) -> Any:
         names = {*_names([callee.definition.body]), *callee.parameters}
-        return work(_Inliner(callee.scope.child(), self.library, names, self.size))
+        return work(_Inliner(callee.scope.child(), self.library, names, self.summaries, self.size))
 
     def _declared_by_call(self, node: c_ast.Decl) -> list[c_ast.Node] | None:
         """before: double t = dot(n, x, y);    after: double t; { ...; t = s; }"""

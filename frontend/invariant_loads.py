@@ -15,11 +15,10 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.frontend.induction_variables import deciding_parts
-from polytile.frontend.name_binding import possible_bases
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
-from polytile.frontend.trees import WRITING, address_taken, map_children, variables_in
+from polytile.frontend.trees import WRITING, address_taken, map_children, possible_bases, variables_in
 from polytile.ir.name_supply import fresh
 
 
@@ -32,12 +31,15 @@ class ConstantLoads:
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)
 
 
-def with_constant_loads(body: Sequence[c_ast.Node], scope: Scope) -> ConstantLoads:
-    """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to.
+def with_constant_loads(
+    body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str] = frozenset()
+) -> ConstantLoads:
+    """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to;
+    calls write the variables in `changed`.
 
     A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds.
     """
-    return _Replacement.of(body, scope).run(tuple(body))
+    return _Replacement.of(body, scope, changed).run(tuple(body))
 
 
 @dataclass(slots=True)
@@ -52,11 +54,11 @@ class _Replacement:
     symbols: dict[str, Symbol] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> _Replacement:
+    def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Replacement:
         nodes = [n for item in body for n in nodes_below(item)]
         written = {str(base.name) for n in nodes if (t := _target(n)) is not None for base in possible_bases(t)}
         written |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-        written |= {name for n in nodes if (name := address_taken(n)) is not None}
+        written |= changed.union(name for n in nodes if (name := address_taken(n)) is not None)
         bindings = [b for name in written if (b := scope.lookup(name)) is not None]
         pointed = {b.shape.base.name for b in bindings if b.shape.base is not None and _may_lead_anywhere(b)}
         deciding = {_text(n) for part in nodes for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}

@@ -50,3 +50,8 @@ INDEX_HELPERS = {
     "umin": "umin",
     "umax": "umax",
 }
+
+
+def is_known(name: str) -> bool:
+    """Whether what a function computes is known by its name alone."""
+    return name in FUNCTIONS or name in INDEX_HELPERS

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.access_summaries import written_by
 from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
-from polytile.frontend.trees import copied
+from polytile.frontend.trees import copied, possible_bases
 from polytile.ir.expr import CType, Expr
 
 # What isl's notation reads as something else than a name, however its letters are written.
@@ -148,6 +149,8 @@ class Names:
             case c_ast.FuncCall():
                 if node.args is not None:
                     self._visit(node.args)
+                for base in written_by(node, self.region.summaries):
+                    self._note_assignment(base)
             case c_ast.Typename() | c_ast.Goto() | c_ast.Pragma():
                 pass
             case _:
@@ -269,20 +272,6 @@ class Names:
         for iterator in self.loops.values():
             busy = taken | {p.name for p in iterator.parents}
             iterator.name = _unique(iterator.source, busy)
-
-
-def possible_bases(node: c_ast.Node) -> list[c_ast.ID]:
-    """The identifiers that an lvalue may belong to: A of `A[i][j]`, p of `p->x`; p and i of `*(p + i)`."""
-    match node:
-        case c_ast.ID():
-            return [node]
-        case c_ast.ArrayRef() | c_ast.StructRef():
-            return possible_bases(node.name)
-        case c_ast.UnaryOp(op="*" | "&") | c_ast.Cast():
-            return possible_bases(node.expr)
-        case c_ast.BinaryOp(op="+" | "-"):
-            return possible_bases(node.left) + possible_bases(node.right)
-    return []
 
 
 def _offsets(node: c_ast.Node) -> bool:

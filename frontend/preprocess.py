@@ -30,8 +30,8 @@ _GNU = (
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
 )  # fmt: skip
 _KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile|pencil\s+independent)\b")
-_MARK = "__polytile_assume__"
-_ASSUMPTION = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+assume[ \t]*\((.*)\)[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"__polytile_(assume|access)__")
+_OPENED = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+(assume|access)[ \t]*(\(.*\))[ \t]*$", re.MULTILINE)
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 _DEFINITION = re.compile(r"#(?:define|undef)\s+([\w$]+)")
 _MESSAGE = re.compile(r"^(.+?):(\d+):(?:(\d+):)? (?:fatal )?error: (.*)$", re.MULTILINE)
@@ -95,7 +95,7 @@ def preprocess(
     command = _system_preprocessor() if preprocessor == "auto" else preprocessor
     request = _Request(
         path,
-        _open_assumptions(text.removeprefix("\ufeff").replace("\r\n", "\n")),
+        _opened(text.removeprefix("\ufeff").replace("\r\n", "\n")),
         tuple(include_dirs),
         tuple(defines),
         tuple(flags),
@@ -108,15 +108,15 @@ def preprocess(
     return Preprocessed(path, text, "\n".join(lines), line_map, macros, tuple(include_dirs), tuple(defines))
 
 
-def _open_assumptions(text: str) -> str:
+def _opened(text: str) -> str:
     """Let the preprocessor see the macros in `#pragma polytile assume(N >= 4)`, where C keeps them as they are."""
-    return _ASSUMPTION.sub(rf"\1{_MARK}(\2)", text)
+    return _OPENED.sub(r"\1__polytile_\2__\3", text)
 
 
 def _parser_line(line: str) -> str:
     """A line as the parser reads it: assumptions are pragmas again; foreign pragmas and definitions are gone."""
-    if line.lstrip().startswith(_MARK):
-        return line.replace(_MARK, "#pragma polytile assume", 1)
+    if _MARK.match(line.lstrip()):
+        return _MARK.sub(r"#pragma polytile \1", line, count=1)
     if line.startswith("#") and _DEFINITION.match(line):
         return ""
     return "" if _PRAGMA.match(line) and not _KEPT_PRAGMA.match(line) else line

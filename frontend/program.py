@@ -57,14 +57,22 @@ def read_program(
     autodetect: bool = False,
     preprocessor: str = "auto",
     flags: Sequence[str] = (),
+    device_source: str = "",
 ) -> SourceProgram:
     """Read a C file (`-`: standard input) and extract its SCoPs; `preprocess` says what the preprocessor gets.
+    `device_source` is CUDA that defines functions with access summaries.
 
     A SCoP that cannot be extracted becomes a `Refusal`; what concerns the whole file is raised as a `UserError`.
     """
     with piece("reading", Location(path, 1)):
         context, places = read_places(
-            path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags
+            path,
+            text,
+            include_dirs=include_dirs,
+            defines=defines,
+            preprocessor=preprocessor,
+            flags=flags,
+            device_source=device_source,
         )
     source = context.file.source
     scops: list[Scop] = []

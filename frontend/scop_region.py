@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from polytile.diagnostics import NOWHERE, Location
+from polytile.frontend.access_summaries import AccessSummary
 from polytile.ir.expr import CType
 from polytile.ir.source_span import Span
 
@@ -60,4 +61,6 @@ class Region:
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent
     asked: tuple[c_ast.Node, ...] = ()  # conditions on sizes that the host asks when it runs
+    summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls
+    device_source: str = ""  # the text that defines these for the device
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order

@@ -19,6 +19,7 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Array, Scop
 
 _INTEGER_FUNCTIONS = frozenset({"abs", "labs", "llabs"})
+_CUDA_WORDS = ("__device__", "__host__", "__forceinline__", "__noinline__")
 _LESS, _GREATER = "((a) < (b) ? (a) : (b))", "((a) > (b) ? (a) : (b))"
 _HELPERS = {  # functions that need no declaration, by what they do
     **{name: f"#define {name}(a, b) {_LESS}" for name in ("min", "MIN")},
@@ -49,8 +50,15 @@ def sequential_source(region: Region, scop: Scop) -> str:
     lines += [f"  {line}" for a in arguments for line in a.after] + [f"  {line}" for s in locals_ for line in s.after]
     lines.append("}")
     helpers = [_printed(f) for f in _renamed(list(region.functions.values()), renamed)]
-    parts = [_headers(region, allocates=any(s.allocated for s in locals_)), region.definitions, *helpers]
-    return "\n".join([*filter(None, parts), *lines]) + "\n"
+    headers = _headers(region, allocates=any(s.allocated for s in locals_))
+    prototypes = (f"static {function.prototype};" for function in scop.external)
+    parts = [headers, region.definitions, *prototypes, *helpers]
+    return "\n".join([*filter(None, parts), *lines, *_device_functions(scop)]) + "\n"
+
+
+def _device_functions(scop: Scop) -> list[str]:
+    """The text that defines functions for the device, as C; behind all else, as it may define macros."""
+    return [*(f"#define {word}" for word in _CUDA_WORDS), scop.device_source] if scop.device_source else []
 
 
 def _printed(node: c_ast.Node) -> str:

@@ -28,13 +28,14 @@ def read_places(
     defines: Sequence[str] = (),
     preprocessor: str = "auto",
     flags: Sequence[str] = (),
+    device_source: str = "",
 ) -> tuple[FileContext, list[ScopPlace]]:
     """Preprocess and parse a file, and find the SCoPs that its pragmas mark."""
     source = preprocess(
         path, text, include_dirs=include_dirs, defines=defines, preprocessor=preprocessor, flags=flags
     )
     file = parse(source)
-    return FileContext.of(file), marked_places(file)
+    return FileContext.of(file, device_source), marked_places(file)
 
 
 def named(

@@ -262,6 +262,9 @@ class _Writer:
         missing = sorted(n for n in names if n in INDEX_HELPERS and n not in self.context.functions)
         if missing:
             raise _CannotStandAloneError(f"it calls `{missing[0]}`, which is defined elsewhere")
+        elsewhere = sorted(names & set(self.region.summaries))
+        if elsewhere:
+            raise _CannotStandAloneError(f"it calls `{elsewhere[0]}`, which is defined elsewhere")
         self.empty = sorted(n for n in names if n in NO_OPERATIONS and n not in self.context.functions)
 
     def _check_callees(self, symbol: Symbol) -> None:

@@ -12,6 +12,8 @@ from polytile.frontend.accesses import bad_bound
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.builtin_functions import WITHOUT_EFFECT, calls
 from polytile.frontend.c_types import where
+from polytile.frontend.call_effects import invocation
+from polytile.frontend.callees import called_name
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
@@ -25,6 +27,7 @@ from polytile.ir.expr import (
     Expr,
     For,
     If,
+    Invoke,
     Literal,
     Name,
     Scope,
@@ -79,8 +82,12 @@ def has_effect(node: c_ast.Node) -> bool:
     return False
 
 
-def assignment(node: c_ast.Node, translator: Translator) -> Assign:
-    """An assignment, `++` or `--` that is a statement of its own."""
+def assignment(node: c_ast.Node, translator: Translator) -> Assign | Invoke:
+    """An assignment, `++`, `--` or the call of a function that takes arrays, as a statement of its own."""
+    target, call = (node.lvalue, node.rvalue) if isinstance(node, c_ast.Assignment) and node.op == "=" else (None, node)
+    summary = translator.names.region.summaries.get(called_name(call))
+    if summary is not None and not summary.pure:
+        return invocation(call, summary, target, translator)
     match node:
         case c_ast.Assignment(op=op, lvalue=lvalue, rvalue=rvalue):
             target, value = translator.target(lvalue), translator.value(rvalue)
@@ -131,7 +138,8 @@ def _not_a_statement(node: c_ast.Node) -> UserError:
         return OpaqueCallError(
             f"the call of `{name}` may do anything",
             location=where(node),
-            hint=f"define `{name}` in this file as a small function, so that it is inlined",
+            hint=f"define `{name}` in this file as a small function, so that it is inlined; or say in front of its "
+            f"declaration what it accesses: #pragma polytile access({name})",
         )
     return refuse(node)
 

@@ -70,6 +70,20 @@ def address_taken(node: c_ast.Node) -> str | None:
     return str(inner.name) if isinstance(inner, c_ast.ID) else None
 
 
+def possible_bases(node: c_ast.Node) -> list[c_ast.ID]:
+    """The identifiers that an lvalue may belong to: A of `A[i][j]`, p of `p->x`; p and i of `*(p + i)`."""
+    match node:
+        case c_ast.ID():
+            return [node]
+        case c_ast.ArrayRef() | c_ast.StructRef():
+            return possible_bases(node.name)
+        case c_ast.UnaryOp(op="*" | "&") | c_ast.Cast():
+            return possible_bases(node.expr)
+        case c_ast.BinaryOp(op="+" | "-"):
+            return possible_bases(node.left) + possible_bases(node.right)
+    return []
+
+
 def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
     """The identifiers of an expression or statement that stand for values: no field, label or called function."""
     stack = [] if node is None else [node]

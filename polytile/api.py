@@ -40,7 +40,7 @@ from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
-from polytile.settings import Settings, checked_source, definitions, options_of
+from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
 from polytile.tracebacks import for_callers
 from polytile.work_pieces import deep_recursion, piece
 
@@ -258,11 +258,13 @@ def compile_file(
     observe: Callable[[str, str, object], None] | None = None,
     preprocessor: str = "auto",
     preprocessor_flags: Sequence[str] = (),
+    device_source: str = "",
 ) -> Program:
     """Compile every SCoP of a file; those that are refused are in `refusals`, and nothing is raised for them.
 
     `observe` is called with the SCoP's name, a stage's name and its result. `preprocessor` is the command that expands
-    macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. Raises UserError when the
+    macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. `device_source` is CUDA
+    that defines functions with access summaries. Raises UserError when the
     file as a whole cannot be read, and UsageError when an option does not fit any SCoP.
     """
     source = read_program(
@@ -273,6 +275,7 @@ def compile_file(
         autodetect=autodetect,
         preprocessor=preprocessor,
         flags=preprocessor_flags,
+        device_source=device_source,
     )
     refused: list[UserError | InternalError] = [r.error for r in source.refusals]
     marked = [error for error in refused if not isinstance(error, NothingRunsError | OpaqueCallError)]
@@ -308,6 +311,7 @@ def compile_file(
         "schedules_file": schedules_file,
         "preprocessor": preprocessor,
         "preprocessor_flags": tuple(preprocessor_flags),
+        "device_source": device_source,
     }
     read = tuple(include_dirs), tuple(defines), source.macros
     return Program(*made, options, *read, tuple(marked), left, reading)
@@ -325,9 +329,11 @@ def compile(
     defines: Mapping[str, object] | Iterable[str] = (),
     include_dirs: Iterable[str | os.PathLike[str]] = (),
     autodetect: bool = False,
+    device_source: str | os.PathLike[str] | None = None,
     **settings: Unpack[Settings],
 ) -> Program:
-    """Compile a C file (a Path) or C text (a str, which messages call `name`).
+    """Compile a C file (a Path) or C text (a str, which messages call `name`). `device_source` names a CUDA file that
+    defines functions with access summaries.
 
     A SCoP that is refused stays C and is listed in `refusals`, as is one that runs no statement; when every SCoP is
     refused the first refusal is raised. Of a SCoP that calls what may do anything the loops without such calls are in
@@ -344,6 +350,7 @@ def compile(
         include_dirs=[Path(d) for d in include_dirs],
         autodetect=autodetect,
         schedules=schedules,
+        device_source="" if device_source is None else read_device_source(device_source),
     )
     faults = [error for error in program.refusals if not isinstance(error, NothingRunsError)]
     if faults and not program.scops:

@@ -3,8 +3,8 @@
 A certificate holds, for each SCoP, the source's statements with their accesses and order, the program that was
 scheduled (statements may be joined, arrays renamed or expanded), what runs in its place where threads combine partial
 results, the mapped schedule, the plans of kernels (where arrays live inside them), which updates are atomic operations,
-what the user promises of loops (`assumed`), the dependences that were proven, and the sets of violations, which are
-empty.
+what the user promises of loops and functions (`assumed`), the dependences that were proven, and the sets of violations,
+which are empty.
 """
 
 from __future__ import annotations
@@ -118,12 +118,15 @@ def _scop(state: Compilation) -> dict[str, Any]:
 
 
 def _promised(scop: Scop) -> dict[str, Any]:
-    """What the user promises of loops, and by array the pairs of instances that share no element then."""
-    if not scop.independent:
-        return {}
-    loops = [{"array": name, "loop": loop.short} for name, loop in scop.independent]
-    pairs = {a.name: str(promised_pairs(scop, a.name)) for a in scop.arrays}
-    return {"assumed": {"independent": loops, "pairs": pairs}}
+    """What the user promises of loops, and by array the pairs of instances that share no element then; and of functions
+    that are defined elsewhere what they access."""
+    assumed: dict[str, Any] = {}
+    if scop.independent:
+        assumed["independent"] = [{"array": name, "loop": loop.short} for name, loop in scop.independent]
+        assumed["pairs"] = {a.name: str(promised_pairs(scop, a.name)) for a in scop.arrays}
+    if scop.external:
+        assumed["calls"] = [{"function": f.name, "summary": f.summary} for f in scop.external]
+    return {"assumed": assumed} if assumed else {}
 
 
 def _run(state: Compilation) -> dict[str, Any] | None:

@@ -53,6 +53,7 @@ class Execution:
     def _engine(self, on_device: bool, on: str) -> Engine:
         scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
         assert program is not None
+        self._require_definitions()
         gpu = on_device or (on_gpu(on) if on == "gpu" else on == "auto" and cupy_available())
         place = "gpu" if gpu else "emulator"
         if on == "auto" and not gpu:
@@ -61,9 +62,19 @@ class Execution:
             self.built[place] = cupy_engine(program, options) if gpu else emulator_engine(scop, program, options)
         return self.built[place]
 
+    def _require_definitions(self) -> None:
+        """Raise UsageError where it calls a function whose definition is not known here."""
+        scop = self.compilation.source
+        if scop.external and not scop.device_source:
+            raise UsageError(
+                f"{scop.name}: it calls `{scop.external[0].name}`, whose definition is not known",
+                hint="name the CUDA file that defines it: --device-source F.cu, or device_source from Python",
+            )
+
     def sequential(self) -> str:
         """The sequential C of the SCoP: its own text, or what was made of the Scop."""
         scop = self.compilation.source
+        self._require_definitions()
         return scop.source if scop.source is not None else sequential_text(scop)
 
     def expect(self, parameters: Mapping[str, int] | None, seed: int | None) -> Expectation:
@@ -92,6 +103,7 @@ class Execution:
         scop, program, options = self.compilation.scop, self.compilation.program, self.compilation.options
         if program is None:
             return ()
+        self._require_definitions()
         ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
         expectation = self.expect(parameters, seed)
         note = self._check_extraction(expectation)
@@ -101,6 +113,7 @@ class Execution:
         """Validate once in the emulator, counting what each access costs; None when the SCoP stays sequential."""
         if self.compilation.program is None:
             return None
+        self._require_definitions()
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
         expectation = self.expect(parameters, seed)
         note = self._check_extraction(expectation)

@@ -14,6 +14,7 @@ from polytile.machine import (
     machine_of,
 )
 
+CLASSIC = "classic"  # permutable bands of isl's scheduler
 SUPERPOSED = "superposed"  # loops on blocks and on threads by two schedules, reductions among them
 TILED = "tiled"  # the strategy that `auto` asks only where threads share what they read
 SPLIT = "split"  # a strategy of time loops around stencils: tiles of time and space without redundant work
@@ -22,7 +23,7 @@ OVER_TIME = (SPLIT, OVERLAPPED)
 # The strategies, the module of each with its `propose`. The first is the simplest; a later one is chosen where it is
 # clearly faster, and gives way to one before it where it cannot be proven or has no kernels.
 STRATEGIES = {
-    "classic": "polytile.scheduling.strategies.classic",
+    CLASSIC: "polytile.scheduling.strategies.classic",
     SUPERPOSED: "polytile.scheduling.strategies.superposed.strategy",
     TILED: "polytile.scheduling.strategies.tiled.strategy",
     SPLIT: "polytile.scheduling.strategies.split.strategy",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -76,6 +77,15 @@ def definitions(defines: Mapping[str, object] | Iterable[str]) -> tuple[str, ...
     if isinstance(defines, Mapping):
         return tuple(name if value is None else f"{name}={value}" for name, value in defines.items())
     return tuple(defines)
+
+
+def read_device_source(name: str | os.PathLike[str]) -> str:
+    """The text of the CUDA file that defines functions with access summaries."""
+    try:
+        return Path(name).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise UsageError(f"--device-source: cannot read {name}: {reason}", hint="name a file that exists") from error
 
 
 def checked_source(source: object) -> None:

@@ -11,6 +11,7 @@ from polytile.ir.access_numbers import access_numbers
 from polytile.ir.def_use import value_names
 from polytile.ir.expr import (
     Access,
+    Address,
     Assign,
     Binary,
     Call,
@@ -20,6 +21,7 @@ from polytile.ir.expr import (
     Expr,
     For,
     If,
+    Invoke,
     Literal,
     Name,
     Scope,
@@ -88,7 +90,7 @@ def _with_c_types(node: Any) -> Any:
     after:  A[i] = (size_t)i / (size_t)n
     """
     match node:
-        case Access():
+        case Access() | Address():
             return node
         case Name(type=ctype) if ctype.kind == "int" and not ctype.signed:
             return Cast(ctype, node)
@@ -99,7 +101,7 @@ def _with_c_types(node: Any) -> Any:
         case Ternary():
             c, a, b = (_with_c_types(n) for n in (node.condition, node.then, node.otherwise))
             return replace(node, condition=c, then=a, otherwise=b)
-        case Call():
+        case Call() | Invoke():
             return replace(node, arguments=tuple(_with_c_types(a) for a in node.arguments))
         case Assign() | Atomic():
             return replace(node, value=_with_c_types(node.value))

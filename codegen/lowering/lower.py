@@ -22,12 +22,12 @@ from polytile.codegen.passes.plan import WideCopy
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
 from polytile.ir.atomic_updates import atomically
+from polytile.ir.def_use import written_arrays
 from polytile.ir.expr import (
     INT,
     LLONG,
     LONG,
     Access,
-    Assign,
     Binary,
     Cast,
     CType,
@@ -43,7 +43,7 @@ from polytile.ir.expr import (
     walk,
     with_bodies,
 )
-from polytile.ir.gpu_ops import Atomic, BlockIndex, GridExtent, ThreadIndex
+from polytile.ir.gpu_ops import BlockIndex, GridExtent, ThreadIndex
 from polytile.ir.host import HostProgram, Transfer
 from polytile.ir.kernel import Barrier, Coordinate, Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage, constant_extents
@@ -126,6 +126,8 @@ class _Lowering:
             kernels=tuple(kernel for kernel, _, _ in kernels),
             body=host,
             definitions=self.scop.definitions,
+            external=self.scop.external,
+            device_source=self.scop.device_source,
             summary=(f"{self.schedule.strategy} schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
         )
@@ -273,7 +275,7 @@ class _KernelBuilder:
         scop = self.owner.scop
         special = self.owner.given.storage.get(self.shape.number, {})
         homes = []
-        written = _written(body)
+        written = written_arrays(*body)
         for name in self._arrays(body):
             array = scop.array(name)
             space = Space.VALUE if scop.by_value(array) else Space.GLOBAL
@@ -337,11 +339,6 @@ def spread_out(home: Storage) -> Storage:
 
 def _has_barrier(body: tuple[Stmt, ...]) -> bool:
     return any(isinstance(n, Barrier) for s in body for n in walk(s))
-
-
-def _written(body: tuple[Stmt, ...]) -> set[str]:
-    targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign | Atomic))
-    return {t.array for t in targets if isinstance(t, Access)}
 
 
 def _is_zero(value: Expr) -> bool:

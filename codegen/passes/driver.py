@@ -9,7 +9,7 @@ from time import perf_counter
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import While
+from polytile.ir.expr import Invoke, While
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.verify.kernel import check_kernel
@@ -58,17 +58,18 @@ def run_passes(
     seen = _Seen(observer, context, verify)
     seen(LOWERING, kernel, 0.0)
     for one in passes.KERNEL_PASSES:
-        if one.asked(plan) and one.name not in without and not (one.improves and _has_data_loops(kernel)):
+        if one.asked(plan) and one.name not in without and not (one.improves and _is_partly_unknown(kernel)):
             start = perf_counter()
             kernel = one.run(kernel, plan, context)
             seen(one.name, kernel, perf_counter() - start)
     return kernel
 
 
-def _has_data_loops(kernel: Kernel) -> bool:
-    """Whether loops in bodies run as often as data say. Passes that improve kernels know loops of schedules alone: what
-    they keep in registers over such a loop, it may change."""
-    return any(isinstance(node, While) for node in kernel.nodes)
+def _is_partly_unknown(kernel: Kernel) -> bool:
+    """Whether loops in bodies run as often as data say, or functions that are defined elsewhere access arrays. Passes
+    that improve kernels know loops of schedules and accesses to elements alone: what they keep in registers over such a
+    loop, or call, it may change."""
+    return any(isinstance(node, While | Invoke) for node in kernel.nodes)
 
 
 def run_program_passes(

@@ -16,6 +16,7 @@ from polytile.ir.expr import (
     LLONG,
     TRUTHS,
     Access,
+    Address,
     Binary,
     Call,
     Cast,
@@ -152,6 +153,8 @@ class Printer:
                 return self.element(expr, self), _POSTFIX
             case Unary():
                 return self._unary(expr), _UNARY
+            case Address():
+                return self._address(expr), _UNARY
             case Cast(type=ctype, operand=operand):
                 return f"({type_name(ctype, cpp=self.cpp)}){self(operand, _UNARY)}", _UNARY
             case Binary():
@@ -163,6 +166,11 @@ class Printer:
             case _ if self.device is not None:
                 return self.device(expr, self), _POSTFIX
         raise InternalError(f"no text for the expression {expr!r}")
+
+    def _address(self, expr: Address) -> str:
+        """A pointer of the type that the function takes: its kernel may have a `const` one."""
+        cast = "" if expr.written or expr.const else f"({type_name(expr.type, cpp=self.cpp)} *)"
+        return f"{cast}&{self(expr.target, _POSTFIX)}"
 
     def _unary(self, expr: Unary) -> str:
         operand = expr.operand

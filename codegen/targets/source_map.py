@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Stmt, While, walk
+from polytile.ir.expr import Access, Assign, Declare, Expr, For, If, Invoke, Stmt, While, walk
 from polytile.ir.gpu_ops import AsyncCopy, Atomic, Load, MultiplyAccumulate, Store
 
 _MARK = "\x1e"
@@ -61,7 +61,7 @@ class Marks:
 def _location(stmt: Stmt) -> Location | None:
     """Where a statement comes from: its own location, or that of the first element it accesses."""
     match stmt:
-        case Assign(location=location) | Declare(location=location) if location.line:
+        case Assign(location=location) | Declare(location=location) | Invoke(location=location) if location.line:
             return location
         case Load(location=location) | Store(location=location) | Atomic(location=location) if location.line:
             return location

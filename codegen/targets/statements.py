@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textwrap import fill
 
 from polytile.codegen.targets.expressions import Printer, type_name
-from polytile.codegen.targets.line_wrap import INDENT, WIDTH, broken, indented
+from polytile.codegen.targets.line_wrap import INDENT, WIDTH, broken, indented, wrapped
 from polytile.codegen.targets.source_map import Marks
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.c_text import one_line
@@ -22,6 +22,7 @@ from polytile.ir.expr import (
     Expr,
     For,
     If,
+    Invoke,
     Name,
     Scope,
     Stmt,
@@ -64,6 +65,9 @@ class StatementPrinter:
         match stmt:
             case Assign(target=target, op=op, value=value):
                 return broken(f"{self.expression(target)} {op}= {self.expression(value)};")
+            case Invoke(function=function, arguments=arguments, target=target):
+                set_to = "" if target is None else f"{self.expression(target)} = "
+                return wrapped(f"{set_to}{function}(", [self.expression(a) for a in arguments], ");")
             case Declare():
                 return broken(self._declaration(stmt))
             case If():

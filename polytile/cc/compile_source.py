@@ -89,9 +89,8 @@ class Compiler:
         target = [] if self.call.has("-MT") or self.call.has("-MQ") else ["-MQ", made]
         language = ["-x", "c"] if source.language else []
         status = self._run([*self.host, *given, kind, *target, "-MF", str(rules), *language, source.value])
-        schedule = self.settings.load_schedule
-        if status == EXIT_DONE and schedule is not None:
-            rules.write_bytes(_with_prerequisite(rules.read_bytes(), os.fsencode(schedule)))
+        for name in self.settings.files if status == EXIT_DONE else ():
+            rules.write_bytes(_with_prerequisite(rules.read_bytes(), os.fsencode(name)))
         return status
 
     def _run(self, command: list[str]) -> int:

@@ -45,9 +45,10 @@ class Settings:
         return "--autodetect" in self.words
 
     @property
-    def load_schedule(self) -> str | None:
-        """The file with schedules, which objects then depend on."""
-        return next((w.partition("=")[2] for w in reversed(self.words) if w.startswith("--load-schedule=")), None)
+    def files(self) -> tuple[str, ...]:
+        """The files with schedules and with definitions for the device, which objects then depend on."""
+        named = {w.partition("=")[0]: w.partition("=")[2] for w in self.words}
+        return tuple(named[option] for option in ("--load-schedule", "--device-source") if option in named)
 
 
 def is_own(word: str) -> bool:

@@ -45,6 +45,9 @@ def main(words: Sequence[str]) -> int:
             what = promise["array"] or "all arrays"
             where = f"in the loop {promise['loop']}"
             print(f"{found.certificate}: {scop['name']}: {what} promised to be independent {where}")
+        for call in scop.get("assumed", {}).get("calls", ()):
+            accesses = call["summary"] or "takes and gives numbers"
+            print(f"{found.certificate}: {scop['name']}: {call['function']} is trusted: {accesses}")
         for made in scop.get("program", {}).get("privatised", ()):
             print(f"{found.certificate}: {scop['name']}: {_trusted(made)}")
     for name in content.get("on_host", ()):

@@ -68,6 +68,7 @@ class Request:
     verbose: bool
     quiet: bool
     seed: int | None
+    device_source: str | None = None
     preprocessor: str = "auto"
     preprocessor_flags: tuple[str, ...] = ()
 
@@ -94,6 +95,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="search DIR for include files")
     add("-D", dest="defines", metavar="NAME[=V]", action="append", default=[], help="define a macro")
     add("--param", metavar="N=V", action="append", default=[], help="the value of a parameter (repeatable)")
+    add("--device-source", metavar="F.cu", help="the definitions of functions with access summaries")
     add("--autodetect", action="store_true", help="find SCoPs in files without pragmas")
     add("--keep-going", action="store_true", help="refused SCoPs are warnings")
 
@@ -202,6 +204,7 @@ def parse(arguments: Sequence[str]) -> Request:
         verbose=found.verbose,
         quiet=found.quiet,
         seed=_optional("--seed", found.seed),
+        device_source=found.device_source,
     )
 
 

@@ -30,6 +30,7 @@ from polytile.diagnostics import (
 from polytile.ir.plan_file import to_json
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.runtime.output import check_targets, write_outputs
+from polytile.settings import read_device_source
 from polytile.work_pieces import limit
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def _compile(request: Request, options: Options, dumps: _Dumps) -> Program:
         observe=dumps.observe if request.dump else None,
         preprocessor=request.preprocessor,
         preprocessor_flags=request.preprocessor_flags,
+        device_source="" if request.device_source is None else read_device_source(request.device_source),
     )
 
 

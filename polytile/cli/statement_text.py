@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from polytile.codegen.targets.expressions import Printer
 from polytile.ir.dump_kernel import node_text
-from polytile.ir.expr import Access, Assign, Break, Declare, Expr, Stmt
+from polytile.ir.expr import Access, Assign, Break, Declare, Expr, Invoke, Stmt
 from polytile.ir.gpu_ops import (
     Advance,
     Aligned,
@@ -46,6 +46,8 @@ def statement_text(stmt: Stmt) -> str:
             return f"{expression(target)} {op}= {expression(value)}"
         case Declare(name=name, type=ctype, value=value):
             return f"{ctype} {name}" + ("" if value is None else f" = {expression(value)}")
+        case Invoke(function=function, arguments=arguments, target=target):
+            return f"{'' if target is None else f'{expression(target)} = '}{function}({_listed(arguments)})"
         case Break():
             return "break"
         case Launch(kernel=kernel, grid=grid):

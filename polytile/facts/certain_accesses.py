@@ -12,6 +12,7 @@ from polytile.diagnostics import PolytileError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import (
     Access,
+    Address,
     Binary,
     Expr,
     For,
@@ -72,6 +73,8 @@ def _evaluated(expr: Expr) -> Iterator[Access]:
         yield expr
     parts: Iterable[Node] = children(expr)
     match expr:
+        case Address(target=target):  # which elements from there on are accessed is not known here
+            parts = target.subscripts
         case Ternary(condition=condition):
             parts = (condition,)
         case Binary(op="&&" | "||", left=left):

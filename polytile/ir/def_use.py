@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from polytile.ir.expr import Access, Assign, Binary, Declare, Expr, For, Name, Node, Scope, Stmt, children, walk
+from polytile.ir.expr import (
+    Access,
+    Address,
+    Assign,
+    Binary,
+    Declare,
+    Expr,
+    For,
+    Invoke,
+    Name,
+    Node,
+    Scope,
+    Stmt,
+    children,
+    walk,
+)
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
 
 
@@ -17,6 +32,9 @@ def targets(node: Node) -> tuple[Access | Name, ...]:
             return target, old
         case Load(targets=targets):
             return targets
+        case Invoke(arguments=arguments, target=result):
+            places = tuple(a.target for a in arguments if isinstance(a, Address) and a.written)
+            return places if result is None else (*places, result)
     return ()
 
 
@@ -42,6 +60,11 @@ def elements(node: Node) -> int:
         case AsyncCopy(elements=count):
             return count
     return 1
+
+
+def written_arrays(*nodes: Node) -> set[str]:
+    """The arrays, and the pointers into them, whose elements the statements may write."""
+    return {t.array for node in walk(*nodes) for t in targets(node) if isinstance(t, Access)}
 
 
 def assigned_names(*nodes: Node) -> Iterator[str]:
@@ -105,6 +128,8 @@ def _read_parts(node: Node) -> tuple[Node, ...]:
     match node:
         case Atomic(target=target, value=value):
             return target, value
+        case Invoke(arguments=arguments, target=result):
+            return (*arguments, *(() if result is None else children(result)))
         case Stmt() if not (isinstance(node, Assign) and node.op):
             written = len(targets(node))  # they come first
             return *(place for target in parts[:written] for place in children(target)), *parts[written:]

@@ -146,6 +146,21 @@ class Call(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Address(Expr):
+    """`&target`, an argument of an `Invoke`: the function finds elements of the array from there on. Which it accesses
+    is in the access relations of the statement; it writes some if `written`, and says that it writes none if `const`.
+    """
+
+    target: Access
+    written: bool = False
+    const: bool = False
+
+    @property
+    def type(self) -> CType:
+        return self.target.type
+
+
+@dataclass(frozen=True, slots=True)
 class Stmt:
     """Base of statement trees."""
 
@@ -162,6 +177,16 @@ class Assign(Stmt):
     def __post_init__(self) -> None:
         if self.op not in ("", "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"):
             raise ValueError(f"unknown assignment operator: {self.op}=")
+
+
+@dataclass(frozen=True, slots=True)
+class Invoke(Stmt):
+    """`target = function(arguments);`, a call of a function that is defined elsewhere and accesses arrays."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    target: Access | Name | None = None
+    location: Location = _field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Expr, Stmt
+from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.kernel import Kernel
 from polytile.ir.scop import Array, Origin, Parameter
 
@@ -64,6 +65,8 @@ class HostProgram:
     kernels: tuple[Kernel, ...]
     body: tuple[Stmt, ...]
     definitions: str = ""
+    external: tuple[ExternalFunction, ...] = ()  # that kernels call
+    device_source: str = ""  # the text that defines these, if it is known
     summary: tuple[str, ...] = ()
     location: str = ""  # `gemm.c:41`
     graphs: bool = False

@@ -80,7 +80,7 @@ class Names:
             for stmt in statement.body:
                 taken.update(n.name for n in walk(stmt) if isinstance(n, Declare))
                 taken.update(n.iterator for n in walk(stmt) if isinstance(n, For))
-        return cls(taken | _types(scop))
+        return cls(taken | _types(scop) | {f.name for f in scop.external})
 
     def copy(self) -> Names:
         """A supply of its own, that has handed out the same so far."""

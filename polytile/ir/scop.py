@@ -17,6 +17,7 @@ import islpy as isl
 from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import united
 from polytile.ir.expr import Access, CType, Expr, Stmt
+from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
 
@@ -286,7 +287,8 @@ class Scop:
     the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
     where the rows of one of `tables` do not lie at equal distances; `loops` are those of the C, outer ones first, as
     they were before any transformation; `independent` are (array, loop) of which the user promises that no two
-    iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from outside).
+    iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from outside);
+    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known.
     """
 
     name: str
@@ -310,6 +312,8 @@ class Scop:
     independent: tuple[tuple[str, Location], ...] = ()
     loops: tuple[SourceLoop, ...] = ()
     tables: tuple[RowTable, ...] = ()
+    external: tuple[ExternalFunction, ...] = ()
+    device_source: str = ""
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

@@ -19,6 +19,7 @@ from polytile.runtime.layout import Layout
 
 HINT = "if the C program keeps C's rules, report this as a bug of polytile"
 PROMISED = "loops that are promised to be independent are not, or, if the C program keeps C's rules, polytile has a bug"
+SUMMARISED = "a function accesses more than its summary says, or, if the C program keeps C's rules, polytile has a bug"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,9 @@ class CheckedEngine:
         diagnostics = [finding.diagnostic for finding in found]
         if more := self.reader.left_out():
             diagnostics.append(Diagnostic("note", f"{more} more accesses of other places were wrong"))
-        diagnostics[-1] = replace(diagnostics[-1], hint=PROMISED if self.engine.scop.independent else HINT)
+        scop = self.engine.scop
+        hint = PROMISED if scop.independent else SUMMARISED if scop.external else HINT
+        diagnostics[-1] = replace(diagnostics[-1], hint=hint)
         raise FindingsError(tuple(diagnostics))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from polytile.diagnostics import ValidationError
-from polytile.ir.expr import Call, walk
+from polytile.ir.expr import Call, Invoke, walk
 from polytile.ir.scop import Scop
 from polytile.runtime.compare import Comparison
 from polytile.runtime.engine import Engine
@@ -85,7 +85,7 @@ def validate(expectation: Expectation, engine: Engine, *, strict: bool) -> Valid
 def _functions(scop: Scop) -> Iterator[str]:
     for statement in scop.statements:
         for root in statement.body:
-            yield from (n.function for n in walk(root) if isinstance(n, Call))
+            yield from (n.function for n in walk(root) if isinstance(n, Call | Invoke))
 
 
 def _disagreement(expectation: Expectation, label: str, comparison: Comparison) -> ValidationError:

@@ -10,10 +10,11 @@ from math import inf
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import UsageError
+from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.placed_storage import Homes, forwarded, homes, tile_plans
 from polytile.ir.plan import Choices
 from polytile.ir.stream_plan import Exchange
-from polytile.options import OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
+from polytile.options import CLASSIC, OVER_TIME, OVERLAPPED, STRATEGIES, SUPERPOSED, TILED
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.memory_time import CLEARLY
@@ -43,12 +44,31 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
     options = state.options
     choices = Choices(tile=options.tile, block=options.block, time_tile=options.time_tile)
     problem = Problem(state.scop, state.dependences, options, state.machine, choices, state.notes, state.unexpanded)
-    if options.load_schedule is not None:
+    if addressed_arrays(state.scop.statements):
+        yield from _in_device_memory(problem)
+    elif options.load_schedule is not None:
         yield from loaded.propose(problem)
     elif options.schedule == "auto":
         yield from _with_copies_or_without(problem, _by_estimate)
     else:
         yield from _with_copies_or_without(problem, lambda one: _asked_for(one, options.schedule))
+
+
+def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
+    """The candidates where functions that are defined elsewhere find arrays in device memory, laid out as in C: what
+    other strategies make of arrays is for accesses to their elements alone."""
+    options, name = problem.options, problem.scop.name
+    if options.load_schedule is not None:
+        for loaded_one in loaded.propose(problem):
+            if loaded_one.stream is not None or loaded_one.split is not None:
+                message = f"{name}: the plan given keeps arrays elsewhere that functions get addresses of"
+                raise UsageError(message, hint="leave its lines `# stream` and `# split` out")
+            yield loaded_one
+        return
+    if options.schedule not in ("auto", CLASSIC) or options.points:
+        said = f"{name}: functions get addresses of arrays, so the schedule is the {CLASSIC} one"
+        problem = replace(problem, notes=(*problem.notes, said))
+    yield from strategy(CLASSIC)(problem)
 
 
 def find_schedule(state: Compilation) -> Compilation:

@@ -15,6 +15,7 @@ from math import prod
 import islpy as isl
 
 from polytile.ir.expr import Literal
+from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule, nodes
@@ -40,7 +41,8 @@ def contract(
     placed: dict[int, dict[str, Storage]] = {}
     scop, dependences, schedule = run.scop, run.dependences, run.schedule
     own = [a for a in scop.arrays if a.origin is not Origin.EXTERNAL and not a.fields]
-    own = [a for a in own if only is None or a.name in only]
+    passed = addressed_arrays(scop.statements)
+    own = [a for a in own if a.name not in passed and (only is None or a.name in only)]
     if not own:
         return placed
     kernels = places(schedule)

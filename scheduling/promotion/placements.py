@@ -8,6 +8,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import UserError
+from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import labelled_loops
 from polytile.ir.memory import Space, Storage, shared_size
@@ -76,6 +77,10 @@ def require_placements(run: Executions, plans: Iterable[KernelPlan], shared_memo
         if plan.kernel not in kernels:
             hint = f"its kernels are {', '.join(map(str, kernels)) or '(none)'}"
             raise _refused(run, f"there is no kernel {plan.kernel} to have a plan", hint)
+        passed = sorted({placement.array for placement in plan.placements} & addressed_arrays(run.scop.statements))
+        if passed:
+            hint = "leave its placement out"
+            raise _refused(run, f"{passed[0]} is passed to a function, so it stays in device memory", hint)
         tiles = [placement for placement in plan.placements if is_tile(placement)]
         for tile in tiles:
             _require_tile(run, plan.kernel, tile)

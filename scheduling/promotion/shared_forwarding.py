@@ -12,6 +12,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytile.ir.expr import Literal
+from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, shared_size
 from polytile.ir.placed_storage import Homes
@@ -26,7 +27,7 @@ MOST_BYTES = 4096  # of one copy: larger ones cost a multiprocessor blocks
 def handovers(run: Executions, placed: Homes, shared_left: int) -> Homes:
     """The shared copies that each kernel has, by its number and the array; at most `shared_left` bytes with what
     `placed` puts there."""
-    inside = {name for kernel in placed.values() for name in kernel}
+    inside = addressed_arrays(run.scop.statements).union(*placed.values())
     shared = [s for kernel in placed.values() for s in kernel.values() if s.space is Space.SHARED]
     left = shared_left - sum(map(shared_size, shared))
     found: dict[int, dict[str, Storage]] = {}

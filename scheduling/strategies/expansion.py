@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from polytile.ir.external_functions import addressed_arrays
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import Dependences, analyse
@@ -48,6 +49,8 @@ def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | 
     arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
     long. `at_any_cost`: also copies that are as much work as the loops are, for what is not parallel without."""
     operations = problem.options.array_operations
+    if addressed_arrays(problem.scop.statements):
+        return None
     try:
         with budget(operations):
             found = snapshot_inputs(problem.scop, problem.dependences, operations, at_any_cost=at_any_cost)
@@ -66,6 +69,8 @@ def without_copy_back(problem: Problem) -> Problem | None:
     """The problem of the Scop whose arrays have two versions in turns where steps of a time loop end in a copy; None
     where none does, or finding it takes too long."""
     operations = problem.options.array_operations
+    if addressed_arrays(problem.scop.statements):
+        return None
     try:
         with budget(operations):
             found = eliminate_copy_back(problem.scop, problem.dependences, operations)

@@ -60,6 +60,8 @@ class _Program:
             kernels=(kernel,),
             body=tuple(self._host(kernel)),
             definitions=self.scop.definitions,
+            external=self.scop.external,
+            device_source=self.scop.device_source,
             summary=("split schedule",),
             location=self.scop.location.short if self.scop.location.line else "",
         )

@@ -42,6 +42,8 @@ def print_kernels(program: HostProgram, dialect: Dialect = CUDA) -> str:
         headers=_headers([program], dialect),
         helpers=_helpers([program]),
         functions=functions(program.kernels),
+        external=_external([program]),
+        device_sources=_device_sources([program]),
         dialect=dialect,
         program=_device_part(program, dialect=dialect),
     )
@@ -68,6 +70,8 @@ def locate_unit(
         headers=_headers(programs, dialect),
         helpers=_helpers(programs),
         functions=functions(k for p in programs for k in p.kernels),
+        external=_external(programs),
+        device_sources=_device_sources(programs),
         dialect=dialect,
         cooperative=any(k.cooperative for p in programs for k in p.kernels),
         early=any(k.starts_early for p in programs for k in p.kernels),
@@ -84,6 +88,17 @@ def locate_unit(
 def _headers(programs: Iterable[HostProgram], dialect: Dialect) -> list[str]:
     grid = any("grid" in features(k) for p in programs for k in p.kernels)
     return [header for header in (dialect.header, dialect.grid_header if grid else "") if header]
+
+
+def _external(programs: Iterable[HostProgram]) -> list[str]:
+    """The declarations of functions that are defined elsewhere: behind the kernels, or by what is linked."""
+    found = {f.prototype: "static" if p.device_source else "extern" for p in programs for f in p.external}
+    return [f"{storage} __device__ {to_cpp(prototype)};" for prototype, storage in found.items()]
+
+
+def _device_sources(programs: Iterable[HostProgram]) -> list[str]:
+    """The texts that define these; they may define macros, so they come last."""
+    return list(dict.fromkeys(p.device_source.strip() for p in programs if p.device_source.strip()))
 
 
 def _device_part(program: HostProgram, marks: Marks | None = None, dialect: Dialect = CUDA) -> dict[str, Any]:

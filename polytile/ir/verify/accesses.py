@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from polytile.ir.def_use import elements, targets
-from polytile.ir.expr import Access, For, Name, Node, Stmt, bodies, expressions, walk
+from polytile.ir.expr import Access, Address, For, Name, Node, Stmt, bodies, expressions, walk
 from polytile.ir.gpu_ops import AsyncCopy, Load, Pointer, Store
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
@@ -32,6 +32,9 @@ def check_spaces(kernel: Kernel) -> None:
                 root = kernel.root(target.array)
                 addressed = root.space in (Space.GLOBAL, Space.SHARED) and target.field is None
                 ensure(addressed, kernel, node, "a pointer to what is no element of global or shared memory")
+            case Address(target=target):
+                found = kernel.root(target.array).space
+                ensure(found is Space.GLOBAL, kernel, node, f"a function gets an address in {found.value} memory")
 
 
 def _written(kernel: Kernel) -> set[str]:

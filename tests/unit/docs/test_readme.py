@@ -59,8 +59,11 @@ def test_every_option_is_listed_and_every_listed_one_exists(file: Path, capsys: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", blocks(LANGUAGE, "c"), ids=lambda text: " ".join(text.split())[:40])
-def test_c_examples_are_right(text: str) -> None:
-    program = polytile.compile(text, name="example.c", autodetect="#pragma scop" not in text)
+def test_c_examples_are_right(text: str, tmp_path: Path) -> None:
+    device = tmp_path / "device.cu"
+    device.write_text("".join(blocks(LANGUAGE, "cuda")))
+    autodetect = "#pragma scop" not in text
+    program = polytile.compile(text, name="example.c", autodetect=autodetect, device_source=device)
     assert [str(refusal) for refusal in program.refusals if not isinstance(refusal, OpaqueCallError)] == []
     assert [found.scop for scop in program.scops for found in scop.validate(on="emulator", seed=1)]
 

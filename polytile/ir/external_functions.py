@@ -1,0 +1,30 @@
+"""Functions that are defined elsewhere, of which the user says what they access."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polytile.diagnostics import NOWHERE, Location
+from polytile.ir.expr import Address, walk
+
+if TYPE_CHECKING:
+    from polytile.ir.scop import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalFunction:
+    """A function with its `prototype` in C, without a semicolon, and the clauses of its access summary, as they are in
+    the source: `reads(a[0:n]) writes(b[0])`."""
+
+    name: str
+    prototype: str
+    summary: str
+    location: Location = NOWHERE
+
+
+def addressed_arrays(statements: Iterable[Statement]) -> frozenset[str]:
+    """The arrays of which such functions get addresses: they have to stay in device memory, laid out as in C."""
+    nodes = (node for statement in statements for node in walk(*statement.body))
+    return frozenset(node.target.array for node in nodes if isinstance(node, Address))
