@@ -111,16 +111,17 @@ def called_summaries(nodes: Iterable[c_ast.Node], summaries: Summaries) -> dict[
 def changed_by_calls(nodes: Iterable[c_ast.Node], summaries: Summaries) -> frozenset[str]:
     """The arrays that calls in these statements may write."""
     calls = (n for item in nodes for n in nodes_below(item) if called_name(n) in summaries) if summaries else ()
-    return frozenset(str(base.name) for call in calls for base in written_by(call, summaries))
+    arguments = (argument for call in calls for argument in written_by(call, summaries))
+    return frozenset(str(base.name) for argument in arguments for base in possible_bases(argument))
 
 
-def written_by(call: c_ast.FuncCall, summaries: Summaries) -> Iterator[c_ast.ID]:
-    """The identifiers in the arguments of a call that stand for arrays which it may write."""
+def written_by(call: c_ast.FuncCall, summaries: Summaries) -> Iterator[c_ast.Node]:
+    """The arguments of a call that lead to elements which it may write."""
     summary = summaries.get(called_name(call))
     given = call.args.exprs if call.args is not None else []
     for formal, argument in zip(summary.parameters if summary else (), given, strict=False):
         if summary is not None and summary.writes(formal.name):
-            yield from possible_bases(argument)
+            yield argument
 
 
 def _is_summary(node: c_ast.Node) -> bool:

@@ -34,6 +34,7 @@ from polytile.ir.expr import (
     children,
     walk,
 )
+from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind
 
 Path = tuple[tuple[int, int], ...]  # the data-dependent branches around an access: (which `if`, 0 then / 1 else)
@@ -105,13 +106,16 @@ class Collector:
     def _invoke(self, call: Invoke, known: isl.Set) -> None:
         """What a function that is defined elsewhere is said to access, and where it gets addresses of."""
         assert self.translator is not None
+        names = self.translator.names
+        taken = {v.name for v in names.variables()} | {i.name for i in names.loops.values()}
+        counter = fresh("element", taken)
         for argument in call.arguments:
             if isinstance(argument, Address):
                 self._add(AccessKind.READ, argument.target, known, touched=False)
             else:
                 self._reads(argument, known)
         try:
-            for effect in effects(call, self.translator.names.region.summaries[call.function]):
+            for effect in effects(call, names.region.summaries[call.function], counter):
                 self._statement(effect, known)
         except UserError as problem:
             raise UserError(

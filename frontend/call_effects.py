@@ -63,11 +63,17 @@ def _argument(formal: Formal, node: c_ast.Node, summary: AccessSummary, translat
     else:
         element = c_ast.ArrayRef(node, c_ast.Constant("int", "0", node.coord), node.coord)
     target = translator.value(element)
-    if not isinstance(target, Access) or not target.subscripts or target.field is not None:
+    if not isinstance(target, Access) or target.field is not None:
         raise UserError(
-            f"`{summary.name}` gets the address of something else than an element of an array",
+            f"`{summary.name}` gets the address of something else than a variable or an element of an array",
             location=where(node),
-            hint="pass `a`, `&a[i]`, a row `A[i]`, or for one number an array of one element",
+            hint="pass `a`, `&a[i]`, a row `A[i]`, or `&x`",
+        )
+    if not target.subscripts and not summary.writes(formal.name):
+        raise UserError(
+            f"`{summary.name}` only reads `{target.array}`, and gets its address",
+            location=where(node),
+            hint="let it take the value, or pass an array of one element",
         )
     if target.type != formal.type:
         raise UserError(
@@ -78,30 +84,42 @@ def _argument(formal: Formal, node: c_ast.Node, summary: AccessSummary, translat
     return Address(target, summary.writes(formal.name), formal.const)
 
 
-def effects(call: Invoke, summary: AccessSummary) -> Iterator[Stmt]:
-    """Statements that access what a call may access, reads first."""
+def effects(call: Invoke, summary: AccessSummary, counter: str) -> Iterator[Stmt]:
+    """Statements that access what a call may access, reads first; loops count by a name that is free."""
     given = dict(zip((p.name for p in summary.parameters), call.arguments, strict=True))
     for section in summary.sections["reads"]:
-        yield _over(section, given, lambda element: Declare(element.array, element.type, element, call.location))
+        yield _over(section, given, counter, partial(_read, call))
     for section in summary.sections["writes"]:
-        yield _over(section, given, partial(_written, call))
+        yield _over(section, given, counter, partial(_written, call))
     for section in summary.sections["may_write"]:
-        yield While(_ONE, (_over(section, given, partial(_written, call)),), call.location)
+        yield While(_ONE, (_over(section, given, counter, partial(_written, call)),), call.location)
+
+
+def _read(call: Invoke, element: Access) -> Stmt:
+    return Declare(element.array, element.type, element, call.location)
 
 
 def _written(call: Invoke, element: Access) -> Stmt:
     return Assign(element, "", _ZERO, call.location)
 
 
-def _over(section: Section, given: Mapping[str, Expr], access: Callable[[Access], Stmt]) -> Stmt:
+def _over(section: Section, given: Mapping[str, Expr], name: str, access: Callable[[Access], Stmt]) -> Stmt:
     """`access` of each element of a section."""
     address = given[section.parameter]
     assert isinstance(address, Address)
     first = _value(section.first, given)
-    if section.count is None:
+    count = None if section.count is None else _value(section.count, given)
+    if not address.target.subscripts:
+        if first != _ZERO or count not in (None, _ONE):
+            raise UserError(
+                f"`{address.target.array}` is one number",
+                location=address.target.location,
+                hint="pass an array, or let the summary say that one element is accessed: `x[0]`",
+            )
+        return access(address.target)
+    if count is None:
         return access(_element(address.target, first))
-    count = _value(section.count, given)
-    counter = Name(f"{section.parameter}_element", usual(promote(first.type), promote(count.type)))
+    counter = Name(name, usual(promote(first.type), promote(count.type)))
     made = access(_element(address.target, _plus(first, counter)))
     location = address.target.location
     return For(counter.name, _ZERO, Binary("<", counter, count, INT), 1, (made,), counter.type, location)

@@ -23,7 +23,8 @@ from polytile.frontend.shapes import Shapes
 from polytile.frontend.statement_locals import with_body_locals
 from polytile.frontend.statements import IGNORED, Branches, assignment, has_effect, initialisation, parts, refuse
 from polytile.frontend.trees import block_items
-from polytile.ir.expr import Access, Assign, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt, walk
+from polytile.ir.def_use import written_arrays
+from polytile.ir.expr import Access, Cast, CType, Declare, Expr, If, Invoke, Name, Stmt, walk
 from polytile.ir.reductions import accumulation
 from polytile.ir.scop import Scop
 
@@ -194,7 +195,7 @@ class _Extractor:
         parts = [c_ast.If(node.cond, item, None, item.coord) for item in items]
         bodies = [translated(part) for part in parts]
         read = {n.array for n in walk(whole.condition) if isinstance(n, Access)}
-        written = {n.target.array for n in walk(whole) if isinstance(n, Assign) and isinstance(n.target, Access)}
+        written = written_arrays(whole)
         plain = not any(isinstance(n, Declare | Name) and n.name in self._body_names() for n in walk(whole))
         if read & written or not plain or not any(accumulation(body) for body in bodies):
             return [(node, whole)]

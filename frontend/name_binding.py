@@ -149,8 +149,8 @@ class Names:
             case c_ast.FuncCall():
                 if node.args is not None:
                     self._visit(node.args)
-                for base in written_by(node, self.region.summaries):
-                    self._note_assignment(base)
+                for argument in written_by(node, self.region.summaries):
+                    self._note_assignment(argument)
             case c_ast.Typename() | c_ast.Goto() | c_ast.Pragma():
                 pass
             case _:

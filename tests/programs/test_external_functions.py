@@ -42,6 +42,10 @@ void fill(int i, double *work);
 void take(int i, const double *work, double *out);
 #pragma polytile access(end) writes(a[n - 1])
 void end(long n, double *a);
+#pragma polytile access(range) reads(a[0:n]) writes(low[0], high[0:1])
+int range(int n, const double *a, double *low, double *high);
+#pragma polytile access(count) reads(a[0:n], total[0]) writes(total[0])
+void count(int n, const double *a, int *total);
 """
 DEFINED = """
 #define HALF 0.5
@@ -68,6 +72,17 @@ __device__ void pair(const float *a, int *b) { b[0] = a[0] * 8; b[1] = a[1] * 8;
 __device__ void fill(int i, double *work) { for (int k = 0; k < 4; k++) work[k] = i * k; }
 __device__ void take(int i, const double *work, double *out) { out[i] = work[1] + work[2] * work[3]; }
 __device__ void end(long n, double *a) { a[n - 1] = 7; }
+__device__ int range(int n, const double *a, double *low, double *high)
+{
+    int widest = 0;
+    *low = *high = a[0];
+    for (int k = 1; k < n; k++) {
+        if (a[k] < *low) *low = a[k];
+        if (a[k] > *high) *high = a[widest = k];
+    }
+    return widest;
+}
+__device__ void count(int n, const double *a, int *total) { for (int k = 0; k < n; k++) *total += a[k] > 0; }
 """
 # The body of each SCoP in f(n, m, A[n][m], x[n], y[n], p[2 * n], q[2 * n]), and which of its loops are parallel.
 PROGRAMS = {
@@ -107,6 +122,14 @@ PROGRAMS = {
         "for (int i = 1; i < n - 1; i++) { int k = 0; while (k < q[i]) { smooth(&x[i - 1], &y[i]); k += 100; } }",
         [True, False],
     ),
+    "a variable called element": (
+        "for (int i = 0; i < n; i++) { element = x[i]; y[i] = row_sum(m, A[i]) + element; }",
+        [True],
+    ),
+    "a loop over elements": (
+        "for (int element = 0; element < n; element++) y[element] = row_sum(m, A[element]);",
+        [True],
+    ),
     "a place that data choose": ("for (int i = 0; i < n; i++) smooth(x, &y[place(i, n)]);", [False]),
     "a name for a place": (
         "for (int i = 0; i < n; i++) { int k = place(i, n); smooth(x, &y[k]); y[k] += 1; }",
@@ -125,6 +148,24 @@ PROGRAMS = {
         "for (int i = 0; i < n; i++) smooth(A[i], &x[i]); for (int i = 0; i < n; i++) y[0] += x[i];",
         [True, False],
     ),
+    "variables": (
+        "for (int i = 0; i < n; i++) { double low, high; range(m, A[i], &low, &high); x[i] = high - low; }",
+        [True],
+    ),
+    "variables of the function": (
+        "for (int i = 0; i < n; i++) { q[i] = range(m, A[i], &least, &most); x[i] = most - least; }",
+        [True],
+    ),
+    "elements for variables": ("for (int i = 0; i < n; i++) range(m, A[i], &x[i], y + i);", [True]),
+    "a variable that goes on": ("int t = 0; for (int i = 0; i < n; i++) { count(m, A[i], &t); q[i] = t; }", [False]),
+    "a variable for each": (
+        "for (int i = 0; i < n; i++) { int t = i; count(m, A[i], &t); q[i] = t; }",
+        [True],
+    ),
+    "what the condition of others reads": (
+        "double s = 0; for (int i = 0; i < n; i++) if (x[i] > 0.25) { clip(1, &x[i]); s += 1; } y[0] = s;",
+        [False],
+    ),
     "several in a nest": (
         "for (int i = 1; i < n - 1; i++) { smooth(&x[i - 1], &y[i]); A[i][0] = y[i]; normalise(m, A[i]); "
         "x[i] = weigh(A[i][m - 1]); }",
@@ -139,7 +180,7 @@ def source(body: str, declared: str = DECLARED) -> str:
     return (
         f"{declared}\nvoid f(int n, int m, double A[n][m], double *restrict F, double x[restrict n], "
         "double y[restrict n], float p[restrict 2 * n], int q[restrict 2 * n])\n{\n"
-        "double own[4];\n#pragma polytile assume(m >= 3 && n >= 4)\n"
+        "double own[4], least, most, element;\n#pragma polytile assume(m >= 3 && n >= 4)\n"
         f"#pragma scop\n{body}\n#pragma endscop\n}}\n"
     )
 
@@ -312,7 +353,9 @@ CALLS = {
     "smooth(&x[i]);": "`smooth` takes 2 arguments, but 1 are given",
     "smooth(x, x[i]);": "1 dimension",
     "smooth(A[i], A);": "2 dimensions",
-    "double t = 0; smooth(A[i], &t);": "something else than an element of an array",
+    "double t[3]; double s = 1; smooth(&s, t);": "`smooth` only reads `s`, and gets its address",
+    "double t = i; smooth(A[i], &t + 1);": "cannot take an address",
+    "double t = 0; normalise(2, &t);": "`t` is one number",
     "normalise(i, p);": "elements of type double here, not float",
     "x[i] = normalise(m, A[i]);": "`normalise` gives no value",
     "normalise(i * i, x);": "what `normalise` accesses here is not known",

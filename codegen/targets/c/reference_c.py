@@ -13,7 +13,8 @@ from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.statements import StatementPrinter
 from polytile.codegen.targets.templating import render
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import LLONG, Access, Assign, Binary, Cast, Expr, Literal, Stmt, walk
+from polytile.ir.def_use import written_arrays
+from polytile.ir.expr import LLONG, Access, Binary, Cast, Expr, Literal, Stmt
 from polytile.ir.scop import Array, Origin, Parameter
 from polytile.ir.struct_fields import spelt
 
@@ -33,7 +34,7 @@ def print_sequential(
     by_name = {a.name: a for a in arrays}
     external = [a for a in arrays if a.origin is Origin.EXTERNAL]
     inner = [a for a in arrays if a.origin is not Origin.EXTERNAL]
-    written = {n.target.array for s in body for n in walk(s) if isinstance(n, Assign) and isinstance(n.target, Access)}
+    written = written_arrays(*body)
     printer = Printer(lambda access, printer: _element(by_name[access.array], access, by_value, printer), cpp=False)
     parts = [f"{p.type} {p.name}" for p in parameters]
     parts += [_parameter(a, a.name in by_value, a.name in written) for a in external]

@@ -17,6 +17,7 @@ from polytile.ir.expr import (
     Expr,
     For,
     If,
+    Invoke,
     Literal,
     Name,
     Stmt,
@@ -58,7 +59,8 @@ def check_segments(kernel: Kernel) -> None:
 def _copies_of_lane(kernel: Kernel) -> frozenset[str]:
     """The names that always stand for the thread's index along x."""
     own = {c.name for c in kernel.coordinates if c.source == ThreadIndex("x")}
-    others = {n.target.name for n in kernel.nodes if isinstance(n, Assign) and isinstance(n.target, Name)}
+    set_again = (t for n in kernel.nodes if isinstance(n, Assign | Invoke) for t in targets(n))
+    others = {t.name for t in set_again if isinstance(t, Name)}
     declared = [n for n in kernel.nodes if isinstance(n, Declare)]
     for d in declared:
         if not (isinstance(d.value, Name) and d.value.name in own):
@@ -160,7 +162,7 @@ def _collect(kernel: Kernel, body: Iterable[Stmt], found: set[str], apart: bool,
                 found.add(name)
             case Assign(target=Name(name=name), value=value) if apart or differs(kernel, value, now, axes):
                 found.add(name)
-            case Atomic() | Load():
+            case Atomic() | Load() | Invoke():
                 found.update(t.name for t in targets(stmt) if isinstance(t, Name))
         inside = _splits(kernel, stmt, now, axes)
         if inside and isinstance(stmt, For):
