@@ -124,7 +124,7 @@ def _with_pieces(draw: Draw, case: Case) -> Case:
     """The case with a program of pieces as people write them instead."""
     drawn = with_pieces(draw)
     choices = replace(_choices(draw, drawn), parameters=())
-    whole = draw.chance(10) and choices.strict and not drawn.autodetect
+    whole = draw.chance(6) and choices.strict and not drawn.autodetect
     strategies = SCHEDULES if draw.chance(30) else (draw.one_of(SCHEDULES),)
     sizes = draw_sizes(draw, drawn)
     return replace(case, program=drawn, choices=choices, sizes=sizes, strategies=strategies, whole=whole)

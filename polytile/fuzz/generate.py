@@ -44,7 +44,7 @@ def with_pieces(draw: Draw) -> Program:
         arrays += [Array("row", draw.pick("int", "int", "long"), 1, "vla", False, "row")]
     writer = StatementWriter(draw, arrays, jumps=draw.chance(3), inner_rows=True)
     writer.pieces = [piece for family in families for piece in family]
-    found = _program(draw, writer)
+    found = replace(_program(draw, writer), signs=draw.chance(2))
     knowing = replace(found, functions=tuple(_knowing(draw, f) for f in found.functions))
     return knowing if draw.chance(3) and well_formed(knowing) else found
 

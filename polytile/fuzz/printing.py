@@ -100,7 +100,7 @@ class _Printer:
 
     def assumptions(self, body: tuple[Statement, ...]) -> list[str]:
         conditions = [self.speller.condition(a, PARAMETERS) for a in self.program.assumptions]
-        if any(n.array in self.speller.flat for n in walk(body) if isinstance(n, Element)):
+        if self.program.signs and any(n.array in self.speller.flat for n in walk(body) if isinstance(n, Element)):
             conditions += self.signs(body)
         return [f"#pragma polytile assume({c})" for c in conditions]
 

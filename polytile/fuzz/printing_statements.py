@@ -24,6 +24,7 @@ from polytile.fuzz.tree import (
     Place,
     Statement,
     Sweep,
+    Switch,
     Until,
     Update,
 )
@@ -74,6 +75,8 @@ class StatementPrinter:
                 return [f"if ({test})", f"    goto {label};", *self.block(skipped, names), f"{label}: ;"]
             case If():
                 return self.branch(s, names)
+            case Switch():
+                return self.switch(s, names)
             case Loop() | Until():
                 return self.loop(s, names)
 
@@ -114,6 +117,13 @@ class StatementPrinter:
         lines = [f"if ({self.speller.condition(s.condition, names)}) {{", *indent(self.block(s.then, names))]
         if s.otherwise:
             lines += ["} else {", *indent(self.block(s.otherwise, names))]
+        return [*lines, "}"]
+
+    def switch(self, s: Switch, names: Ranges) -> list[str]:
+        lines = [f"switch ({self.speller.index(s.subject, names)}) {{"]
+        for number, body in enumerate(s.cases):
+            lines += [f"case {number}:" if number < len(s.cases) - 1 else "default:"]
+            lines += indent([*self.block(body, names), *([] if number in s.falls else ["break;"])])
         return [*lines, "}"]
 
     def update(self, s: Update, names: Ranges) -> str:

@@ -47,6 +47,7 @@ from polytile.fuzz.tree import (
     Row,
     Statement,
     Sum,
+    Switch,
     Times,
     Until,
     Update,
@@ -54,7 +55,7 @@ from polytile.fuzz.tree import (
 )
 from polytile.fuzz.walking import Path, positions, replaced, substituted, walk
 
-_FIXED_LENGTH = ("arguments", "subscripts", "arrays", "inside", "known")
+_FIXED_LENGTH = ("arguments", "subscripts", "arrays", "inside", "known", "cases")
 _TABLES = (FORMS, {"f": WHOLE_CALLS}, JUMPS, SUMMANDS, INPUT_SUMMANDS, FACTORS)
 _KINDS = {text: (result, kinds) for table in _TABLES for result, forms in table.items() for text, kinds in forms}
 
@@ -143,7 +144,7 @@ def _shorter(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
     """A loop, a condition or a variable replaced by what it holds."""
-    if not (isinstance(node, Loop | If | JumpOver | Until | Counting | Let | Place) and path):
+    if not (isinstance(node, Loop | If | JumpOver | Switch | Until | Counting | Let | Place) and path):
         return
     outer: Any = program
     for step in path[:-1]:
@@ -159,13 +160,15 @@ def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
         yield replaced(program, path[:-1], outer[:number] + body + outer[number + 1 :])
 
 
-def _held(node: Loop | If | JumpOver | Until | Counting) -> list[tuple[Statement, ...]]:
+def _held(node: Loop | If | JumpOver | Switch | Until | Counting) -> list[tuple[Statement, ...]]:
     """What could stand instead of a statement that has a body."""
     match node:
         case If(_, then, otherwise):
             return [then, otherwise]
         case JumpOver(_, _, skipped):
             return [skipped]
+        case Switch(_, cases):
+            return list(cases)
         case Counting(name, start, body):
             return [substituted(_without_steps(body, name), name, start)]
         case Until(name, _, _, body):
@@ -219,6 +222,8 @@ def _instead(program: Program, node: Any) -> Iterator[Any]:
                 yield replace(node, start=None)
         case Counting(start=start) if start != Num(0):
             yield replace(node, start=Num(0))
+        case Switch() if node.falls:
+            yield replace(node, falls=())
         case Until(word="do") | Let(declared=False) | Let():
             yield from _plainer_variable(node)
         case Element(_, subscripts):

@@ -54,6 +54,8 @@ class StatementWriter(ExpressionWriter):
         """A loop with a body of loops and statements, at most `depth` loops deep."""
         draw = self.draw
         low, high = self.bound(at, low=True), self.bound(at, low=False)
+        if self.pieces and draw.chance(2):
+            low, high = Num(draw.pick(0, 0, 1)), self.size()
         form = draw.pick(*("<",) * 6, "<=", "<=", "flipped", ">=", ">=", ">")
         step = draw.pick(1, 1, 1, 1, 1, 1, 2, 3)
         if draw.chance(14):

@@ -297,6 +297,15 @@ class JumpOver:
 
 
 @dataclass(frozen=True, slots=True)
+class Switch:
+    """`switch (subject) { case 0: ... break; ... default: ... }`; cases in `falls` go on into the next one."""
+
+    subject: Index
+    cases: tuple[tuple[Statement, ...], ...]
+    falls: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Until:
     """`int name = 0; while (name < limit && condition) { body name++; }`, or the `do` loop with that condition."""
 
@@ -334,7 +343,7 @@ class Loop:
 
 
 _Simple = Assign | Update | Sweep | Declare | DeclareArray | Let | Place | Advance | Leave
-Statement = _Simple | Counting | JumpOver | Until | If | Loop
+Statement = _Simple | Counting | JumpOver | Switch | Until | If | Loop
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -372,6 +381,7 @@ class Program:
     assumptions: tuple[Condition, ...] = ()
     autodetect: bool = False  # written without pragmas
     size_type: str = "int"
+    signs: bool = True  # is what C does not say of the sizes promised where arrays are flat?
 
     def array(self, name: str) -> Array | None:
         return next((a for a in self.arrays if a.name == name), None)

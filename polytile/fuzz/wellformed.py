@@ -32,6 +32,7 @@ from polytile.fuzz.tree import (
     Row,
     Statement,
     Sweep,
+    Switch,
     Until,
     Update,
     Wrapped,
@@ -100,8 +101,10 @@ def _statement(s: Statement, scope: _Scope) -> bool:
             inner = replace(scope, names=counted(s, scope.names), counters=scope.counters | {name})
             return name not in scope.names and bool(body) and _uses(start, scope) and _body(body, inner)
         case JumpOver(condition, _, skipped):
-            declares = any(isinstance(x, _DECLARING) or (isinstance(x, Let) and x.declared) for x in skipped)
-            return bool(skipped) and not declares and _uses(condition, scope) and _body(skipped, scope)
+            return bool(skipped) and not _declares(skipped) and _uses(condition, scope) and _body(skipped, scope)
+        case Switch(subject, cases, falls):
+            inside = all(body and not _declares(body) and _body(body, replace(scope, loop="")) for body in cases)
+            return inside and len(cases) - 1 not in falls and _uses(subject, scope)
         case Let():
             return s.name not in scope.names and _uses((s.value, s.limit), scope)
         case Leave(word, condition):
@@ -110,6 +113,10 @@ def _statement(s: Statement, scope: _Scope) -> bool:
             return name in scope.counters
         case Update() | Sweep() | Declare() | DeclareArray() | Place():
             return _uses(s, scope)
+
+
+def _declares(body: tuple[Statement, ...]) -> bool:
+    return any(isinstance(s, _DECLARING) or (isinstance(s, Let) and s.declared) for s in body)
 
 
 def _loop(loop: Loop | Until, scope: _Scope) -> bool:

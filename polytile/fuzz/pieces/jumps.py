@@ -8,7 +8,20 @@ from polytile.fuzz.expressions import Context
 from polytile.fuzz.pieces.places import Statements, entry, free_iterators, inside
 from polytile.fuzz.ranges import within
 from polytile.fuzz.statements import StatementWriter
-from polytile.fuzz.tree import Declare, DeclareArray, Index, JumpOver, Leave, Loop, Name, Num, Sum, Until
+from polytile.fuzz.tree import (
+    Declare,
+    DeclareArray,
+    Index,
+    JumpOver,
+    Leave,
+    Loop,
+    Name,
+    Num,
+    Remainder,
+    Sum,
+    Switch,
+    Until,
+)
 
 _DECLARATIONS = (Declare, DeclareArray)
 
@@ -35,15 +48,30 @@ def jump_over(writer: StatementWriter, at: Context, depth: int) -> Statements:
     return JumpOver(condition, writer.fresh("l"), skipped), writer.statement(at, 0)
 
 
+def switch(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`switch (i % 3) { case 0: ...; break; case 1: ...; default: ...; break; }`, with an iterator or an integer."""
+    if not at.iterators:
+        return ()
+    iterator = writer.draw.one_of(at.iterators)
+    subject: Index = Remainder(Name(iterator), 3) if writer.draw.chance(2) else Name(iterator)
+    cases = tuple(_plain(writer, at, 0) for _ in range(writer.draw.pick(2, 3, 3)))
+    return (Switch(subject, cases, tuple(k for k in range(len(cases) - 1) if writer.draw.chance(4))),)
+
+
 def _plain(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """One or two statements without declarations."""
     return tuple(writer.statement(at, depth) for _ in range(writer.draw.pick(1, 1, 2)))
 
 
+def _outermost(writer: StatementWriter, at: Context) -> bool:
+    """Whether nothing around is parallel, which leaves the SCoP to C: seldom wanted."""
+    return not at.iterators and not writer.draw.chance(6)
+
+
 def search(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """A loop with `if (...) break;`."""
     free = free_iterators(at)
-    if not free:
+    if not free or _outermost(writer, at):
         return ()
     loop = Loop(free[0], Num(writer.draw.pick(0, 0, 1)), writer.size())
     inner = replace(inside(at, loop), guarded=True)
@@ -55,6 +83,8 @@ def search(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 def until(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """`int w = 0; while (w < n && A[w] > 0) { ...; w++; }`, and the `do` loop."""
+    if _outermost(writer, at):
+        return ()
     limit: Index = writer.draw.pick(writer.size(), Num(5), Num(9))
     found = Until(writer.fresh("w"), limit, writer.data_compare(at), (), writer.draw.pick("while", "while", "do"))
     inner = replace(at, names=within(found, at.names), iterators=(*at.iterators, found.name), guarded=True)
@@ -65,7 +95,7 @@ def until(writer: StatementWriter, at: Context, depth: int) -> Statements:
 def row_of_entries(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """`for (int j = row[i]; j < row[i + 1]; j++)`, with `x[j]` and `x[col[j]]` in it."""
     first, free = entry(writer, at, "row"), free_iterators(at)
-    if first is None or not free:
+    if first is None or not free or _outermost(writer, at):
         return ()
     last = replace(first, subscripts=(*first.subscripts[:-1], Sum(first.subscripts[-1], Num(1))))
     low: Index = Num(0) if writer.draw.chance(4) else first
@@ -78,5 +108,5 @@ def row_of_entries(writer: StatementWriter, at: Context, depth: int) -> Statemen
     return (replace(loop, body=_plain(writer, here, 0)),)
 
 
-JUMPS = (skip_rest, skip_rest, jump_over)
+JUMPS = (skip_rest, skip_rest, jump_over, switch)
 DATA_LOOPS = (search, until, row_of_entries, row_of_entries)

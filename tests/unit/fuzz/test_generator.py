@@ -24,7 +24,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas")
 HARMLESS = (
     *("-Wno-unused-variable", "-Wno-unused-but-set-variable", "-Wno-unused-parameter", "-Wno-unused-function"),
     *("-Wno-parentheses", "-Wno-sign-compare", "-Wno-type-limits", "-Wno-tautological-compare"),
-    *("-Wno-absolute-value", "-Wno-overflow"),
+    *("-Wno-absolute-value", "-Wno-overflow", "-Wno-bool-operation", "-Wno-implicit-fallthrough"),
 )
 CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

@@ -37,6 +37,7 @@ from polytile.fuzz.tree import (
     Statement,
     Sum,
     Sweep,
+    Switch,
     Until,
     Update,
     Wrapped,
@@ -80,6 +81,7 @@ def test_all_of_them_turn_up() -> None:
         Wrapped,
         Place,
         PostStep,
+        Switch,
         "while",
         "do",
         "row",
@@ -128,9 +130,11 @@ DEFINED = {
     "a field": program(loop(Assign((Element("cells", (I,), "v", (Num(2),)),), ZERO))),
     "an index that is read": program(loop(store(Entry("idx", (I,))))),
     "known before": program(Loop("i", Num(0), Name("end"), body=(store(I),)), known=(Let("end", Sum(N, Num(1))),)),
+    "a switch": program(loop(Switch(I, ((store(I),), (store(I),)), (0,)))),
     "a jump": program(loop(JumpOver(Compare(I, "<", N), "l", (store(I),)))),
 }
 UNDEFINED = {
+    "a last case that falls": program(loop(Switch(I, ((store(I),), (store(I),)), (1,)))),
     "a variable out of its block": program(loop(Let("v", I), store(Name("v"))), store(Name("v"))),
     "a counter that nothing declares": program(loop(Advance("c", 1))),
     "a counter that moves by a product of sizes": program(
