@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any
 
 from pycparser import c_ast
@@ -22,14 +22,31 @@ def induction_variables(body: Sequence[c_ast.Node], scope: Scope, live_after: Ca
     changed -= {c.name for loop in loops if (c := count_of(loop)) is not None and c.declared}
     deciding = [p for n in nodes for p in deciding_parts(n)]
     used = {str(use.name) for part in deciding for use in variables_in(part)}
-    candidates = sorted((changed - counters) & used)
-    found = [name for name in candidates if _changes_in(loops, name) or _set_again(nodes, name)]
+    candidates = (changed - counters) & used
+    declared = {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name and n.init is not None}
+    behind = _set_to(nodes, candidates) & ((changed | declared) - counters)
+    varying = {name for name in candidates | behind if _changes_in(loops, name) or _set_again(nodes, name)}
+    varying |= {name for name in candidates if _set_to(nodes, {name}) & varying}
+    found = sorted(varying | (_set_to(nodes, varying) & behind))
     for name in sorted(counters):
         binding = scope.lookup(name)
         after = binding is not None and binding.level != "global" and live_after(name)
         if after or any(outside_own_loops(node, name) for node in body):
             found.append(name)
     return found
+
+
+def _set_to(nodes: Sequence[c_ast.Node], names: Set[str]) -> set[str]:
+    """The variables that others are set to, or are added to them, directly or not: `j = 1; ..; k += j;`"""
+    found: set[str] = set()
+    while True:
+        known = {*names, *found}
+        values = [n.rvalue for n in nodes if isinstance(n, c_ast.Assignment) and written_name(n) in known]
+        values += [n.init for n in nodes if isinstance(n, c_ast.Decl) and n.name in known and n.init is not None]
+        more = {str(use.name) for value in values for use in variables_in(value)} - known
+        if not more:
+            return found
+        found |= more
 
 
 def deciding_parts(node: Any) -> list[c_ast.Node]:

@@ -113,6 +113,23 @@ PROGRAMS = {
         MATRICES,
         "for (i = 0; i < n; i++) { int q = m; for (j = m - 1; j >= 0; j--) { a[i][j] = b[i][q] - b[i][j]; q = j; } }",
     ),
+    "by what is set before": (
+        VECTORS,
+        "int q = 2; j = 1; for (i = 0; i < n; i++) { j += q; a[j - 2] = b[i]; } a[0] = j;",
+    ),
+    "through another variable": (
+        VECTORS,
+        "j = -1; for (i = 0; i < n; i++) { k2 = j + 1; a[k2] = b[i] - a[k2 + 1]; j = k2 + 1; a[j] = k2; a[k2] *= 2; }",
+    ),
+    "through a variable of the iteration": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { j = 0; for (int r = 0; r < m; r++) { int q = j - 1; j = q + 3;"
+        " a[i][q + 1] = b[i][r]; j++; j = j - 1; if (q > 3) a[i][q] += j; } }",
+    ),
+    "through another variable, downwards": (
+        VECTORS,
+        "j = 2 * n; for (i = 0; i < n; i++) { k2 = j; a[k2] = b[i]; k2 = k2 - 1; j = k2; a[j] = k2 + b[i]; j--; }",
+    ),
     "while": (VECTORS, "i = 0; j = 0; while (i < n) { a[j] = b[i]; j += 2; i++; } a[i] = 7;"),
     "seen after the SCoP": (VECTORS, "l = 5; for (i = 0; i < n; i++) { a[l] = b[i]; l++; }"),
     "an iterator seen after the SCoP": (VECTORS, "for (l = 0; l < n; l++) a[l] = b[l];"),
@@ -163,6 +180,9 @@ REFUSED = {
     "counted by a wider iterator": "j = 0; for (long w = 0; w < n; w++) { a[j] = b[w]; j++; }",
     "cut off": "j = (char) n; for (i = 0; i < n; i++) { a[j] = b[i]; j++; }",
     "an unknown end": "for (i = 0; i < n && i < k; i++) a[i] = 1; a[i] = 2;",
+    "through a variable that is kept": (
+        "k = 0; j = 0; for (i = 0; i < n; i++) { a[k] = b[i]; k = j + 1; if (b[i] > 0) j = k + 1; }"
+    ),
     "a name that is hidden": "j = n; for (i = 0; i < k; i++) { int n = 3; a[j] = b[n]; j++; }",
 }
 
