@@ -26,6 +26,7 @@ from polytile.fuzz.tree import (
     Name,
     Not,
     Num,
+    Place,
     Position,
     PostStep,
     Quotient,
@@ -117,17 +118,23 @@ class Speller:
         tail = f".{e.field}" if e.field else ""
         tail += "".join(f"[{self.index(s, names)}]" for s in e.inside)
         if e.array in self.flat:
-            return f"{e.array}[{e.through or self.flattened(e.array, spelt)}]{tail}"
+            through = f"{e.through} + {spelt[-1]}" if e.row and e.through else e.through
+            return f"{e.array}[{through or self.flattened(e.array, spelt)}]{tail}"
         return e.array + "".join(f"[{s}]" for s in spelt) + tail
 
-    def place(self, e: Element, names: Ranges) -> str:
-        """The subscript of an element of a flat array."""
-        return self.flattened(e.array, [self.subscript(s, names) for s in e.subscripts])
+    def place(self, place: Place, names: Ranges) -> str:
+        """The subscript of an element of a flat array, or of the first element of its row."""
+        array, spelt = place.element.array, [self.subscript(s, names) for s in place.element.subscripts]
+        if not place.row:
+            return self.flattened(array, spelt)
+        return (
+            f"{_tight(self.flattened(array, spelt[:-1]))} * {_tight(linear_text(self.extents[array][-1], self.spelt))}"
+        )
 
     def flattened(self, array: str, subscripts: list[str]) -> str:
         """`(i * (n + 1) + j) * 4 + k`, row-major."""
         text = subscripts[0]
-        for extent, subscript in zip(self.extents[array][1:], subscripts[1:], strict=True):
+        for extent, subscript in zip(self.extents[array][1:], subscripts[1:], strict=False):
             text = f"{_tight(text)} * {_tight(linear_text(extent, self.spelt))} + {subscript}"
         return text
 

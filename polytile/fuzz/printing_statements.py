@@ -88,8 +88,8 @@ class StatementPrinter:
                     end = self.speller.index(limit, names)
                     lines += [f"if ({name} {op} {end})", f"    {name} = {end};"]
                 return lines
-            case Place(name, element):
-                return [f"int {name} = {self.speller.place(element, names)};"]
+            case Place(name):
+                return [f"int {name} = {self.speller.place(s, names)};"]
             case Advance(name, by):
                 return [f"{name}++;" if by == 1 else f"{name}--;" if by == -1 else f"{name} += {by};"]
             case Leave(word, condition):

@@ -182,7 +182,7 @@ def _unnamed(node: Let | Place, following: Any) -> Any:
         return substituted(following, node.name, node.value)
     for path, element in positions(following):
         if isinstance(element, Element) and element.through == node.name:
-            following = replaced(following, (*path, "through"), "")
+            following = replaced(following, path, replace(element, through="", row=False))
     return following
 
 

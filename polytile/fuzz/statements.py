@@ -91,7 +91,7 @@ class StatementWriter(ExpressionWriter):
     def declare(self, at: Context, body: list[Statement]) -> Context:
         ctype = self.draw.one_of(LOCAL_TYPES)
         name = self.draw.pick("s", "v") if self.draw.chance(2) else self.fresh("s")
-        if any(name == known for known, _ in at.scalars):
+        if self.pieces or any(name == known for known, _ in at.scalars):  # statements of pieces stand in one block
             name = self.fresh("s")
         body.append(Declare(name, ctype, self.value(at, kind(ctype))))
         return replace(at, scalars=(*at.scalars, (name, ctype)))

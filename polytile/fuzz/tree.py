@@ -120,7 +120,8 @@ class Literal:
 class Element:
     """An element of an array, or a scalar: no subscripts.
 
-    `inside` are subscripts within the field; `through` is the variable of a Place that holds its flat subscript.
+    `inside` are subscripts within the field; `through` is the variable of a Place that holds its flat subscript, or, of
+    a `row`, that of the first element of its row.
     """
 
     array: str
@@ -128,6 +129,7 @@ class Element:
     field: str = ""
     inside: tuple[Index, ...] = ()
     through: str = ""
+    row: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,10 +258,11 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`int name = i * m + j;`: the subscript of an element of a flat array."""
+    """`int name = i * m + j;`, or, of a `row`, `int name = i * m;`: the subscript of an element of a flat array."""
 
     name: str
     element: Element
+    row: bool = False
 
 
 @dataclass(frozen=True, slots=True)

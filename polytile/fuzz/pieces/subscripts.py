@@ -61,15 +61,15 @@ def limited_end(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 
 def flat_place(writer: StatementWriter, at: Context, depth: int) -> Statements:
-    """`int k = i * m + j; A[k] = ...;`."""
+    """`int k = i * m + j; A[k] = ...;`, and `int k = i * m; A[k + j] = ...;`."""
     flat = [a for a in writer.arrays if a.form == "flat" and a.rank > 1]
     if not flat or not at.iterators:
         return ()
     array, name = writer.draw.one_of(flat), writer.fresh("k")
-    element = replace(Element(array.name, writer.affine_subscripts(at, array)), through="")
-    through, wanted = replace(element, through=name), kind(array.type)
+    element, row = Element(array.name, writer.affine_subscripts(at, array)), writer.draw.chance(2)
+    through, wanted = replace(element, through=name, row=row), kind(array.type)
     inner = replace(at, places=(*at.places, through))
-    place = Place(name, element)
+    place = Place(name, element, row)
     if not array.written:
         return (place, *writer.block(inner, 0))
     writer.left -= 1
