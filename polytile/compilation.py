@@ -16,6 +16,7 @@ from polytile.ir.plan_text import plan_lines, split_line, stream_line
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
+from polytile.ir.statement_names import quoted
 from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import Machine
 from polytile.options import Options
@@ -140,6 +141,9 @@ class Compilation:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
         lines += [f"  {line}" for line in self._arithmetic()]
+        named = [f"    {s.name} is {s.location.short}: {quoted(s)}" for s in self.source.statements if s.location.line]
+        if named:
+            lines += ["  statements:", *named]
         if self.considered:
             lines += ["  considered:", *(f"    {line}" for line in self.considered)]
         if self.program:

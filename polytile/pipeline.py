@@ -36,6 +36,7 @@ from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan
+from polytile.ir.statement_names import in_source_words
 from polytile.ir.stream_plan import shadow_arrays
 from polytile.ir.verify.kernel import check_kernel
 from polytile.machine import machine_of
@@ -309,7 +310,8 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
             return _through(REALISATION, chosen, seen)
         except _RefusedError as error:
             refused = error
-            remarks.append(f"the {candidate.strategy} schedule is not used, as {error.reason}")
+            reason = in_source_words(error.reason, error.state.scop)
+            remarks.append(f"the {candidate.strategy} schedule is not used, as {reason}")
     return _without_kernels(refused, seen)
 
 

@@ -12,7 +12,7 @@ from types import FrameType
 from polytile.cc.call import Call
 from polytile.cc.host_arguments import Argument, with_response_files
 from polytile.cc.host_compiler import become, host_compiler
-from polytile.cc.own_options import PREFIX, Settings, is_own, settings, shared
+from polytile.cc.own_options import PREFIX, Settings, is_own, settings, shared, without_prefix
 from polytile.cc.scop_sources import scop_sources
 from polytile.diagnostics import EXIT_DONE, PolytileError
 
@@ -36,6 +36,9 @@ def main(words: Sequence[str]) -> int:
     if asked.help:
         print(HELP, *(f"  {PREFIX}{name}" for name in sorted(shared())), sep="\n")
         return EXIT_DONE
+    for word in without_prefix(expanded):
+        meant = f"{PREFIX}{word.removeprefix('--')}"
+        print(f"polytile: note: {word} goes to the host compiler; polytile's is {meant}", file=sys.stderr, flush=True)
     host = host_compiler(asked.host)
     own = [word for word in expanded if is_own(word)]
     call = Call.of([word for word in expanded if not is_own(word)])

@@ -19,6 +19,7 @@ HELP = "polytile cc --polytile-help lists them"
 # The command's options that mean nothing here, or something else.
 _ELSEWHERE = frozenset(("help", "version", "target", "on", "build", "link", "json", "quiet"))
 OWN = frozenset(("on", "cc", "help"))
+_OF_HOST_COMPILERS = frozenset(("cc", "dump", "help", "param", "verbose", "version"))
 _WARNINGS = {"-Wpolytile": (True, None), "-Wno-polytile": (False, False), "-Werror=polytile": (True, True)}
 _NOT_FATAL = "-Wno-error=polytile"
 
@@ -54,6 +55,12 @@ class Settings:
 def is_own(word: str) -> bool:
     """Whether a word is polytile's, so that the host compiler must not see it."""
     return word.startswith(PREFIX) or word in _WARNINGS or word == _NOT_FATAL
+
+
+def without_prefix(words: Sequence[str]) -> list[str]:
+    """The words that are options of the command, and probably meant for polytile: no host compiler has these."""
+    names = (shared() | OWN) - _OF_HOST_COMPILERS
+    return [word for word in words if word.startswith("--") and word[2:].partition("=")[0] in names]
 
 
 def settings(words: Sequence[str]) -> Settings:

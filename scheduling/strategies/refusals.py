@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from polytile.diagnostics import UsageError
 from polytile.ir.isl_util import OverBudgetError
+from polytile.ir.statement_names import in_source_words
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.candidate import Problem
 
@@ -20,7 +21,7 @@ def remembered_refusals(problem: Problem, strategy: str, too_long: str) -> Itera
     except OverBudgetError:
         problem.remembered[strategy] = f"{too_long} takes too long"
     except NotAStencilError as error:
-        problem.remembered[strategy] = str(error)
+        problem.remembered[strategy] = in_source_words(str(error), problem.scop)
     except UsageError as error:
         if problem.options.schedule == strategy:
             raise

@@ -327,6 +327,8 @@ def test_kernels_for_a_gpu(cc: Compile, sources: Path) -> None:
 
 def test_wrong_options(cc: Compile, sources: Path) -> None:
     words = ("-Iinclude", *TWICE, "-c", "twice.c")
+    failed(cc(*words, "--on=emulator"), 1, "--on=emulator goes to the host compiler; polytile's is --polytile-on=emul")
+    assert "polytile" not in cc(*words, "--param", "max-inline-insns-single=9").stderr
     failed(cc(*words, "--polytile-tyle=8"), 2, "unknown option --polytile-tyle", "did you mean --polytile-tile?")
     failed(cc(*words, "--polytile-tile=x"), 2, "--polytile-tile: 'x' is not an integer", "write --polytile-tile=32")
     failed(cc(*words, "--polytile-tile"), 2, "--polytile-tile: expected one argument", "polytile cc --polytile-help")

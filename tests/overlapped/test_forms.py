@@ -110,7 +110,11 @@ REFUSED = {  # file: iterations of a block, and why there are none
     "stencilgen/cheby": (2, "cheby.c:46: 3 iterations of t are live at once, more than the 2 of a block"),
     "an5d/box2d3r": (2, "box2d3r.c:24: no tile of several iterations fits into registers and memory"),
     "split/two-neighbours": (4, "two-neighbours.c:20: all iterations leave values in A"),
-    "split/two-steps-back": (5, "two-steps-back.c:21: S0 reads elements of A that no iteration before it writes"),
+    "split/two-steps-back": (
+        5,
+        "two-steps-back.c:21: `A[t][i] = 0.5 * A[t][i] + 0.25 * (A[t - 1][i + 1] + A[t ...` reads elements of A that "
+        "no iteration before it writes",
+    ),
 }
 
 

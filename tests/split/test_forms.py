@@ -135,9 +135,21 @@ MIRRORED_COPY = """void f(int T, int N, double A[N + 1], double B[N + 1])
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (GAUSS_SEIDEL, "f.c:6: in one iteration of t, S0 depends on itself through A: the loop over i carries that"),
-        (MIRRORED, "f.c:6: in one iteration of t, S0 depends on itself through A: the loop over i carries that"),
-        (MIRRORED_COPY, "f.c:8: S1 depends on S0 through B and A over a distance that is not bounded"),
+        (
+            GAUSS_SEIDEL,
+            "f.c:6: in one iteration of t, `A[i] = 0.3 * (A[i - 1] + A[i] + A[i + 1])` depends on itself through A: "
+            "the loop over i carries that",
+        ),
+        (
+            MIRRORED,
+            "f.c:6: in one iteration of t, `A[i] = 0.5 * A[N - i]` depends on itself through A: the loop over i "
+            "carries that",
+        ),
+        (
+            MIRRORED_COPY,
+            "f.c:8: `A[i] = B[i]` depends on `B[i] = 0.5 * A[N - i]` through B and A over a distance that is not "
+            "bounded",
+        ),
     ],
     ids=["Gauss-Seidel in place", "mirrored in place", "mirrored"],
 )

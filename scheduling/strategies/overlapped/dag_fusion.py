@@ -24,6 +24,7 @@ from math import prod
 from polytile.ir.digraph import Graph, graph_of, in_order, reached
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop
+from polytile.ir.statement_names import in_source_words
 from polytile.machine import MAX_THREAD_REGISTERS, Machine
 from polytile.options import CODE_OPERATIONS
 from polytile.scheduling.analysis.stencil_dag import StencilDag, iteration_dag, stencil_dag
@@ -132,7 +133,7 @@ def explained(problem: Problem) -> Iterator[str]:
     except OverBudgetError:
         yield "fusion: finding where values come from takes too long"
     except NotAStencilError as error:
-        yield f"fusion: no DAG of stencils: {error}"
+        yield f"fusion: no DAG of stencils: {in_source_words(str(error), problem.scop)}"
     else:
         limits = limits_of(problem.machine, problem.options.max_shared_memory)
         yield "fusion: macro-nodes that could be a kernel each; one is made where all is a single macro-node, as yet"

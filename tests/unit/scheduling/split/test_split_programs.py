@@ -31,7 +31,8 @@ TWO_PLANES = program(
 REFUSED: Mapping[str, tuple[str, str]] = {
     "in place": (
         program("        for (int i = 1; i < N - 1; i++)\n            A[i] = A[i - 1] + A[i + 1];"),
-        "f.c:6: in one iteration of t, S0 depends on itself through A: the loop over i carries that",
+        "f.c:6: in one iteration of t, `A[i] = A[i - 1] + A[i + 1]` depends on itself through A: the loop over i "
+        "carries that",
     ),
     "mirrored": (
         program(
@@ -50,7 +51,7 @@ REFUSED: Mapping[str, tuple[str, str]] = {
     ),
     "a scalar": (
         program("        for (int i = 1; i < N - 1; i++) A[i] = B[i] * s[0];\n        s[0] = A[1];"),
-        "S0 depends on S1 through A and s over a distance that is not bounded",
+        "`A[i] = B[i] * s[0]` depends on `s[0] = A[1]` through A and s over a distance that is not bounded",
     ),
 }
 
