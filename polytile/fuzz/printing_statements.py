@@ -15,6 +15,7 @@ from polytile.fuzz.tree import (
     Declare,
     DeclareArray,
     Element,
+    Escape,
     If,
     JumpOver,
     Leave,
@@ -73,6 +74,8 @@ class StatementPrinter:
             case JumpOver(condition, label, skipped):
                 test = self.speller.condition(condition, names)
                 return [f"if ({test})", f"    goto {label};", *self.block(skipped, names), f"{label}: ;"]
+            case Escape(label, loop):
+                return [*self.loop(loop, names), f"{label}: ;"]
             case If():
                 return self.branch(s, names)
             case Switch():
@@ -92,8 +95,8 @@ class StatementPrinter:
                 return [f"int {name} = {self.speller.place(s, names)};"]
             case Advance(name, by):
                 return [f"{name}++;" if by == 1 else f"{name}--;" if by == -1 else f"{name} += {by};"]
-            case Leave(word, condition):
-                return [f"if ({self.speller.condition(condition, names)})", f"    {word};"]
+            case Leave(word, condition, label):
+                return [f"if ({self.speller.condition(condition, names)})", f"    {word} {label};".replace(" ;", ";")]
 
     def loop(self, s: Loop | Until, names: Ranges) -> list[str]:
         inner = below(s, names) if isinstance(s, Loop) else within(s, names)

@@ -27,10 +27,12 @@ from polytile.fuzz.tree import (
     Counting,
     Declare,
     Element,
+    Escape,
     Extreme,
     If,
     JumpOver,
     Junction,
+    Leave,
     Let,
     Literal,
     Loop,
@@ -144,7 +146,7 @@ def _shorter(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
 
 def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
     """A loop, a condition or a variable replaced by what it holds."""
-    if not (isinstance(node, Loop | If | JumpOver | Switch | Until | Counting | Let | Place) and path):
+    if not (isinstance(node, Loop | If | JumpOver | Switch | Escape | Until | Counting | Let | Place) and path):
         return
     outer: Any = program
     for step in path[:-1]:
@@ -160,13 +162,15 @@ def _spliced(program: Program, path: Path, node: Any) -> Iterator[Program]:
         yield replaced(program, path[:-1], outer[:number] + body + outer[number + 1 :])
 
 
-def _held(node: Loop | If | JumpOver | Switch | Until | Counting) -> list[tuple[Statement, ...]]:
+def _held(node: Loop | If | JumpOver | Switch | Escape | Until | Counting) -> list[tuple[Statement, ...]]:
     """What could stand instead of a statement that has a body."""
     match node:
         case If(_, then, otherwise):
             return [then, otherwise]
         case JumpOver(_, _, skipped):
             return [skipped]
+        case Escape(_, loop):
+            return [(loop,)]
         case Switch(_, cases):
             return list(cases)
         case Counting(name, start, body):
@@ -222,6 +226,8 @@ def _instead(program: Program, node: Any) -> Iterator[Any]:
                 yield replace(node, start=None)
         case Counting(start=start) if start != Num(0):
             yield replace(node, start=Num(0))
+        case Leave(label=label) if label:
+            yield Leave("break", node.condition)
         case Switch() if node.falls:
             yield replace(node, falls=())
         case Until(word="do") | Let(declared=False) | Let():

@@ -284,10 +284,19 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """`if (condition) continue;`, or `break`, which makes the loop around it one that data end."""
+    """`if (condition) continue;`, `break` or `goto`, to the label of an Escape around it."""
 
     word: str
     condition: Condition
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Escape:
+    """`loop label: ;`, with jumps to the label in the loop."""
+
+    label: str
+    loop: Loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +355,7 @@ class Loop:
 
 
 _Simple = Assign | Update | Sweep | Declare | DeclareArray | Let | Place | Advance | Leave
-Statement = _Simple | Counting | JumpOver | Switch | Until | If | Loop
+Statement = _Simple | Counting | JumpOver | Switch | Until | If | Loop | Escape
 
 
 # Programs -------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from polytile.fuzz.tree import (
     DeclareArray,
     Element,
     Entry,
+    Escape,
     Function,
     If,
     JumpOver,
@@ -27,6 +28,7 @@ from polytile.fuzz.tree import (
     Name,
     Num,
     Place,
+    Position,
     PostStep,
     Program,
     Row,
@@ -54,6 +56,7 @@ class _Scope:
     known: frozenset[str]
     counters: frozenset[str] = frozenset()
     loop: str = ""
+    labels: frozenset[str] = frozenset()
 
     def after(self, s: Statement) -> _Scope:
         """The scope of what follows a statement in its block."""
@@ -96,7 +99,7 @@ def _statement(s: Statement, scope: _Scope) -> bool:
             return bool(then) and _uses(condition, scope) and _body(then, scope) and _body(otherwise, scope)
         case Assign(targets):
             arrays = [t.array for t in targets]
-            return len(set(arrays)) == len(arrays) > 0 and _uses(s, scope)
+            return len(set(arrays)) == len(arrays) > 0 and _keeps_indices(s, scope) and _uses(s, scope)
         case Counting(name, start, body):
             inner = replace(scope, names=counted(s, scope.names), counters=scope.counters | {name})
             return name not in scope.names and bool(body) and _uses(start, scope) and _body(body, inner)
@@ -107,12 +110,31 @@ def _statement(s: Statement, scope: _Scope) -> bool:
             return inside and len(cases) - 1 not in falls and _uses(subject, scope)
         case Let():
             return s.name not in scope.names and _uses((s.value, s.limit), scope)
-        case Leave(word, condition):
-            return scope.loop in (("for",) if word == "continue" else ("for", "while")) and _uses(condition, scope)
+        case Leave(word, condition, label):
+            around = {"continue": ("for",), "break": ("for", "while")}.get(word, (scope.loop,))
+            return scope.loop in around and label in ("", *scope.labels) and _uses(condition, scope)
+        case Escape(label, loop):
+            return _statement(loop, replace(scope, labels=scope.labels | {label}))
         case Advance(name):
             return name in scope.counters
-        case Update() | Sweep() | Declare() | DeclareArray() | Place():
+        case Update(target):
+            return not _holds(target, scope) and _uses(s, scope)
+        case Sweep() | Declare() | DeclareArray() | Place():
             return _uses(s, scope)
+
+
+def _holds(element: Element, scope: _Scope) -> bool:
+    return element.array in scope.arrays and bool(scope.arrays[element.array].holds)
+
+
+def _keeps_indices(s: Assign, scope: _Scope) -> bool:
+    """Whether arrays of indices still hold some afterwards."""
+    if not any(_holds(t, scope) for t in s.targets):
+        return True
+    if not isinstance(s.value, Position):
+        return False
+    bounds, size = range_of(s.value.index, scope.names), Linear(n=1)
+    return bounds.never_negative and bounds.high.most(size) == size
 
 
 def _declares(body: tuple[Statement, ...]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from polytile.fuzz.expressions import Context, plus
 from polytile.fuzz.extents import counted
-from polytile.fuzz.pieces.places import Statements, free_iterators, inside, with_base
+from polytile.fuzz.pieces.places import Statements, free_iterators, inside, sized, with_base
 from polytile.fuzz.statements import StatementWriter
 from polytile.fuzz.structs import kind
 from polytile.fuzz.tree import (
@@ -74,6 +74,20 @@ def stepping_store(writer: StatementWriter, at: Context, depth: int) -> Statemen
     return (Counting(name, draw.pick(Num(0), writer.size()), body),)
 
 
+def compaction(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`int c = 0; for (...) if (A[i] > 0) { B[c] = A[i]; c++; }`."""
+    free, target = free_iterators(at), sized(writer, "fiu", written=True)
+    if not free or target is None or depth < 1:
+        return ()
+    name, loop = writer.fresh("c"), Loop(free[0], Num(0), writer.size())
+    inner = replace(inside(at, loop), guarded=True)
+    rows = tuple(writer.outer_index(at) for _ in range(target.rank - 1))
+    writer.left -= 1
+    store = Assign((Element(target.name, (*rows, Name(name))),), writer.value(inner, kind(target.type)))
+    body = If(writer.data_compare(inner), (store, Advance(name, 1)))
+    return (Counting(name, Num(0), (replace(loop, body=(body,)),)),)
+
+
 def counting_while(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """`i = 0; while (i < n) { ...; i++; }`, and the `do` loop, which runs once in any case."""
     free = free_iterators(at)
@@ -98,4 +112,4 @@ def size_step(writer: StatementWriter, at: Context, depth: int) -> Statements:
     return (replace(loop, body=writer.block(inner, depth - 1)),)
 
 
-COUNTING = (counter, stepping_store, counting_while, size_step)
+COUNTING = (counter, stepping_store, compaction, counting_while, size_step)

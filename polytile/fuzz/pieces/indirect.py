@@ -9,7 +9,7 @@ from polytile.fuzz.pieces.places import Statements, entry, sized
 from polytile.fuzz.ranges import set_by
 from polytile.fuzz.statements import StatementWriter
 from polytile.fuzz.structs import kind
-from polytile.fuzz.tree import Assign, Element, If, Index, Let, Literal, Name, Times, Update
+from polytile.fuzz.tree import Assign, Element, Extreme, If, Index, Let, Literal, Name, Position, Times, Update
 
 
 def gather(writer: StatementWriter, at: Context, depth: int) -> Statements:
@@ -60,4 +60,15 @@ def scatter(writer: StatementWriter, at: Context, depth: int) -> Statements:
     return (Assign((Element(array.name, (chosen,)),), writer.value(at, kind(array.type))),)
 
 
-INDIRECT = (gather, gather, variable_index, histogram, histogram, scatter)
+def computed_index(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`perm[i] = n < i ? n : i;`: entries of an array of indices that the SCoP writes."""
+    found = [a for a in writer.arrays if a.holds == "index" and a.rank == 1]
+    usable = [i for i in at.iterators if at.names[i].never_negative]
+    if not found or not usable:
+        return ()
+    array, iterator = writer.draw.one_of(found), Name(writer.draw.one_of(usable))
+    value = Extreme("<", Name("n"), plus(iterator, writer.draw.pick(0, 1, 2)), writer.draw.chance(2))
+    return (Assign((Element(array.name, writer.affine_subscripts(at, array)),), Position(value)),)
+
+
+INDIRECT = (gather, gather, variable_index, histogram, histogram, scatter, computed_index)

@@ -62,7 +62,7 @@ def limited_end(writer: StatementWriter, at: Context, depth: int) -> Statements:
 
 def flat_place(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """`int k = i * m + j; A[k] = ...;`, and `int k = i * m; A[k + j] = ...;`."""
-    flat = [a for a in writer.arrays if a.form == "flat" and a.rank > 1]
+    flat = [a for a in writer.arrays if a.form == "flat" and a.rank > 1 and not a.type.startswith("struct")]
     if not flat or not at.iterators:
         return ()
     array, name = writer.draw.one_of(flat), writer.fresh("k")
