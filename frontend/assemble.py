@@ -10,6 +10,7 @@ from pycparser import c_ast
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
 from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
@@ -82,7 +83,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
     body = with_counted_reductions(counted.body, place.scope, live_after)
-    body = with_data_loops(body, live_after)
+    body = with_data_loops(with_distributed_conditions(body), live_after)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]

@@ -16,10 +16,9 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import ScalarValue, UnknownValueError, changes
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import block_items, copied, substituted, variables_in, written_name
-from polytile.frontend.trip_counts import integer, number, plus
+from polytile.frontend.trip_counts import Linear, integer, linear, number, plus
 from polytile.ir.expr import CType
 
-_Linear = tuple[str, int]  # a variable plus a constant
 _Asked = Callable[[str], bool]
 
 
@@ -65,7 +64,7 @@ def _types(name: str, loop: Any, body: Sequence[c_ast.Node], scope: Scope) -> CT
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def _value(node: c_ast.Node, name: str) -> _Linear | None:
+def _value(node: c_ast.Node, name: str) -> Linear | None:
     """What a statement sets a variable to, where that is another one plus a constant."""
     match node:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=found), rvalue=value) if found == name:
@@ -74,29 +73,14 @@ def _value(node: c_ast.Node, name: str) -> _Linear | None:
             pass
         case _:
             return None
-    linear = _linear(value)
-    return None if linear is None or linear[0] in ("", name) else linear
-
-
-def _linear(node: c_ast.Node) -> _Linear | None:
-    constant = integer(node)
-    if constant is not None:
-        return "", constant
-    match node:
-        case c_ast.ID(name=name):
-            return str(name), 0
-        case c_ast.BinaryOp(op="+" | "-" as op, left=left, right=right):
-            one, other = _linear(left), _linear(right)
-            if one is None or other is None or (one[0] and other[0]) or (other[0] and op == "-"):
-                return None
-            return one[0] or other[0], one[1] + (other[1] if op == "+" else -other[1])
-    return None
+    found = linear(value)
+    return None if found is None or found[0] in ("", name) else found
 
 
 def _forwarded(items: Sequence[c_ast.Node], name: str, ctype: CType) -> list[c_ast.Node] | None:
     """The statements of an iteration without a variable; None where it is not known, or not set first."""
     assert ctype.signed
-    held: _Linear | None = None
+    held: Linear | None = None
     result: list[c_ast.Node] = []
     for node in items:
         value = _value(node, name)
@@ -123,12 +107,12 @@ def _forwarded(items: Sequence[c_ast.Node], name: str, ctype: CType) -> list[c_a
     return result
 
 
-def _step(node: c_ast.Node) -> _Linear | None:
+def _step(node: c_ast.Node) -> Linear | None:
     """`j = j + 1 + 1` adds 2 to j."""
     match node:
         case c_ast.Assignment(op="=", lvalue=c_ast.ID(name=name), rvalue=value):
-            linear = _linear(value)
-            return linear if linear is not None and linear[0] == name else None
+            found = linear(value)
+            return found if found is not None and found[0] == name else None
         case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID(name=name), rvalue=value):
             constant = integer(value)
             return None if constant is None else (str(name), constant if op == "+=" else -constant)

@@ -5,7 +5,7 @@ before: for (..) { S0; if (c || d) continue; S1; if (e) { S2; continue; } S3; }
 after:  for (..) { S0; if (!c && !d) { S1; if (e) { S2; } else { S3; } } }
 
 before: if (c) goto L; S0; goto M; L: S1; M: S2;
-after:  if (c) { S1; S2; } else { S0; S2; }
+after:  if (c) { S1; } else { S0; } S2;
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items, copied, map_children, variables_in
+from polytile.frontend.trees import alike, block_items, copied, map_children, variables_in
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 MOST_COPIES = 64  # of statements behind branches that end in either way
@@ -169,11 +169,22 @@ def _branches(node: c_ast.If, rest: list[c_ast.Node], room: list[int]) -> Iterat
         return
     again = [copied(n) for n in rest]
     first, second = rewritten([*then, *rest], room), rewritten([*otherwise, *again], room)
+    shared = _shared_end(first, second)
+    last = first[len(first) - shared :]
+    first, second = first[: len(first) - shared], second[: len(second) - shared]
     if first:
         made = c_ast.Compound(first, node.coord)
         yield c_ast.If(node.cond, made, c_ast.Compound(second, node.coord) if second else None, node.coord)
     elif second:
         yield c_ast.If(_opposite(node.cond), c_ast.Compound(second, node.coord), None, node.coord)
+    yield from last
+
+
+def _shared_end(first: Sequence[c_ast.Node], second: Sequence[c_ast.Node]) -> int:
+    """How many statements both branches end in, none of which is a declaration that the ones before use."""
+    pairs = enumerate(zip(reversed(first), reversed(second), strict=False))
+    differs = (k for k, (a, b) in pairs if isinstance(a, c_ast.Decl) or not alike(a, b))
+    return next(differs, min(len(first), len(second)))
 
 
 def _ends(body: list[c_ast.Node]) -> bool:

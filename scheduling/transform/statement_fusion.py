@@ -21,6 +21,7 @@ from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 from polytile.ir.substitute import with_names
+from polytile.scheduling.transform.needless_waits import waits_needlessly
 
 MANY = 60  # statements: dependences, schedules and proofs then take seconds
 Bodies = list[list[str]]  # the statements of each child of a sequence, in order
@@ -35,9 +36,9 @@ def fuse_locals(scop: Scop) -> Scop:
     fused: dict[str, Statement] = {}
     gone: set[str] = set()
     inner: set[str] = set()
-    for bodies, together in _sequences(scop, by_name):
+    for bodies, together, times in _sequences(scop, by_name):
         for group, scalars in _groups(scop, [by_name[name] for name in together], own):
-            if not _is_better_apart(scop, group, scalars) and _can_run_together(by_name, bodies, group, scalars):
+            if not _is_better_apart(scop, group, scalars, times) and _can_run_together(by_name, bodies, group, scalars):
                 fused[group[-1].name] = _fused(scop, group, scalars)
                 gone.update(s.name for s in group[:-1])
                 inner |= scalars
@@ -56,7 +57,7 @@ def fuse_writers(scop: Scop) -> Scop:
     by_name = {s.name: s for s in scop.statements}
     fused: dict[str, Statement] = {}
     gone: set[str] = set()
-    for bodies, together in _sequences(scop, by_name):
+    for bodies, together, _ in _sequences(scop, by_name):
         for writers in _writers([by_name[name] for name in together]):
             for group in _parts(by_name, bodies, writers):
                 fused[group[-1].name] = _fused(scop, group, frozenset())
@@ -100,8 +101,9 @@ def _without(scop: Scop, fused: dict[str, Statement], gone: set[str], inner: set
     )
 
 
-def _sequences(scop: Scop, by_name: dict[str, Statement]) -> Iterator[tuple[Bodies, list[str]]]:
-    """The loop bodies: the statements of each child, and those that run once for each iteration, all for the same."""
+def _sequences(scop: Scop, by_name: dict[str, Statement]) -> Iterator[tuple[Bodies, list[str], dict[str, isl.Map]]]:
+    """The loop bodies: the statements of each child, those that run once for each iteration, all for the same, and the
+    iterations in which statements run."""
     for node in nodes(scop.schedule):
         if node.get_type() != isl.schedule_node_type.sequence:
             continue
@@ -117,7 +119,7 @@ def _sequences(scop: Scop, by_name: dict[str, Statement]) -> Iterator[tuple[Bodi
             first = by_name[together[0] if together else names[0]]
             if _same_instances(first, by_name[names[0]], times):
                 together.append(names[0])
-        yield bodies, together
+        yield bodies, together, times
 
 
 def _same_instances(first: Statement, other: Statement, times: dict[str, isl.Map]) -> bool:
@@ -161,12 +163,16 @@ def _sets(assign: Assign, name: str) -> bool:
     return written and not any(isinstance(n, Access) and n.array == name for n in walk(assign.value))
 
 
-def _is_better_apart(scop: Scop, group: list[Statement], scalars: frozenset[str]) -> bool:
+def _is_better_apart(
+    scop: Scop, group: list[Statement], scalars: frozenset[str], times: dict[str, isl.Map]
+) -> bool:
     """Whether statements read what later ones of the group change, so that an iteration may wait for the one before,
     and may run in another order apart: where that is a scalar, or a scalar that they share has several purposes, which
-    get variables of their own later (live_range_splitting.py)."""
+    get variables of their own later (live_range_splitting.py), or they are in no cycle (needless_waits.py)."""
     carried = [a for a in scop.arrays if a.name not in scalars and _reads_before(group, a.name)]
     if any(a.origin is Origin.LOCAL and not a.rank for a in carried):
+        return True
+    if carried and waits_needlessly(group, scalars, times):
         return True
     plain = [s.body[0] for s in group if isinstance(s.body[0], Assign)]
     return bool(carried) and any(sum(_sets(assign, name) for assign in plain) > 1 for name in scalars)
