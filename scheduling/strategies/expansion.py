@@ -14,6 +14,7 @@ from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.carried_scalars import expand_carried
 from polytile.scheduling.transform.copy_back_elimination import eliminate_copy_back
 from polytile.scheduling.transform.input_snapshot import awaits_expansion, snapshot_inputs
+from polytile.scheduling.transform.node_splitting import split_nodes
 
 Expanded = tuple[Scop, tuple[str, ...]]  # with what is said of it
 
@@ -47,7 +48,8 @@ def _of_changed(problem: Problem, scop: Scop, dependences: Dependences, notes: t
 def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | None:
     """The problem of the Scop that reads copies of its inputs where overwriting them keeps loops in order, with its own
     arrays expanded further where only both free a loop; None where there is nothing to copy, or finding it takes too
-    long. `at_any_cost`: also copies that are as much work as the loops are, for what is not parallel without."""
+    long. `at_any_cost`: also copies that are as much work as the loops are, and those that break cycles of dependences,
+    for what is not parallel without."""
     operations = problem.options.array_operations
     if addressed_arrays(problem.scop.statements):
         return None
@@ -60,6 +62,9 @@ def with_snapshots(problem: Problem, *, at_any_cost: bool = False) -> Problem | 
             problem = of_expanded(problem, expanded)
             with budget(operations):
                 found = snapshot_inputs(problem.scop, problem.dependences, operations, at_any_cost=at_any_cost)
+        if found is None and at_any_cost:
+            with budget(operations):
+                found = split_nodes(problem.scop, problem.dependences, operations)
     except OverBudgetError:
         return None
     return None if found is None else _of_changed(problem, found.scop, found.dependences, found.notes)

@@ -53,16 +53,16 @@ def snapshot_inputs(
     before: for (i < n) a[i] = a[i + 1] + b[i];    which is serial, and as much work as the copy
     after:  for (1 <= i <= n) a_in[i] = a[i];  for (i < n) a[i] = a_in[i + 1] + b[i];
     """
-    candidates = [d for d in dependences.by_array if _may_be_copied(scop, d, at_any_cost)]
+    candidates = [d for d in dependences.by_array if may_be_copied(scop, d, at_any_cost)]
     if not candidates:
         return None
     nest = nest_of(scop)
     loops = _blocked_loops(scop, dependences, candidates, nest)
     reads = {d.array: _reads_in_the_way(scop, d, nest, loops) for d in candidates} if loops else {}
-    reads = {array: found for array, found in reads.items() if found and _is_simple(scop, array, found)}
+    reads = {array: found for array, found in reads.items() if found and is_simple(scop, array, found)}
     if not reads:
         return None
-    _, after = _with_copies(scop, dependences, reads, max_operations)
+    _, after = with_copies(scop, dependences, reads, max_operations)
     left = after.all.intersect_domain(scop.domain).intersect_range(scop.domain)
     freed = [loop for loop in loops if not carried(left, nest, loop)]
     needed = {
@@ -72,7 +72,7 @@ def snapshot_inputs(
     }
     if not freed or not (at_any_cost or any(_pays(scop, needed, nest, loop) for loop in freed)):
         return None
-    made, after = _with_copies(scop, dependences, needed, max_operations)
+    made, after = with_copies(scop, dependences, needed, max_operations)
     if not all(after.of(a.name).exact for a in made.arrays if a.root in needed):
         return None
     return Snapshots(made, after, tuple(_notes(scop, made, nest, freed)))
@@ -80,7 +80,7 @@ def snapshot_inputs(
 
 def awaits_expansion(scop: Scop, dependences: Dependences) -> bool:
     """Whether inputs keep loops in order that otherwise only the reuse of the SCoP's own arrays does."""
-    candidates = [d for d in dependences.by_array if _may_be_copied(scop, d)]
+    candidates = [d for d in dependences.by_array if may_be_copied(scop, d)]
     own = {a.name for a in scop.arrays if a.origin is not Origin.EXTERNAL}
     if not candidates or not own:
         return False
@@ -93,15 +93,15 @@ def _none(found: ArrayDependences) -> isl.UnionMap:
 
 
 # What is copied -----------------------------------------------------------------------------------------------------
-def _may_be_copied(scop: Scop, found: ArrayDependences, at_any_cost: bool = False) -> bool:
+def may_be_copied(scop: Scop, found: ArrayDependences, at_any_cost: bool = False) -> bool:
     array = scop.array(found.array)
     if array.origin is not Origin.EXTERNAL or not array.live_in or array.fields or not found.exact:
         return False
-    deep = at_any_cost or any(len(s.iterators) > array.rank for s in _readers(scop, found.array))
+    deep = at_any_cost or any(len(s.iterators) > array.rank for s in readers(scop, found.array))
     return deep and not found.anti.is_empty() and not found.uninitialised.is_empty()
 
 
-def _readers(scop: Scop, array: str) -> Iterator[Statement]:
+def readers(scop: Scop, array: str) -> Iterator[Statement]:
     for statement in scop.statements:
         if any(a.array == array and a.kind is AccessKind.READ for a in statement.accesses):
             yield statement
@@ -116,7 +116,7 @@ def _blocked_loops(
     for d in dependences.by_array:
         lasting = lasting.union(d.output if d.array in names else d.false)
     anti = reduce(lambda a, b: a.union(b), (d.anti for d in candidates))
-    loops = {loop: None for d in candidates for s in _readers(scop, d.array) for loop in nest.around[s.name]}
+    loops = {loop: None for d in candidates for s in readers(scop, d.array) for loop in nest.around[s.name]}
     return [loop for loop in loops if carried(anti, nest, loop) and not carried(lasting, nest, loop)]
 
 
@@ -128,12 +128,12 @@ def _reads_in_the_way(scop: Scop, found: ArrayDependences, nest: SourceNest, loo
     if not scop.accesses(AccessKind.MAY_WRITE, arrays=only).is_empty():
         first = unset_reads(scop, found.array, scop.accesses(AccessKind.READ, arrays=only))
     result: dict[str, Sequence[ElementRead]] = {}
-    for statement in _readers(scop, found.array):
+    for statement in readers(scop, found.array):
         if not set(loops).intersection(nest.around[statement.name]):
             continue
         chosen = []
         for read in element_reads(statement, found.array) or ():
-            pairs = _accessed(statement, found.array, read).intersect_params(scop.context)
+            pairs = accessed(statement, found.array, read).intersect_params(scop.context)
             overwritten = pairs.apply_range(writes.reverse()).intersect(found.anti)
             blocks = any(carried(overwritten, nest, loop) for loop in loops)
             if blocks and not read.updates and pairs.is_subset(first):
@@ -143,7 +143,7 @@ def _reads_in_the_way(scop: Scop, found: ArrayDependences, nest: SourceNest, loo
     return result
 
 
-def _accessed(statement: Statement, array: str, read: ElementRead) -> isl.UnionMap:
+def accessed(statement: Statement, array: str, read: ElementRead) -> isl.UnionMap:
     """The elements that a read may be of, by instance."""
     total = isl.UnionMap.empty(statement.domain.get_space().params())
     for _, elements in statement.united(AccessKind.READ, arrays=frozenset((array,))):
@@ -153,12 +153,12 @@ def _accessed(statement: Statement, array: str, read: ElementRead) -> isl.UnionM
 
 def _elements(scop: Scop, array: str, reads: Reads) -> isl.Set:
     """What these reads use."""
-    parts = [_accessed(scop.statement(name), array, read) for name, own in reads.items() for read in own]
+    parts = [accessed(scop.statement(name), array, read) for name, own in reads.items() for read in own]
     found = reduce(lambda a, b: a.union(b), parts).intersect_params(scop.context)
     return isl.Set.from_union_set(found.range()).coalesce()
 
 
-def _is_simple(scop: Scop, array: str, reads: Reads) -> bool:
+def is_simple(scop: Scop, array: str, reads: Reads) -> bool:
     return bool(_elements(scop, array, reads).n_basic_set() <= MOST_REGIONS)
 
 
@@ -169,7 +169,7 @@ def _pays(scop: Scop, reads: Mapping[str, Reads], nest: SourceNest, loop: Loop) 
     def again(array: str) -> bool:
         return any(
             affine_rank(scop.statement(name).domain.remove_divs()) > scop.array(array).rank
-            and any(not _accessed(scop.statement(name), array, read).is_injective() for read in own)
+            and any(not accessed(scop.statement(name), array, read).is_injective() for read in own)
             for name, own in reads[array].items()
             if loop in nest.around[name]
         )
@@ -178,7 +178,7 @@ def _pays(scop: Scop, reads: Mapping[str, Reads], nest: SourceNest, loop: Loop) 
 
 
 # The copies ---------------------------------------------------------------------------------------------------------
-def _with_copies(
+def with_copies(
     scop: Scop, dependences: Dependences, reads: Mapping[str, Reads], max_operations: int
 ) -> tuple[Scop, Dependences]:
     """The Scop with these reads from copies. What it does with other arrays, and in which order, is the same."""
@@ -234,6 +234,6 @@ def _copy_statement(scop: Scop, old: Array, copy: Array, reads: Reads) -> Statem
 
 def _notes(scop: Scop, made: Scop, nest: SourceNest, freed: Sequence[Loop]) -> Iterator[str]:
     for copy in made.arrays[len(scop.arrays) :]:
-        around = [(s, nest.around[s.name]) for s in _readers(made, copy.name)]
+        around = [(s, nest.around[s.name]) for s in readers(made, copy.name)]
         inner = dict.fromkeys(s.iterators[own.index(loop)] for loop in freed for s, own in around if loop in own)
         yield f"{copy.root} is copied to {copy.name} first: overwriting it kept {', '.join(inner)} in order"
