@@ -14,8 +14,10 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.callees import called_name
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.math_functions import is_known
 from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import block_items, map_children, variables_in, written_name
@@ -55,15 +57,21 @@ class _Loops:
         return not isinstance(counter, c_ast.Decl) and self._used_outside(name)
 
     def _depends(self, part: c_ast.Node | None, own: str) -> bool:
-        """Whether a part of a header reads elements, or other variables that statements of the SCoP set."""
+        """Whether a part of a header reads elements, or other variables that statements of the SCoP set, or asks a
+        function of which analysis knows nothing."""
         if part is None:
             return False
-        if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef) for n in nodes_below(part)):
+        nodes = list(nodes_below(part))
+        if any(isinstance(n, c_ast.ArrayRef | c_ast.StructRef) or _is_unknown(n) for n in nodes):
             return True
         return any(use.name in self.varying and use.name != own for use in variables_in(part))
 
     def _used_outside(self, name: str) -> bool:
         return self.live_after(name) or any(outside_own_loops(node, name) for node in self.body)
+
+
+def _is_unknown(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.FuncCall) and not is_known(called_name(node))
 
 
 def _set_by_statements(node: c_ast.Node) -> Iterator[str]:

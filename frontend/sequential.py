@@ -20,6 +20,7 @@ from polytile.ir.scop import Array, Scop
 
 _INTEGER_FUNCTIONS = frozenset({"abs", "labs", "llabs"})
 _CUDA_WORDS = ("__device__", "__host__", "__forceinline__", "__noinline__")
+_KNOWN_TO_CUDA = ("math.h", "stdbool.h", "stddef.h")
 _LESS, _GREATER = "((a) < (b) ? (a) : (b))", "((a) > (b) ? (a) : (b))"
 _HELPERS = {  # functions that need no declaration, by what they do
     **{name: f"#define {name}(a, b) {_LESS}" for name in ("min", "MIN")},
@@ -58,7 +59,8 @@ def sequential_source(region: Region, scop: Scop) -> str:
 
 def _device_functions(scop: Scop) -> list[str]:
     """The text that defines functions for the device, as C; behind all else, as it may define macros."""
-    return [*(f"#define {word}" for word in _CUDA_WORDS), scop.device_source] if scop.device_source else []
+    head = [*(f"#include <{name}>" for name in _KNOWN_TO_CUDA), *(f"#define {word}" for word in _CUDA_WORDS)]
+    return [*head, scop.device_source] if scop.device_source else []
 
 
 def _printed(node: c_ast.Node) -> str:

@@ -46,6 +46,9 @@ void end(long n, double *a);
 int range(int n, const double *a, double *low, double *high);
 #pragma polytile access(count) reads(a[0:n], total[0]) writes(total[0])
 void count(int n, const double *a, int *total);
+#pragma polytile access(grow) writes(a[0])
+void grow(int *a);
+static void twice(int k, double *row) { normalise(k, row); row[0] += row_sum(k - 1, row + 1); }
 """
 DEFINED = """
 #define HALF 0.5
@@ -82,6 +85,7 @@ __device__ int range(int n, const double *a, double *low, double *high)
     }
     return widest;
 }
+__device__ void grow(int *a) { a[0] = 3; }
 __device__ void count(int n, const double *a, int *total) { for (int k = 0; k < n; k++) *total += a[k] > 0; }
 """
 # The body of each SCoP in f(n, m, A[n][m], x[n], y[n], p[2 * n], q[2 * n]), and which of its loops are parallel.
@@ -166,6 +170,21 @@ PROGRAMS = {
         "double s = 0; for (int i = 0; i < n; i++) if (x[i] > 0.25) { clip(1, &x[i]); s += 1; } y[0] = s;",
         [False],
     ),
+    "inside functions that are inlined": ("for (int i = 0; i < n; i++) twice(m, A[i]);", [True]),
+    "a bound that a call sets": ("grow(q); for (int i = 0; i < q[0]; i++) x[i] += i;", [False]),
+    "a loop that a value ends": (
+        "for (int i = 0; i < n; i++) { int c = 0; while (weigh(c) < 3) { c++; } q[i] = c; }",
+        [True, False],
+    ),
+    "ways to go on": (
+        "for (int i = 0; i < n; i++) { if (x[i] > 0.5) continue; clip(1, &x[i]); if (x[i] < 0) continue; "
+        "x[i] += row_sum(m, A[i]); }",
+        [True],
+    ),
+    "the next column": (
+        "for (int j = 1; j < m; j++) for (int i = 0; i < n; i++) end(2, &A[i][j - 1]);",
+        [True, True],
+    ),
     "several in a nest": (
         "for (int i = 1; i < n - 1; i++) { smooth(&x[i - 1], &y[i]); A[i][0] = y[i]; normalise(m, A[i]); "
         "x[i] = weigh(A[i][m - 1]); }",
@@ -218,6 +237,20 @@ def test_kernels_compile_for_a_gpu(name: str, tmp_path: Path) -> None:
     assert scop.program is not None
     good, log = compile_to_ptx(library, print_kernels(scop.program))
     assert good, log
+
+
+STENCIL = (
+    "for (int t = 0; t < n; t++) { for (int i = 1; i < m - 1; i++) y[i] = weigh(x[i - 1] + x[i + 1]) * 0.5; "
+    "for (int i = 1; i < m - 1; i++) x[i] = y[i]; }"
+)
+
+
+@pytest.mark.parametrize("schedule", ["split", "overlapped"])
+def test_functions_of_numbers_are_called_in_any_kernel(schedule: str, tmp_path: Path) -> None:
+    scop = compiled(tmp_path, STENCIL.replace("m", "n").replace("t < n", "t < m"), schedule=schedule)
+    assert not any("found no schedule" in remark.message for remark in scop.remarks)
+    for report in scop.validate(on="emulator", parameters={"n": 301, "m": 13}, seed=1):
+        assert report.bitwise
 
 
 WHOLE = PROGRAMS["rows in an expression"][0] + PROGRAMS["neighbours"][0] + PROGRAMS["maybe"][0]
