@@ -134,6 +134,10 @@ def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Com
             state = _with_program(plain, without)
     kernels = len(state.program.kernels) if state.program else 0
     strategy = state.schedule.strategy if state.schedule else ""
+    if state.scop.external and not state.scop.device_source:
+        called = f"{state.scop.name}: kernels call `{state.scop.external[0].name}`, whose definition is not known"
+        hint = "--device-source F.cu names the file that defines it; else link device code that does"
+        state = state.with_remark(called, severity="warning", hint=hint)
     return state.with_remark(
         f"{state.scop.name}: {strategy} schedule, {kernels} kernel{'s' * (kernels != 1)}; {state.proof}"
     )

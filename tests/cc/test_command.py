@@ -371,3 +371,20 @@ def test_the_host_compiler(cc: Compile, sources: Path) -> None:
 def test_the_help_of_the_command_names_it() -> None:
     told = subprocess.run([sys.executable, "-m", "polytile", "--help"], capture_output=True, text=True, check=True)
     assert 'make CC="polytile cc"' in " ".join(told.stdout.split())
+
+
+def test_functions_that_are_defined_for_the_device(cc: Compile, tmp_path: Path) -> None:
+    (tmp_path / "half.cu").write_text("__device__ double half(double x) { return 0.5 * x; }\n")
+    (tmp_path / "half.c").write_text("double half(double x) { return 0.5 * x; }\n")
+    text = (
+        "#include <stdio.h>\n#pragma polytile access(half)\ndouble half(double x);\nint main(void)\n{\n"
+        "    double a[9];\n#pragma scop\n    for (int i = 0; i < 9; i++) a[i] = half(i);\n#pragma endscop\n"
+        '    printf("%g\\n", a[7]);\n    return 0;\n}\n'
+    )
+    (tmp_path / "main.c").write_text(text)
+    made = cc("--polytile-device-source=half.cu", "-MMD", "-c", "main.c")
+    assert made.returncode == 0 and not made.stderr
+    assert (tmp_path / "main.d").read_text().split() == ["main.o:", "half.cu", "main.c"]
+    assert cc("main.o", "half.c", "-o", "program").returncode == 0
+    assert run(tmp_path / "program", folder=tmp_path).stdout == "3.5\n"
+    assert "warning: main_scop0: kernels call `half`, whose definition is not known" in cc("-c", "main.c").stderr

@@ -347,6 +347,7 @@ def test_a_write_that_does_not_happen_is_found(tmp_path: Path) -> None:
 def test_definitions_are_asked_for() -> None:
     (scop,) = polytile.compile(source(PROGRAMS["numbers"][0])).scops
     assert "extern __device__ double weigh(double);" in scop.cuda
+    assert any(r.severity == "warning" and "kernels call `weigh`" in r.message for r in scop.remarks)
     with pytest.raises(UsageError, match="`weigh`, whose definition is not known") as asked:
         scop.validate(on="emulator")
     assert asked.value.hint is not None and "--device-source" in asked.value.hint
