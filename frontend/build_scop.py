@@ -25,7 +25,7 @@ from polytile.frontend.delinearise import (
 )
 from polytile.frontend.describe import describe
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
-from polytile.frontend.order import Order, schedule, source_loops
+from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
 from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
@@ -76,6 +76,7 @@ class _Assembler:
             self._check_bounds(name)
             self._check_gathered(name)
             self._separate_subscripts(name)
+        orders = self._under_conditions(orders)
         tables = self._tables()
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
@@ -105,6 +106,11 @@ class _Assembler:
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
         )
+
+    def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:
+        """Drop the statements that never run where what the host asks holds."""
+        self.drafts = [d for d in self.drafts if not d.points.is_disjoint(self.evaluator.context)] or self.drafts
+        return only(orders, {d.name for d in self.drafts})
 
     def _wide(self, statements: Sequence[Statement], known: isl.Set) -> bool:
         """Whether an iterator needs the 64 bits that it is declared with."""

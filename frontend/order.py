@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -41,6 +41,12 @@ def schedule(orders: Sequence[Order], domains: dict[str, isl.Set]) -> isl.Schedu
         if one is not None:
             result = one if result is None else result.sequence(one)
     return result
+
+
+def only(orders: Sequence[Order], names: Collection[str]) -> tuple[Order, ...]:
+    """The loops and statements without statements other than these."""
+    kept = (replace(o, body=only(o.body, names)) if isinstance(o, Loop) else o for o in orders)
+    return tuple(o for o in kept if (o.body if isinstance(o, Loop) else o.statement in names))
 
 
 def _one(order: Order, domains: dict[str, isl.Set]) -> isl.Schedule | None:
