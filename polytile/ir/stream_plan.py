@@ -201,6 +201,20 @@ class StreamPlan:
         """The owner box along each dimension that is not streamed, in a tile that has neighbours on both sides."""
         return tuple(n - halo for n, halo in zip(self.tile, self.overlap, strict=True))
 
+    def reach(self, k: int) -> tuple[int, int]:
+        """How far before and behind a cell a step reads along dimension k of space."""
+        offsets = [read.offset[k] for read in self.reads]
+        return max(0, *(-d for d in offsets)), max(0, *offsets)
+
+    def counts(self, cells: Sequence[float]) -> tuple[int, ...]:
+        """How many tiles there are along each dimension that is not streamed, of a space of so many cells: those at its
+        sides own the cells that are halo elsewhere."""
+        found = []
+        for k, (own, halo) in enumerate(zip(self.owned, self.overlap, strict=True), start=self.streamed):
+            tiles = ceil((cells[k] + sum(self.reach(k)) - halo) / own)
+            found.append(max(1, min(tiles, ceil(cells[k]))))
+        return tuple(found)
+
     def planes(self, length: float, across: float) -> float:
         """Those that a tile owns, in a stream of `length` planes, with so many tiles beside one another."""
         if not self.chunk:

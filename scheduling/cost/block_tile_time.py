@@ -15,6 +15,7 @@ estimate 103 without it).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -91,9 +92,8 @@ class BlockTiles:
         return prod(self.plan.points) * sum(count * max(1.0, full / rate) for count, rate in rates)
 
 
-def share_at_sides(plan: StreamPlan, cells: tuple[float, ...]) -> float:
-    """Of tiles, for so many cells along each dimension that does not stream."""
-    counts = [max(1, ceil(n / own)) for n, own in zip(cells, plan.owned, strict=True)]
+def share_at_sides(counts: Sequence[int]) -> float:
+    """Of so many tiles along each dimension that does not stream."""
     return 1 - prod(max(0, n - 2) for n in counts) / prod(counts)
 
 

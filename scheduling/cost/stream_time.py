@@ -154,10 +154,13 @@ class StreamCost:
 
     # Tiles --------------------------------------------------------------------------------------------
     @cached_property
-    def across(self) -> float:
+    def across(self) -> int:
         """Tiles beside one another."""
-        across = self.sizes.cells[self.plan.streamed :]
-        return prod(max(1.0, ceil(n / own)) for n, own in zip(across, self.plan.owned, strict=True))
+        return prod(self._counts)
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return self.plan.counts(self.sizes.cells)
 
     @cached_property
     def _chunk(self) -> float:
@@ -269,10 +272,8 @@ class StreamCost:
     @property
     def _of_blocks(self) -> BlockTiles:
         plan, resident = self.plan, self.resident // self.plan.warps
-        sides = share_at_sides(plan, self.sizes.cells[plan.streamed :])
-        return BlockTiles(
-            plan, self.figures, self.warps / plan.warps, sides, self._planes, self.machine, resident
-        )
+        sides = share_at_sides(self._counts)
+        return BlockTiles(plan, self.figures, self.warps / plan.warps, sides, self._planes, self.machine, resident)
 
     @property
     def _together(self) -> float:

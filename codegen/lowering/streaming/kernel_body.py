@@ -25,7 +25,6 @@ from polytile.codegen.lowering.streaming.plane_rings import age, each, over, run
 from polytile.codegen.lowering.streaming.retimed_sums import plane_sums
 from polytile.codegen.lowering.streaming.statement_bodies import instance, is_pure
 from polytile.codegen.lowering.streaming.stream_kernel import Stream, Tested, negated
-from polytile.codegen.lowering.streaming.tile_grid import reach
 from polytile.codegen.lowering.streaming.written_cells import Writer, cell_name
 from polytile.ir.arith import add, both, compare, div, either, least, lift, mod, most, mul, select, sub
 from polytile.ir.expr import BOOL, Access, Assign, Declare, Expr, For, If, Name, Scope, Stmt
@@ -173,7 +172,7 @@ class KernelBody(ConstantCells):
         until = add(last, 1) if chunk is None else least(add(self.own_first, chunk), add(last, 1))
         yield Declare(self.own_end.name, integer, until)
         ahead = max(-s.lower[0] - s.lag for s in plan.steps)  # a step that reads no other one may be the first
-        begin = most(sub(self.own_first, ahead), sub(first, reach(plan, 0)[0]))
+        begin = most(sub(self.own_first, ahead), sub(first, plan.reach(0)[0]))
         yield Declare(self.begin.name, integer, begin)
         yield Declare(self.end.name, integer, add(self.own_end, self.stream.final_lag))
         low = least(_extreme(most, self.begin, lows), self.end)

@@ -50,13 +50,13 @@ class Axis:
     @property
     def origin(self) -> Expr:
         """The first cell of the first tile, where vectors are aligned if rows are."""
-        first = sub(self.cells[0], reach(self.plan, self.k)[0])
+        first = sub(self.cells[0], self.plan.reach(self.k)[0])
         return binary("&", first, -self.points) if self.aligned and self.points > 1 else first
 
     @property
     def count(self) -> Expr:
         """How many tiles there are: none without cells, as arrays that nothing touches may have no buffers."""
-        end = add(self.cells[1], 1 + reach(self.plan, self.k)[1])
+        end = add(self.cells[1], 1 + self.plan.reach(self.k)[1])
         covered = sub(sub(end, self.origin), self.lower + self.upper)
         tiles = most(div(add(covered, self.width - 1), self.width), 1)
         return most(least(tiles, add(sub(self.cells[1], self.cells[0]), 1)), 0)
@@ -66,16 +66,10 @@ class Axis:
         overlaps the one before it more: no tile goes beyond memory, unless space is narrower than a tile."""
         if not self.plan.streamed:
             return add(self.origin, mul(index, self.width))
-        last = sub(add(self.cells[1], 1 + reach(self.plan, self.k)[1]), self.size)
+        last = sub(add(self.cells[1], 1 + self.plan.reach(self.k)[1]), self.size)
         if vector > 1:
             last = least(binary("&", add(last, vector - 1), -vector), sub(memory_end, self.size))
         return least(add(self.origin, mul(index, self.width)), most(last, self.origin))
-
-
-def reach(plan: StreamPlan, k: int) -> tuple[int, int]:
-    """How far before and behind a cell a statement reads along a dimension."""
-    offsets = [read.offset[k] for read in plan.reads]
-    return max(0, *(-d for d in offsets)), max(0, *offsets)
 
 
 def axes(plan: StreamPlan, cells: Cells) -> tuple[Axis, ...]:

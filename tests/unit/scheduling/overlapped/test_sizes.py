@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 import polytile
 from polytile.codegen.lowering.lower import index_type
-from polytile.codegen.lowering.streaming.stream_program import stream_kernels
+from polytile.codegen.lowering.streaming.stream_program import cells_of_plan, stream_kernels
+from polytile.codegen.lowering.streaming.tile_grid import axes
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.diagnostics import UsageError
+from polytile.ir.evaluate import evaluate
 from polytile.ir.name_supply import Names
 from polytile.ir.plan import Choices
 from polytile.ir.scop import Origin
@@ -237,8 +240,41 @@ def test_blocks_of_more_warps_are_in_the_order_that_was_measured(
 
 
 def test_the_fastest_measured_blocks_are_chosen() -> None:
-    """heat-3d: 111 ms by kernels of one step (H100), 83.7 and 87.2 with two iterations and 12 warps, 104 with 8."""
+    """heat-3d on an H100: one block for each of 128 places, 50.5 ms; shorter chunks, whose blocks take two and three
+    rounds, 61.6 and 61.2; 12 warps, whose registers spill, 70.2."""
     file = Path(__file__).resolve().parents[4] / "polybench/polybench/heat-3d.c"
     found = polytile.compile(file, schedule="auto", parameters={"tsteps": 1000, "n": 200}).scops[0]
-    assert found.compilation.stream is not None
-    assert (found.compilation.stream.iterations, found.compilation.stream.warps) == (2, 12)
+    chosen = found.compilation.stream
+    assert chosen is not None
+    assert (chosen.iterations, chosen.tile, chosen.warps, chosen.chunk) == (2, (32, 32), 16, 99)
+
+
+@pytest.mark.parametrize("chunk", [40, 66, 99, 198])
+def test_rounds_are_of_the_blocks_that_are_launched(chunk: int) -> None:
+    """Milliseconds on an H100."""
+    measured = {40: 61.2, 66: 61.6, 99: 50.5, 198: 88.5}[chunk]
+    sizes, choices = {"tsteps": 1000, "n": 200}, Choices(tile=(chunk, 32, 32), block=(16, 32), time_tile=2)
+    asked = replace(problem("polybench/heat-3d.c", choices), options=Options(parameters=sizes))
+    (found,) = propose(asked)
+    assert found.stream is not None
+    estimate = stream_estimate(found.stream, asked.scop, asked.machine, sizes)
+    assert estimate.kernels[0].blocks == 8 * 8 * ceil(198 / chunk)
+    assert estimate.microseconds == pytest.approx(1e3 * measured, rel=0.22)
+
+
+@pytest.mark.parametrize(
+    "source, tile, height",
+    [
+        ("polybench/heat-3d.c", (32, 32), 2), ("an5d/star3d1r.c", (24, 64), 3), ("an5d/box3d1r.c", (44, 32), 2),
+        ("an5d/star2d1r.c", (128,), 6), ("polybench/jacobi-1d.c", (64,), 4),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("size", [4, 9, 26, 33, 50, 130, 200, 1001])
+def test_tiles_are_as_many_as_kernels_launch(source: str, tile: tuple[int, ...], height: int, size: int) -> None:
+    found = candidate(source, Choices(tile=tile, time_tile=height))
+    assert found.stream is not None
+    cells = cells_of_plan(found.scop, found.stream, index_type(found.scop))
+    values = {p.name: size for p in found.scop.parameters}
+    ends = [[evaluate(end, values) for end in cells.range[k]] for k in range(found.stream.dims)]
+    launched = tuple(evaluate(axis.count, values) for axis in axes(found.stream, cells))
+    assert found.stream.counts([last - first + 1 for first, last in ends]) == launched
