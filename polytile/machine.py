@@ -83,6 +83,18 @@ class Machine:
         """Shared memory for all blocks of a multiprocessor."""
         return self.shared_per_block + self.shared_reserved
 
+    def resident_blocks(self, threads: int, registers: int, shared: int) -> int:
+        """How many blocks of so many threads, registers of a thread and bytes of shared memory a multiprocessor holds;
+        0 when not even one fits. The rules are those of CUDA's occupancy calculator: a warp gets registers in portions,
+        a block shared memory."""
+        warps = -(-threads // WARP_SIZE)
+        of_warp = -(-max(1, registers) * WARP_SIZE // WARP_REGISTER_UNIT) * WARP_REGISTER_UNIT
+        of_partition = self.registers_per_sm // REGISTER_FILE_PARTITIONS
+        by_registers = of_partition // of_warp * REGISTER_FILE_PARTITIONS // warps
+        portions = -(-(shared + self.shared_reserved) // self.shared_portion)
+        by_shared = self.shared_per_sm // max(1, portions * self.shared_portion)
+        return min(self.blocks_per_sm, self.threads_per_sm // (warps * WARP_SIZE), by_registers, by_shared)
+
 
 _V100 = Speed(1.53e9, 0.81e12, 6 << 20, 1.6e12, 7.8e12, 15.7e12)
 _T4 = Speed(1.59e9, 0.29e12, 4 << 20, 0.6e12, 0.25e12, 8.1e12)

@@ -16,7 +16,6 @@ from math import prod
 
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.resources.estimate import estimate, needed_registers
-from polytile.codegen.resources.occupancy import resident_blocks
 from polytile.ir.expr import Access, Assign, If, Stmt, walk, with_bodies
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
@@ -122,4 +121,4 @@ def _most_registers(kernel: Kernel, machine: Machine, blocks: int) -> int:
     """The registers of a thread with which so many blocks fit; 0 where they never do."""
     threads, shared = prod(kernel.block), sum(shared_size(s) for s in kernel.shared)
     counts = range(MAX_THREAD_REGISTERS // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT, 0, -THREAD_REGISTER_UNIT)
-    return next((n for n in counts if resident_blocks(machine, threads, n, shared) >= blocks), 0)
+    return next((n for n in counts if machine.resident_blocks(threads, n, shared) >= blocks), 0)

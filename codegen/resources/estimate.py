@@ -11,7 +11,7 @@ from math import prod
 
 from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.resources.linear_code import Code, code_of
-from polytile.codegen.resources.occupancy import KernelResources, resident_blocks, resources
+from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import pressure
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.ir.kernel import Kernel, ceil_div
@@ -57,7 +57,7 @@ def _code(kernel: Kernel) -> Code:
 def _free_registers(kernel: Kernel, machine: Machine) -> int:
     """The registers of a thread with which as many warps fit as could at all."""
     threads = prod(kernel.block)
-    warps = resident_blocks(machine, threads, 1, shared_bytes(kernel)) * ceil_div(threads, WARP_SIZE)
+    warps = machine.resident_blocks(threads, 1, shared_bytes(kernel)) * ceil_div(threads, WARP_SIZE)
     return machine.registers_per_sm // (max(1, warps) * WARP_SIZE) // THREAD_REGISTER_UNIT * THREAD_REGISTER_UNIT
 
 

@@ -1,7 +1,4 @@
-"""What a kernel takes, and how many of its blocks a multiprocessor holds with that.
-
-The rules are those of CUDA's occupancy calculator: a warp gets registers in portions, a block shared memory.
-"""
+"""What a kernel takes, and how many of its blocks a multiprocessor holds with that."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from math import prod
 
 from polytile.codegen.targets.cuda.shared_memory import dynamic_shared_bytes, shared_bytes
 from polytile.ir.kernel import Kernel, ceil_div
-from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_REGISTER_UNIT, WARP_SIZE, Machine
+from polytile.machine import WARP_SIZE, Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +38,12 @@ class KernelResources:
         )
 
 
-def resident_blocks(machine: Machine, threads: int, registers: int, shared: int) -> int:
-    """How many blocks of this kind a multiprocessor of `machine` holds; 0 when not even one fits."""
-    warps = ceil_div(threads, WARP_SIZE)
-    of_warp = ceil_div(max(1, registers) * WARP_SIZE, WARP_REGISTER_UNIT) * WARP_REGISTER_UNIT
-    of_partition = machine.registers_per_sm // REGISTER_FILE_PARTITIONS
-    by_registers = of_partition // of_warp * REGISTER_FILE_PARTITIONS // warps
-    by_shared = machine.shared_per_sm // _shared_of(machine, shared)
-    return min(machine.blocks_per_sm, machine.threads_per_sm // (warps * WARP_SIZE), by_registers, by_shared)
-
-
-def _shared_of(machine: Machine, shared: int) -> int:
-    """What a block takes: some is the system's."""
-    portion = machine.shared_portion
-    return max(1, ceil_div(shared + machine.shared_reserved, portion) * portion)
-
-
 def resources(
     kernel: Kernel, machine: Machine, source: str, registers: int, instruction_bytes: int, spill_bytes: int = 0
 ) -> KernelResources:
     """All figures of a kernel from those that a compiler decides."""
     threads, shared, dynamic = prod(kernel.block), shared_bytes(kernel), dynamic_shared_bytes(kernel)
-    blocks = resident_blocks(machine, threads, registers, shared)
+    blocks = machine.resident_blocks(threads, registers, shared)
     warps = blocks * ceil_div(threads, WARP_SIZE)
     occupancy = warps * WARP_SIZE / machine.threads_per_sm
     return KernelResources(

@@ -118,6 +118,9 @@ class StreamPlan:
 
     `in_place`: a block is a single iteration, which writes other elements than those that it reads, as of A[t % 2].
     There are no second buffers: one kernel, launched for each iteration, reads and writes the user's arrays.
+
+    `min_blocks`: so many blocks are to be on a multiprocessor at once, which bounds the registers of a thread (0: as
+    many as there is room for).
     """
 
     name: str
@@ -135,8 +138,10 @@ class StreamPlan:
     once: bool = False
     split_barrier: bool = False
     in_place: bool = False
+    min_blocks: int = 0
 
     def __post_init__(self) -> None:
+        require(self.min_blocks >= 0, "bounds of a launch are not negative")
         require(self.iterations > 0 and self.dims > 0, "a block of iterations over a space")
         alone = self.iterations == 1 and all(s.iteration == 0 for s in self.steps)
         require(alone or not self.once, "without a time loop, all steps are of iteration 0")
@@ -251,7 +256,7 @@ class StreamPlan:
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
         what = "one iteration a kernel, in place" if self.in_place else what
         each = f"{what}, tiles of {tile} cells that own {owned}"
-        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}{self._barrier()}"
+        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}{self._barrier()}{self._room()}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))
@@ -262,6 +267,9 @@ class StreamPlan:
 
     def _barrier(self) -> str:
         return "; warps wait for others only before they read their rows" if self.split_barrier else ""
+
+    def _room(self) -> str:
+        return f"; at least {self.min_blocks} blocks of a multiprocessor" if self.min_blocks else ""
 
     def _chunks(self) -> str:
         if not self.chunk:

@@ -1,16 +1,17 @@
 """The time of overlapped tiles that the warps of a block share, plane after plane.
 
-    time of a plane: what one warp does after another, which is most of it, as few warps have a place: some cycles for
-                     each step, whose edge rows go to other warps, and for each of its instructions; and the issue slots
-                     of a scheduler for all of its warps
-    time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place; tiles at sides of
-                     space have more instructions, and the last round has some; and device memory, which hides behind
-                     that in part
+    time of a plane: what one warp does after another, which is most of it, as few warps have a place: what it waits for
+                     once, and some cycles for each of its instructions; and the issue slots of a scheduler for all of
+                     its warps, of which words from other lanes take more, as a multiprocessor shuffles for one warp at
+                     a time. Steps of a plane do not wait for one another: each is a plane behind
+    time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place, and some more
+                     until the first planes have come; tiles at sides of space have more instructions, and the last
+                     round has some; and device memory, which hides behind that in part
 
-Fitted to 106 kernels of 13 stencils in single and double precision, with tiles of 4 to 16 warps (H100, CUDA 13.0):
-the estimates are within 8% (root mean square). Sides had no loop of their own then; what they take now is counted in
-SASS. None of the stencils reads other arrays: what steps wait for these is by cheby (151 ms in single precision, by
-estimate 103 without it).
+Fitted to 191 kernels of 15 stencils in single and double precision, with tiles of 8 to 16 warps and 1 to 8 cells of a
+thread (H200, CUDA 13.0; polybench/results/overlapped-tiles-h200-2026-11-26.jsonl): the estimates are within 11% (root
+mean square). None of the stencils reads other arrays: what steps wait for these is by cheby (151 ms in single
+precision, by estimate 103 without it).
 """
 
 from __future__ import annotations
@@ -23,14 +24,15 @@ from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.stream_resources import StreamFigures
 
-PLANE_CYCLES = 100
-STEP_CYCLES = 75
-INSTRUCTION_CYCLES = 2.3  # of a warp, one after another
-ISSUE_CYCLES = 0.8  # of a scheduler
-SPILL_INSTRUCTIONS = 4  # for each register that a thread needs and cannot have, with what is waited for
-SIDE_WAITS = 1.5  # times the instructions that tiles at sides have more: they wait for constant cells, too
-MEMORY_TIMES = 2.4  # the time of a copy, with a plane or two under way in each block
-BESIDE = 1.55  # how times add up that hide behind one another in part: (a^p + b^p)^(1/p)
+PLANE_CYCLES = 530  # for loads, the barrier and the first values of each plane
+START_PLANES = 16  # the time of so many passes before the first planes have come, and after the last
+INSTRUCTION_CYCLES = 1.57  # of a warp, one after another
+ISSUE_CYCLES = 0.93  # of a scheduler
+SHUFFLE_CYCLES = 2.3  # of a scheduler, for each word from another lane, beside its issue
+SPILL_INSTRUCTIONS = 1  # for each register that a thread needs and cannot have
+SIDE_WAITS = 0.5  # times the instructions that tiles at sides have more: what they load is seldom waited for
+MEMORY_TIMES = 1.0  # the time of a copy
+BESIDE = 1.45  # how times add up that hide behind one another in part: (a^p + b^p)^(1/p)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class BlockTiles:
         on_average = (1 - self.at_sides) * self._plane(inside, self.resident)
         on_average += self.at_sides * self._plane(side, self.resident)
         one_after_another = (rounds - 1) * self._plane(inside, self.resident) + self._plane(side, last)
-        return self.planes * max(self.tiles / places * on_average, one_after_another)
+        return (self.planes + START_PLANES) * max(self.tiles / places * on_average, one_after_another)
 
     @property
     def _inside(self) -> float:
@@ -78,9 +80,9 @@ class BlockTiles:
 
     def _plane(self, instructions: float, at_once: int) -> float:
         """The cycles of a plane of tiles that are on a multiprocessor together."""
-        steps = sum(1 for _ in self.figures.made)
-        alone = PLANE_CYCLES + STEP_CYCLES * steps + INSTRUCTION_CYCLES * instructions + self._loading
+        alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._loading
         slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
+        slots += SHUFFLE_CYCLES * self.figures.shuffled(self.plan)
         return beside(alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)
 
     @property

@@ -63,9 +63,5 @@ def thread_registers(kept: int, read: int) -> int:
 
 
 def resident_blocks(machine: Machine, threads: int, registers: int, shared_bytes: int) -> int:
-    """The blocks that a multiprocessor has room for; one at least."""
-    room = [machine.blocks_per_sm, machine.threads_per_sm // threads]
-    room.append(machine.registers_per_sm // (registers * threads))
-    if shared_bytes:
-        room.append(machine.shared_per_sm // (shared_bytes + machine.shared_reserved))
-    return max(1, min(room))
+    """The blocks that a multiprocessor has room for; one at least, which has fewer registers where it must."""
+    return max(1, machine.resident_blocks(threads, registers, shared_bytes))

@@ -19,15 +19,22 @@ from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_beh
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 
-# Registers, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields, lines.
+# Registers of strips, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields,
+# lines.
 BASE_WORDS = 36  # registers for addresses, bounds and masks
 STEP_WORDS = 3  # registers of each step that is made
-AROUND_PLANES = 1.25  # for each that a value of a strip takes from one plane to the next: some have both at once
-BESIDE_VALUES = 0.8  # for each of other threads that a step of a block reads: most come before the first is used
-PATCH = 8  # cells of a thread of a block, beyond which each step has some more under way
-LARGE_PATCH = 0.5
-ROW_WORDS = 2  # for the addresses of each row of a thread of a block, beyond two
+AROUND_PLANES = 1.25  # for each that a value takes from one plane to the next: some have both at once
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
+# Registers of patches, fitted to 197 kernels of 15 stencils (CUDA 13.0): within 8% (root mean square) of what ptxas
+# takes, with what it spills, where that is known.
+PATCH_BASE_WORDS = 25
+PATCH_STEP_WORDS = 6
+PATCH_PLANES = 1.15  # for each that a value takes from one plane to the next
+PATCH_LOADED = 1.6  # for each of the inputs of the next plane
+PATCH_VALUES = 3  # for each that one step works on
+PATCH = 8  # cells of a thread, beyond which each step has some more under way
+LARGE_PATCH = 1.5
+ROW_WORDS = 6  # for the addresses of each row of a thread, beyond two
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
 SIDE_INSTRUCTIONS = 12  # of a plane at a side, beside those of cells
@@ -164,10 +171,24 @@ class StreamFigures:
 
     def registers(self, plan: PlannedThreads) -> int:
         """Of a thread; more than it can have where values would be spilled."""
-        around = 1.0 if plan.exchange is Exchange.BLOCK else AROUND_PLANES if plan.streamed else AROUND_LINE
+        words = self._patch_words(plan) if plan.exchange is Exchange.BLOCK else self._strip_words(plan)
+        return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+
+    def _strip_words(self, plan: PlannedThreads) -> float:
+        """Of a lane of a strip of its own."""
+        around = AROUND_PLANES if plan.streamed else AROUND_LINE
         steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
-        words = around * self._kept_words(plan) + self._words_under_way(plan) + steps
-        return ceil((BASE_WORDS + words) / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
+        return BASE_WORDS + around * self._kept_words(plan) + self._words_under_way(plan) + steps
+
+    def _patch_words(self, plan: PlannedThreads) -> float:
+        """Of a thread with a patch of a tile that a block shares."""
+        points, made = prod(plan.points), sum(s.words for s in self.made)
+        loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
+        words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * sum(1 for _ in self.made)
+        words += PATCH_PLANES * points * sum(s.words * (s.kept + s.sums) for s in self.steps)
+        words += points * (PATCH_LOADED * loaded + PATCH_VALUES * max(s.words for s in self.made))
+        words += LARGE_PATCH * max(0, points - PATCH) * made + ROW_WORDS * max(0, plan.points[0] - 2)
+        return words + self._beside_words(plan) + self._loaded_words(plan)
 
     def _kept_words(self, plan: PlannedThreads) -> int:
         """From one plane to the next, or from one step to the next where there is a single plane."""
@@ -177,7 +198,7 @@ class StreamFigures:
         total = 0
         for s in self.steps:
             beside = [columns for columns in s.neighbours() if columns]
-            around = max(beside) * (len(beside) - 1) if beside and plan.exchange is Exchange.WARP else 0
+            around = max(beside) * (len(beside) - 1) if beside else 0
             total += s.words * (points * (s.kept + s.sums + s.early) + around)
         return total
 
@@ -189,16 +210,11 @@ class StreamFigures:
             yield sum(other.words for other in live)
 
     def _words_under_way(self, plan: PlannedThreads) -> int:
-        """The inputs of the next plane, and what one step works on."""
+        """The inputs of the next plane, and what one step of a strip works on."""
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
-        if plan.exchange is Exchange.WARP and any(s.sums for s in self.made):  # beside the plane whose terms come
+        if any(s.sums for s in self.made):  # beside the plane whose terms come
             words += max(s.words * sum(s.neighbours()) for s in self.steps)
-        if plan.exchange is Exchange.BLOCK:
-            words += self._beside_words(plan)
-            words += self._loaded_words(plan)
-            words += round(LARGE_PATCH * max(0, prod(plan.points) - PATCH) * sum(s.words for s in self.made))
-            words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words
 
     def _loaded_words(self, plan: PlannedThreads) -> int:
@@ -216,7 +232,7 @@ class StreamFigures:
         """Of other threads of a block; sums take as many rows at once as a thread has."""
         if self.retimed:
             return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours(), default=0) for s in self.steps)
-        return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
+        return max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps)
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
         """Of a block: the planes of the rows that its warps show each other."""
@@ -234,8 +250,12 @@ class StreamFigures:
             beside = sum(sum(s.neighbours()) * s.words for s in self.steps)
         else:
             vectors = (s.words * (s.fetched(plan) + s.shown(plan)) / VECTOR_WORDS for s in self.steps)
-            beside = sum(s.words * s.shuffled(plan) for s in self.steps) + ceil(sum(vectors))
+            beside = self.shuffled(plan) + ceil(sum(vectors))
         return prod(plan.points) * made + beside + BASE_INSTRUCTIONS
+
+    def shuffled(self, plan: PlannedThreads) -> int:
+        """Words that a thread of a block gets from other lanes, for one plane of all steps."""
+        return sum(s.words * s.shuffled(plan) for s in self.steps)
 
     def side_instructions(self, plan: PlannedThreads) -> float:
         """Those that a plane has more in tiles of blocks at sides of space: selects between what is computed and what

@@ -152,6 +152,7 @@ class _Program:
                 body=tuple(form.body()),
                 summary=self._summary(stream),
                 index_type=self.integer.name,
+                min_blocks=self.plan.min_blocks,
             )
         )
 

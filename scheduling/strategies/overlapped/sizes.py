@@ -103,7 +103,7 @@ class _Search:
             if not self._fits(plan, figures):
                 continue
             for chunk, at_once in self._chunks(plan, figures):
-                one = replace(plan, chunk=chunk, tiles_at_once=at_once)
+                one = replace(plan, chunk=chunk, tiles_at_once=at_once, min_blocks=self._min_blocks(plan, figures))
                 time = StreamCost(one, figures, self.machine, self.sizes).microseconds
                 if best is None or time < best.microseconds:
                     best = SizedPlan(one, time)
@@ -126,6 +126,14 @@ class _Search:
         lengths = {ceil(planes / n) for n in chunks if n > 0 and planes / n >= self.tuning.least_chunk}
         return [(length, 0) for length in sorted(lengths | {0})]
 
+    def _min_blocks(self, plan: StreamPlan, figures: StreamFigures) -> int:
+        """As many as the estimate counts on, where that is several: ptxas may take more registers than it needs."""
+        if plan.exchange is Exchange.WARP:
+            return 0
+        cost = StreamCost(plan, figures, self.machine, self.sizes)
+        blocks = cost.resident // plan.warps
+        return blocks if blocks > 1 else 0
+
     def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:
             return True
@@ -134,7 +142,8 @@ class _Search:
         registers = figures.registers(plan)
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
         most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        return registers <= most
+        spilled = self.tuning.spilled if plan.exchange is Exchange.BLOCK else 0.0
+        return registers <= (1 + spilled) * most
 
     @property
     def _shared_memory(self) -> int:

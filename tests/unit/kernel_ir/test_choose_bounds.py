@@ -12,7 +12,6 @@ import polytile
 from polytile.api import CompiledScop
 from polytile.codegen.resources.choose_bounds import CHEAP_SPILLS, _most_registers
 from polytile.codegen.resources.estimate import estimate, needed_registers
-from polytile.codegen.resources.occupancy import resident_blocks
 from polytile.ir.expr import Access, walk
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.kernel import Kernel
@@ -70,7 +69,7 @@ def test_large_bodies_get_bounds(name: str, element: str, registers: int, blocks
     narrow, wide = kernels(scop)
     assert narrow.max_registers == wide.max_registers == registers
     assert has_offsets(narrow) and not has_offsets(wide)
-    assert resident_blocks(H200, 256, registers, 0) == blocks
+    assert H200.resident_blocks(256, registers, 0) == blocks
     assert needed_registers(narrow) <= registers + registers // CHEAP_SPILLS
     (line,) = scop.compilation.bounds
     assert f"{registers} registers at most" in line and f"for {blocks} blocks" in line

@@ -11,7 +11,7 @@ import polytile
 from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.resources.estimate import estimate
 from polytile.codegen.resources.linear_code import code_of
-from polytile.codegen.resources.occupancy import KernelResources, resident_blocks, resources
+from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import Loop, Value, pressure
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
@@ -53,7 +53,7 @@ SUITE = Path(__file__).resolve().parents[3] / "polybench" / "polybench"
     ],
 )
 def test_resident_blocks(arch: str, threads: int, registers: int, shared: int, blocks: int) -> None:
-    assert resident_blocks(machine_of(arch), threads, registers, shared) == blocks
+    assert machine_of(arch).resident_blocks(threads, registers, shared) == blocks
 
 
 def test_figures_of_a_kernel() -> None:
