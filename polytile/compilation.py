@@ -26,6 +26,7 @@ from polytile.scheduling.candidate import Analysed, Candidate, Plans
 from polytile.scheduling.cost.estimate import Estimate
 from polytile.scheduling.proof.legality import Proof
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
+from polytile.scheduling.transform.fused_sums import begin_with_addends
 from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
 from polytile.scheduling.transform.reductions.text import with_partials
 
@@ -169,6 +170,10 @@ class Compilation:
         changed = [a.name for a, b in zip(plain, roots, strict=True) if a is not b]
         if changed:
             yield f"divisions by square roots are multiplications by reciprocal roots in {', '.join(changed)}"
+        sums = plain if self.options.strict else begin_with_addends(self.source).statements
+        changed = [a.name for a, b in zip(plain, sums, strict=True) if a is not b]
+        if changed:
+            yield f"sums begin with an addend that is no product in {', '.join(changed)}"
         for before, after in pairwise(self.steps):
             if after.done == ORDERED and before.kernel.body != after.kernel.body:
                 order = f"an order of few live values (--order {self.options.order})"

@@ -138,7 +138,6 @@ class StreamTuning:
     )
     least_chunk: int = 16  # planes that a tile owns
     instructions: int = 4000  # of all steps for a plane, at most
-    spilled: float = 0.1  # of a thread's registers, by estimate, in blocks that share a tile: what is seldom needed
     redundancy: float = 2.8  # of tiles that are chosen by estimate, which is too low beyond: 271 ms for 481 at 6
 
 

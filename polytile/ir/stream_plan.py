@@ -255,8 +255,8 @@ class StreamPlan:
         owned = " x ".join(str(n) for n in self.owned)
         what = "all fields in one kernel" if self.once else f"{self.iterations} iterations a kernel"
         what = "one iteration a kernel, in place" if self.in_place else what
-        each = f"{what}, tiles of {tile} cells that own {owned}"
-        yield f"{each} (redundancy {self.redundancy:.2f}), by {self.exchange.value}{self._chunks()}{self._barrier()}{self._room()}"
+        each = f"{what}, tiles of {tile} cells that own {owned} (redundancy {self.redundancy:.2f})"
+        yield f"{each}, by {self.exchange.value}{self._chunks()}{self._barrier()}{self._room()}"
         for step in self.steps:
             what = "loaded" if step.is_input else f"by {', '.join(step.statements)}"
             box = ", ".join(f"{a}..{b:+d}" for a, b in zip(step.lower, step.upper, strict=True))

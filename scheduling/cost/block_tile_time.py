@@ -8,10 +8,10 @@
                      until the first planes have come; tiles at sides of space have more instructions, and the last
                      round has some; and device memory, which hides behind that in part
 
-Fitted to 191 kernels of 15 stencils in single and double precision, with tiles of 8 to 16 warps and 1 to 8 cells of a
-thread (H200, CUDA 13.0; polybench/results/overlapped-tiles-h200-2026-11-26.jsonl): the estimates are within 11% (root
-mean square). None of the stencils reads other arrays: what steps wait for these is by cheby (151 ms in single
-precision, by estimate 103 without it).
+Fitted to 220 kernels of 16 stencils in single and double precision, with tiles of 8 to 16 warps and 1 to 8 cells of a
+thread (CUDA 13.0; polybench/results/overlapped-tiles-2026-11-26.jsonl): the estimates are within 11% on an H200 and 7%
+on an H100, which has 0.7 of its bandwidth (root mean square). None of the stencils reads other arrays: what steps wait
+for these is by cheby (151 ms in single precision, by estimate 103 without it).
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ from polytile.ir.stream_plan import StreamPlan
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.stream_resources import StreamFigures
 
-PLANE_CYCLES = 530  # for loads, the barrier and the first values of each plane
-START_PLANES = 16  # the time of so many passes before the first planes have come, and after the last
-INSTRUCTION_CYCLES = 1.57  # of a warp, one after another
-ISSUE_CYCLES = 0.93  # of a scheduler
-SHUFFLE_CYCLES = 2.3  # of a scheduler, for each word from another lane, beside its issue
-SPILL_INSTRUCTIONS = 1  # for each register that a thread needs and cannot have
+PLANE_CYCLES = 500  # for loads, the barrier and the first values of each plane
+START_PLANES = 14  # the time of so many passes before the first planes have come, and after the last
+INSTRUCTION_CYCLES = 1.39  # of a warp, one after another
+ISSUE_CYCLES = 0.935  # of a scheduler
+SHUFFLE_CYCLES = 2.1  # of a scheduler, for each word from another lane, beside its issue
+SPILL_INSTRUCTIONS = 4  # for each register that a thread surely needs and cannot have, with what is waited for
+NEARLY = 1.1  # of the registers that there are: as many more are within the estimate's error, or are seldom needed
 SIDE_WAITS = 0.5  # times the instructions that tiles at sides have more: what they load is seldom waited for
-MEMORY_TIMES = 1.0  # the time of a copy
-BESIDE = 1.45  # how times add up that hide behind one another in part: (a^p + b^p)^(1/p)
+BESIDE = 1.2  # how times of warps add up that hide behind one another in part: (a^p + b^p)^(1/p)
+MEMORY_TIMES = 1.23  # the time of a copy
+BESIDE_MEMORY = 1.83  # the same for that of planes and of device memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class BlockTiles:
     def _inside(self) -> float:
         warps = ceil(self.plan.warps / REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
         most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        spilled = max(0, self.figures.registers(self.plan) - most)
+        spilled = max(0.0, self.figures.registers(self.plan) - NEARLY * most)
         return self.figures.instructions(self.plan) + SPILL_INSTRUCTIONS * spilled
 
     @property
@@ -102,3 +104,8 @@ def share_at_sides(counts: Sequence[int]) -> float:
 def beside(*times: float) -> float:
     """Of what hides behind one another in part."""
     return float(sum(one**BESIDE for one in times) ** (1 / BESIDE))
+
+
+def beside_memory(cycles: float, memory: float) -> float:
+    """The cycles of blocks and of what they wait for in device memory, if each were alone."""
+    return float((cycles**BESIDE_MEMORY + (MEMORY_TIMES * memory) ** BESIDE_MEMORY) ** (1 / BESIDE_MEMORY))

@@ -27,14 +27,12 @@ AROUND_PLANES = 1.25  # for each that a value takes from one plane to the next: 
 AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
 # Registers of patches, fitted to 197 kernels of 15 stencils (CUDA 13.0): within 8% (root mean square) of what ptxas
 # takes, with what it spills, where that is known.
-PATCH_BASE_WORDS = 25
-PATCH_STEP_WORDS = 6
-PATCH_PLANES = 1.15  # for each that a value takes from one plane to the next
-PATCH_LOADED = 1.6  # for each of the inputs of the next plane
-PATCH_VALUES = 3  # for each that one step works on
-PATCH = 8  # cells of a thread, beyond which each step has some more under way
-LARGE_PATCH = 1.5
-ROW_WORDS = 6  # for the addresses of each row of a thread, beyond two
+PATCH_BASE_WORDS = 31
+PATCH_STEP_WORDS = 5.3
+PATCH_PLANES = 1.2  # for each that a value takes from one plane to the next
+PATCH_VALUES = 1.9  # for each that one step works on
+BESIDE_VALUES = 0.8  # for each of other threads that a step reads: most come before the first is used
+ROW_WORDS = 6.5  # for the addresses of each row of a thread, beyond two
 BASE_INSTRUCTIONS = 20  # of a plane
 CELL_INSTRUCTIONS = 0.5  # beside arithmetic and loads
 SIDE_INSTRUCTIONS = 12  # of a plane at a side, beside those of cells
@@ -182,12 +180,12 @@ class StreamFigures:
 
     def _patch_words(self, plan: PlannedThreads) -> float:
         """Of a thread with a patch of a tile that a block shares."""
-        points, made = prod(plan.points), sum(s.words for s in self.made)
+        points = prod(plan.points)
         loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
         words: float = PATCH_BASE_WORDS + PATCH_STEP_WORDS * sum(1 for _ in self.made)
         words += PATCH_PLANES * points * sum(s.words * (s.kept + s.sums) for s in self.steps)
-        words += points * (PATCH_LOADED * loaded + PATCH_VALUES * max(s.words for s in self.made))
-        words += LARGE_PATCH * max(0, points - PATCH) * made + ROW_WORDS * max(0, plan.points[0] - 2)
+        words += points * (loaded + PATCH_VALUES * max(s.words for s in self.made))
+        words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words + self._beside_words(plan) + self._loaded_words(plan)
 
     def _kept_words(self, plan: PlannedThreads) -> int:
@@ -232,7 +230,7 @@ class StreamFigures:
         """Of other threads of a block; sums take as many rows at once as a thread has."""
         if self.retimed:
             return sum(s.words * prod(plan.points[:-1]) * max(s.neighbours(), default=0) for s in self.steps)
-        return max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps)
+        return round(BESIDE_VALUES * max(s.words * (s.fetched(plan) + s.shuffled(plan)) for s in self.steps))
 
     def shared_bytes(self, plan: PlannedThreads) -> int:
         """Of a block: the planes of the rows that its warps show each other."""

@@ -23,7 +23,7 @@ import islpy as isl
 from polytile.ir.scop import AccessKind, Scop, Statement
 from polytile.ir.stream_plan import ROOMY_PLANES, Exchange, StreamPlan
 from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
-from polytile.scheduling.cost.block_tile_time import MEMORY_TIMES, BlockTiles, beside, share_at_sides
+from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
 from polytile.scheduling.cost.point_count import at, counts, fix_parameters
@@ -280,7 +280,7 @@ class StreamCost:
         """The cycles of blocks and of what they wait for in device memory."""
         if self.plan.exchange is Exchange.WARP:
             return 0.0
-        return beside(self._cycles, MEMORY_TIMES * self._memory_cycles)
+        return beside_memory(self._cycles, self._memory_cycles)
 
     @property
     def _is_roomy(self) -> bool:

@@ -17,6 +17,8 @@ from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS, WAR
 from polytile.scheduling.analysis.stencil_form import NotAStencilError
 from polytile.scheduling.analysis.stencil_values import StencilValues
 from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.assumed_sizes import assumed_sizes
+from polytile.scheduling.cost.block_tile_time import NEARLY
 from polytile.scheduling.cost.point_count import fix_parameters
 from polytile.scheduling.cost.stream_resources import StreamFigures, stream_figures
 from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream_sizes
@@ -58,7 +60,8 @@ class _Search:
         if dims > MOST_DIMENSIONS:
             raise NotAStencilError(f"space has {dims} dimensions, more than {MOST_DIMENSIONS}", self.place)
         self.exchange = Exchange.BLOCK if dims == MOST_DIMENSIONS else Exchange.WARP
-        known = fix_parameters(scop.context, problem.options.parameters)
+        assumed = assumed_sizes(scop, problem.machine.tuning.tiles.assumed_elements)
+        known = fix_parameters(scop.context, {**assumed, **problem.options.parameters})
         self.sizes: StreamSizes = stream_sizes(scop, dims, known, values.once)
         self.known = all(p.name in problem.options.parameters for p in scop.parameters)
 
@@ -142,8 +145,7 @@ class _Search:
         registers = figures.registers(plan)
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
         most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        spilled = self.tuning.spilled if plan.exchange is Exchange.BLOCK else 0.0
-        return registers <= (1 + spilled) * most
+        return registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
 
     @property
     def _shared_memory(self) -> int:

@@ -23,6 +23,7 @@ from polytile.ir.stream_plan import Exchange, StreamPlan, shadow_arrays
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_FILE_PARTITIONS
 from polytile.options import Options
 from polytile.scheduling.candidate import Candidate, Problem
+from polytile.scheduling.cost.block_tile_time import NEARLY
 from polytile.scheduling.cost.stream_resources import stream_figures
 from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.strategies.overlapped.strategy import propose
@@ -57,7 +58,8 @@ def test_several_iterations_fit_into_registers_and_memory(source: str) -> None:
     figures = stream_figures(found, asked.scop)
     threads = 32 * found.warps
     assert found.iterations > 1
-    assert figures.registers(found) <= min(MAX_THREAD_REGISTERS, asked.machine.registers_per_sm // threads)
+    most = min(MAX_THREAD_REGISTERS, asked.machine.registers_per_sm // threads)
+    assert figures.registers(found) <= (NEARLY * most if found.dims == 3 else most)
     assert figures.shared_bytes(found) <= asked.machine.shared_per_block
     assert found.exchange is (Exchange.BLOCK if found.dims == 3 else Exchange.WARP)
 
@@ -98,7 +100,7 @@ REGISTERS = {
     ("an5d/star3d1r.c", 2, (8, 32), (32, 64)): 186,
     ("an5d/star3d1r.c", 3, (8, 32), (32, 64)): 255,  # a word is reloaded
     ("an5d/star3d2r.c", 2, (8, 32), (16, 64)): 150,
-    ("an5d/star3d2r.c", 2, (8, 32), (32, 64)): 255,  # a word is reloaded
+    ("an5d/star3d2r.c", 2, (8, 32), (32, 64)): 304,  # 49 words are spilled at 255
     ("an5d/box3d1r.c", 2, (16, 32), (32, 32)): 104,
     ("an5d/box3d1r.c", 2, (16, 32), (32, 64)): 138,
 }
