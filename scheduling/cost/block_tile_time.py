@@ -10,14 +10,15 @@
 
 Fitted to 220 kernels of 16 stencils in single and double precision, with tiles of 8 to 16 warps and 1 to 8 cells of a
 thread (CUDA 13.0; polybench/results/overlapped-tiles-2026-11-26.jsonl): the estimates are within 11% on an H200 and 7%
-on an H100, which has 0.7 of its bandwidth (root mean square). None of the stencils reads other arrays: what steps wait
-for these is by cheby (151 ms in single precision, by estimate 103 without it).
+on an H100, which has 0.7 of its bandwidth (root mean square). What steps wait for elements of other arrays is by cheby
+(H100: 409 ms in double precision, 166 in single), for divisions and roots by denoise (615 ms in double precision).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, prod
 
 from polytile.ir.stream_plan import StreamPlan
@@ -28,8 +29,10 @@ PLANE_CYCLES = 500  # for loads, the barrier and the first values of each plane
 START_PLANES = 14  # the time of so many passes before the first planes have come, and after the last
 INSTRUCTION_CYCLES = 1.39  # of a warp, one after another
 ISSUE_CYCLES = 0.935  # of a scheduler
+LOAD_CYCLES = 175  # of a warp, for each element of another array
+SLOW_CYCLES = 40  # of a warp, for each instruction of a division or a function
 SHUFFLE_CYCLES = 2.1  # of a scheduler, for each word from another lane, beside its issue
-SPILL_INSTRUCTIONS = 4  # for each register that a thread surely needs and cannot have, with what is waited for
+SPILL_INSTRUCTIONS = 10  # for each register that a thread surely needs and cannot have, with what is waited for
 NEARLY = 1.1  # of the registers that there are: as many more are within the estimate's error, or are seldom needed
 SIDE_WAITS = 0.5  # times the instructions that tiles at sides have more: what they load is seldom waited for
 BESIDE = 1.2  # how times of warps add up that hide behind one another in part: (a^p + b^p)^(1/p)
@@ -37,7 +40,7 @@ MEMORY_TIMES = 1.23  # the time of a copy
 BESIDE_MEMORY = 1.83  # the same for that of planes and of device memory
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BlockTiles:
     """So many tiles, at sides in part, on multiprocessors that have room for `resident` of them each; `planes` pass in
     each."""
@@ -74,15 +77,17 @@ class BlockTiles:
         """The instructions of a plane at a side, with what is waited for."""
         return self._inside + SIDE_WAITS * self.figures.side_instructions(self.plan)
 
-    @property
-    def _loading(self) -> float:
-        """Cycles of a plane in which steps wait for elements of other arrays, which come from L2."""
-        loading = sum(1 for step in self.figures.made if step.loads)
-        return loading * 1e-6 * self.machine.speed.l2_us * self.machine.speed.clock
+    @cached_property
+    def _waiting(self) -> float:
+        """Cycles of a plane in which a warp waits for elements of other arrays, for which it has no registers before it
+        needs them, and for divisions and functions, which are loops of their own to the compiler's scheduler."""
+        made = tuple(self.figures.made)
+        loads, slow = sum(len(f.loads) for f in made), sum(f.slow for f in made)
+        return prod(self.plan.points) * (LOAD_CYCLES * loads + SLOW_CYCLES * slow)
 
     def _plane(self, instructions: float, at_once: int) -> float:
         """The cycles of a plane of tiles that are on a multiprocessor together."""
-        alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._loading
+        alone = PLANE_CYCLES + INSTRUCTION_CYCLES * instructions + self._waiting
         slots = max(ISSUE_CYCLES * instructions, self._operation_cycles)
         slots += SHUFFLE_CYCLES * self.figures.shuffled(self.plan)
         return beside(alone, slots * at_once * self.plan.warps / REGISTER_FILE_PARTITIONS)

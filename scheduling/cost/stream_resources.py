@@ -86,6 +86,7 @@ class StepFigures:
     loads: tuple[int, ...]
     sums: int = 0  # planes whose terms are being summed up, beside the one that is made
     early: bool = False  # blocks at sides load cells that no statement writes a plane early
+    slow: float = 0.0  # of the instructions, those of divisions and functions
 
     @property
     def words(self) -> int:
@@ -295,6 +296,7 @@ def _figures(
         max((_loads(s, sizes) for s in statements), key=sum, default=()),
         max((planes_behind(plan.steps, r, plan.streamed) - _age(plan, r) for r in sources), default=0),
         _loaded_early(plan, scop, step),
+        max(map(slow_operations, statements), default=0.0),
     )
 
 
