@@ -80,7 +80,8 @@ def _accumulations(node: c_ast.Node, iterator: str, tests: tuple[c_ast.Node, ...
             yield node
     inner = (*tests, node.cond) if isinstance(node, c_ast.If) else tests
     for _, child in node.children():
-        yield from _accumulations(child, iterator, inner)
+        if not (isinstance(node, c_ast.For) and child is node.next):  # the step of a loop inside is `j = j + 3`, too
+            yield from _accumulations(child, iterator, inner)
 
 
 def _counted(loop: Any, count: Count, shape: Shape, scope: Scope) -> c_ast.Node:

@@ -47,10 +47,10 @@ def test_pointer_notation(scop_of, same):
 
 
 def test_data_dependent_condition(scop_of, same):
-    scop = scop_of("for (int i = 0; i < n; i++) if (B[i] > 0) { A[i] = B[i + 1]; } else A[i + 1] = 0;")
+    scop = scop_of("for (int i = 0; i < n; i++) if (A[i] > 0) { A[i] = B[i + 1]; } else A[i + 1] = 0;")
     (statement,) = scop.statements
     assert isinstance(statement.body[0], If)
-    assert same.accesses(scop, READ, "{ S0[i] -> B[i]; S0[i] -> B[i + 1] }")
+    assert same.accesses(scop, READ, "{ S0[i] -> A[i]; S0[i] -> B[i + 1] }")
     assert same.accesses(scop, MAY_WRITE, "{ S0[i] -> A[i]; S0[i] -> A[i + 1] }")
     assert same.accesses(scop, WRITE, "{ }")
 

@@ -77,7 +77,7 @@ def test_vectors_where_they_are_aligned(compiled: Callable[..., Any], element: s
     asked, loads, scalar = re.split(r"if \(aligned\) \{|\} else \{", text, maxsplit=2)
     assert "bool aligned = polytile_aligned<" in asked and "&B[" in asked
     assert f"{vector} v" in loads and "polytile_min" not in loads and "y_part += " in loads
-    assert scalar.lstrip().startswith(f"{element} A_at0 = A[")
+    assert re.match(rf"\s*{element} ([AB])_at0 = \1\[", scalar)
 
 
 def test_what_is_shifted_is_no_vector(compiled: Callable[..., Any]) -> None:

@@ -395,7 +395,7 @@ LEFT = {
         "S0",
         (0,),
     ),
-    "a loop with a stride": vector("double", "for (int i = 0; i < n; i += 2) s[0] += A[i];"),
+    "a loop with a stride": vector("double", "for (int i = 0; i < n; i++) if (i % 2 == 0) s[0] += A[i];"),
     "a field of a structure": Case(
         "int n, int m, struct pair A[1], double x[n]", "for (int i = 0; i < n; i++) A[0].re += x[i];", "S0", (0,)
     ),

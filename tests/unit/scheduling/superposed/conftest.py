@@ -75,12 +75,13 @@ def prepared(scop: Callable[..., Scop]) -> Callable[..., Prepared]:
 
 
 def relaxed_statements(scop: Scop) -> dict[str, str]:
-    """The reductions that touch their array only where they accumulate, with that array."""
+    """The reductions that touch their array only where they accumulate, with that array; those that add to what data
+    choose are none of loops, but of atomic operations."""
     found = {}
     for s in scop.statements:
         if s.reduction is not None:
             own = [a.relation for a in s.accesses if a.array == s.reduction.array]
-            if all(r.is_equal(own[0]) for r in own):
+            if own[0].is_single_valued() and all(r.is_equal(own[0]) for r in own):
                 found[s.name] = s.reduction.array
     return found
 

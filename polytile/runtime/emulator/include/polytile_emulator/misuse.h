@@ -38,6 +38,8 @@ POLYTILE_EMULATOR_QUIET POLYTILE_EMULATOR_CORE void misuse(Misuse kind, const Si
 }
 #endif
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"  // compilers of some systems warn where there are no arguments
 // A misuse after which there is no going on.
 template <class... Arguments>
 [[noreturn]] POLYTILE_EMULATOR_QUIET inline void fatal_misuse(const Site &site, const char *format,
@@ -45,6 +47,7 @@ template <class... Arguments>
   misuse(Misuse::use, site, format, arguments...);
   abandon_block();
 }
+#pragma GCC diagnostic pop
 
 }  // namespace polytile_emulator
 
