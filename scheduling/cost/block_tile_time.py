@@ -32,8 +32,8 @@ ISSUE_CYCLES = 0.935  # of a scheduler
 LOAD_CYCLES = 175  # of a warp, for each element of another array
 SLOW_CYCLES = 40  # of a warp, for each instruction of a division or a function
 SHUFFLE_CYCLES = 2.1  # of a scheduler, for each word from another lane, beside its issue
-SPILL_INSTRUCTIONS = 10  # for each register that a thread surely needs and cannot have, with what is waited for
-NEARLY = 1.1  # of the registers that there are: as many more are within the estimate's error, or are seldom needed
+SPILL_INSTRUCTIONS = 0.25  # for the square of the registers that are missing: first those that are seldom needed
+NEARLY = 1.1  # of the registers that there are: as many more are within the estimate's error, or cost little
 SIDE_WAITS = 0.5  # times the instructions that tiles at sides have more: what they load is seldom waited for
 BESIDE = 1.2  # how times of warps add up that hide behind one another in part: (a^p + b^p)^(1/p)
 MEMORY_TIMES = 1.23  # the time of a copy
@@ -69,8 +69,8 @@ class BlockTiles:
     def _inside(self) -> float:
         warps = ceil(self.plan.warps / REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS
         most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        spilled = max(0.0, self.figures.registers(self.plan) - NEARLY * most)
-        return self.figures.instructions(self.plan) + SPILL_INSTRUCTIONS * spilled
+        missing = max(0, self.figures.registers(self.plan) - most)
+        return self.figures.instructions(self.plan) + SPILL_INSTRUCTIONS * missing**2
 
     @property
     def _side(self) -> float:
