@@ -15,9 +15,9 @@ from math import prod
 
 from polytile.ir.expr import Binary, Node, children
 from polytile.ir.scop import Statement
-from polytile.scheduling.analysis.affine_references import Reference
+from polytile.scheduling.analysis.affine_references import Number, Reference
 
-Element = tuple[object, ...]  # an array with the form of its subscripts, and the constants of these
+Element = tuple[object, ...]  # the number of an array with the forms of its subscripts, and the constants of these
 Vector = Sequence[int]
 
 
@@ -51,11 +51,13 @@ def reuse(
     first = [0] * len(reads)
     places = list(product(*map(range, counts)))
     by_point: list[set[Element]] = [set() for _ in places]
+    numbers: dict[object, int] = {}  # of arrays with forms of subscripts, which take long to compare
     for number, reference in enumerate(reads):
-        for at, place in enumerate(places):
-            shared = not any(_may_change(write, reference) for write in writes)
-            element = _element(number, reference, steps, place) if shared else ("", number, *place)
-            by_point[at].add(element)
+        shared = not any(_may_change(write, reference) for write in writes)
+        read = _read(reference, steps, numbers) if shared else None
+        for own, place in zip(by_point, places, strict=True):
+            element = ("", number, *place) if read is None else read.element(place)
+            own.add(element)
             if element not in seen:
                 seen.add(element)
                 first[number] += 1
@@ -82,17 +84,38 @@ def _may_change(write: Reference, read: Reference) -> bool:
     return not any(w is not None and r is not None and w.floors and r.floors and w != r for w, r in pairs)
 
 
-def _element(number: int, reference: Reference, steps: Sequence[Vector], place: Sequence[int]) -> Element:
-    """What a read loads at a point; one of its own where a subscript is none that can be followed."""
-    forms = []
-    constants = []
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a read loads: `form` is the number of its array with the forms of its subscripts, of which each has a
+    constant that `moves` with the points along each loop."""
+
+    form: int
+    constants: tuple[Number, ...]
+    moves: tuple[tuple[Number, ...], ...]
+
+    def element(self, place: Sequence[int]) -> Element:
+        """That of a point."""
+        pairs = zip(self.constants, self.moves, strict=True)
+        return (self.form, *(c + sum(u * move for u, move in zip(place, moved, strict=True)) for c, moved in pairs))
+
+
+def _read(reference: Reference, steps: Sequence[Vector], numbers: dict[object, int]) -> _Read | None:
+    """None where a subscript is none that can be followed, so that each point has an element of its own."""
+    forms: list[object] = [reference.array.name, reference.field]
+    moves: list[tuple[Number, ...]] = []
+    constants: list[Number] = []
     for form in reference.subscripts:
         if form is None or (form.floors and any(form.moved_by(step) for step in steps)):
-            return ("", number, *place)
-        moved = 0 if form.floors else sum(u * form.along(step) for u, step in zip(place, steps, strict=True))
+            return None
         forms.append((form.coefficients, form.parameters, form.floors))
-        constants.append(form.constant + moved)
-    return (reference.array.name, reference.field, tuple(forms), *constants)
+        moves.append(tuple(0 if form.floors else _whole(form.along(step)) for step in steps))
+        constants.append(_whole(form.constant))
+    return _Read(numbers.setdefault(tuple(forms), len(numbers)), tuple(constants), tuple(moves))
+
+
+def _whole(value: Number) -> Number:
+    """An int where the value is one, which is compared faster."""
+    return int(value) if value == int(value) else value
 
 
 def _waiting(points: Sequence[set[Element]]) -> int:
