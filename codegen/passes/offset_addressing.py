@@ -24,6 +24,7 @@ from polytile.ir.arith import add, compare, known, lift, mul, sub
 from polytile.ir.expr import (
     BOOL,
     INT,
+    LLONG,
     UINT,
     Access,
     Binary,
@@ -50,7 +51,8 @@ from polytile.machine import MAX_THREAD_REGISTERS, Machine
 BOUNDED_SHARE = 0.5  # of a bound on registers that values and pointers may take before there are offsets
 MOST_CONSTANT = 1 << 16  # elements that constants in subscripts move by
 MOST_ELEMENTS = INT_MOST - MOST_CONSTANT  # of an array whose offsets 32 bits hold, before and behind its ends
-NEAR = 2  # statements between uses of a row, between which its offset stays in a register
+NEAR = 2  # statements between uses of a row of few arrays, between which its offset stays in a register
+MANY_ARRAYS = 6  # that are only read, from which on each access has an offset of its own
 _Base = tuple[tuple[tuple[str, ...], int], ...]
 
 
@@ -221,7 +223,7 @@ class _Rewriter:
     def block(self, run: Body, _: Body) -> Body:
         leading = _leading(run)
         places, bases, rest = _Places(self.kernel), dict[_Base, Name](), list[Stmt]()
-        rows = _Rows(self.taken)
+        rows = None if self._are_many() else _Rows(self.taken)
 
         def offset(node: Access) -> tuple[_Place, Offset]:
             place = places.of(node)
@@ -230,7 +232,8 @@ class _Rewriter:
 
         body = run[len(leading) :]
         for at, stmt in enumerate(body):
-            rows.see(at, (offset(node)[1] for node in _accesses((stmt,)) if node.array in self.arrays))
+            if rows is not None:
+                rows.see(at, (offset(node)[1] for node in _accesses((stmt,)) if node.array in self.arrays))
         for at, stmt in enumerate(body):
             new: dict[Offset, Declare] = {}
 
@@ -238,12 +241,18 @@ class _Rewriter:
                 if not isinstance(node, Access) or node.array not in self.arrays:
                     return node
                 place, moved = offset(node)
-                return replace(node, subscripts=(add(rows.at(at, moved, new), place.constant),))
+                index = add(rows.at(at, moved, new), place.constant) if rows else _wide_sum(moved, place.constant)
+                return replace(node, subscripts=(index,))
 
             changed = rewrite(stmt, change)
             rest += [*new.values(), changed]
         declared = (Declare(name.name, UINT, _unsigned(dict(base), places.types)) for base, name in bases.items())
         return (*leading, *declared, *rest)
+
+    def _are_many(self) -> bool:
+        """Whether many arrays have the same rows: a name for an offset would live from one to another."""
+        read = {p.buffer for p in self.kernel.parameters if p.const}
+        return len(self.arrays & read) >= MANY_ARRAYS
 
     def _base(self, base: Polynomial, types: Mapping[str, CType], names: dict[_Base, Name]) -> Name:
         """The name of what a place begins with; an iterator by itself has one."""
@@ -257,9 +266,18 @@ class _Rewriter:
         return names[key]
 
 
+def _wide_sum(offset: Offset, constant: int) -> Expr:
+    """An offset and a constant, added in 64 bits: an access adds the constant to its address by itself.
+
+    before: A[polytile_offset(at, n) + 2]               32 bits hold the sum, and no other access has its address
+    after:  A[(long long)polytile_offset(at, n) + 2]    the address of A[polytile_offset(at, n)], and 16 bytes
+    """
+    return add(Cast(LLONG, offset), constant) if constant else offset
+
+
 @dataclass(slots=True)
 class _Rows:
-    """Rows whose elements are used by statements close to one another, which have a name for a while.
+    """Rows of few arrays whose elements are used by statements close to one another, which have a name for a while.
 
     before: v0 = A[polytile_offset(at, n) - 1]; v1 = A[polytile_offset(at, n)];
     after:  const int row = polytile_offset(at, n); v0 = A[row - 1]; v1 = A[row];

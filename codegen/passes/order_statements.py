@@ -31,6 +31,7 @@ from polytile.codegen.ordering.label_sweeps import sweep_orders
 from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
+from polytile.codegen.ordering.window_sweeps import with_swept_parts
 from polytile.codegen.passes.basic_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
@@ -40,6 +41,7 @@ from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.work_pieces import deep_recursion
 
 FIRST_LOADS = 64  # registers of the values that a block loads before it computes
+CLEARLY = 0.9  # of the live registers of an order that is known
 TREE, SWEEP, AUTO = "tree", "sweep", "auto"
 
 
@@ -72,6 +74,10 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context
         if key not in context.remembered:
             context.remembered[key] = best_order(graph, plan.order)
         sequence = context.remembered[key]
+        if plan.order != TREE and max_live(graph, sequence) > few:
+            if (*key, SWEEP) not in context.remembered:
+                context.remembered[*key, SWEEP] = with_fewer_by_parts(graph, sequence)
+            sequence = context.remembered[*key, SWEEP]
     if shared and sequence == graph.order:
         sequence = loads_first(graph)
     if sequence == graph.order and not shared:
@@ -116,6 +122,13 @@ def _stores_again(run: Body, graph: ValueGraph) -> bool:
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
     """The sequence with the fewest live registers among those of a kind; the source's where no other has fewer."""
     return min((graph.order, *_candidates(graph, wanted)), key=lambda sequence: max_live(graph, sequence))
+
+
+def with_fewer_by_parts(graph: ValueGraph, sequence: tuple[int, ...]) -> tuple[int, ...]:
+    """A sequence of which parts are swept, where it clearly has fewer live registers than the given one: ptxas makes
+    more of some orders than of others, so that a few registers less say nothing."""
+    found = interleave(graph, with_swept_parts(graph, interleave(graph, graph.order)))
+    return found if max_live(graph, found) < CLEARLY * max_live(graph, sequence) else sequence
 
 
 def _candidates(graph: ValueGraph, wanted: str) -> Iterator[tuple[int, ...]]:

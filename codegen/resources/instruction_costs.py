@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from polytile.ir.expr import Binary, Call, Cast, Expr, Literal, Ternary, Unary
-from polytile.ir.gpu_ops import Shuffle, WarpReduce
+from polytile.ir.gpu_ops import Offset, Shuffle, WarpReduce
 from polytile.machine import WARP_SIZE
 
 _TRUTHS = frozenset(("<", "<=", ">", ">=", "==", "!=", "&&", "||"))
@@ -69,6 +69,8 @@ def helper_registers(expr: Expr) -> int:
             return 6
         case Call(function=function) if function.removesuffix("f") not in _FUNCTIONS or function == "sqrt":
             return 14
+        case Cast(operand=Offset()):  # the addresses of several arrays, to which it is added
+            return 16
     return 0
 
 

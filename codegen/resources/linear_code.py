@@ -21,6 +21,8 @@ from polytile.ir.arith import known
 from polytile.ir.expr import (
     Access,
     Assign,
+    Binary,
+    Cast,
     CType,
     Declare,
     Expr,
@@ -277,7 +279,7 @@ class _Builder:
         base: list[Token] = [self._name(array)] if storage.space is Space.POINTER else []
         where = index_polynomial(self.kernel, access)
         if where is None:
-            parts = [*base, *(self.value(s) for s in self.kernel.subscripts(access))]
+            parts = [*base, *(self.value(_without_constant(s)) for s in self.kernel.subscripts(access))]
             return self._emit(("address", array, *parts), parts, size, cost)
         terms = self._terms(where)
         if base and not terms:
@@ -367,6 +369,14 @@ class _Builder:
             name = key[0] if isinstance(key, tuple) else key
             self.code.values[found].start = self.declared.get(str(name), 0)
         return self.variables[key]
+
+
+def _without_constant(subscript: Expr) -> Expr:
+    """A subscript of 64 bits without the constant that an access adds to its address."""
+    match subscript:
+        case Binary(op="+" | "-", left=Cast() as left, right=Literal()) if left.type.size > 4:
+            return left
+    return subscript
 
 
 def _tokens(terms: Iterable[tuple[int, tuple[Token, ...]]]) -> list[Token]:
