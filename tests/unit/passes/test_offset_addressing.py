@@ -13,7 +13,7 @@ from polytile.api import CompiledScop
 from polytile.codegen.passes import offset_addressing
 from polytile.codegen.passes.offset_addressing import MOST_CONSTANT, MOST_ELEMENTS, needs_offsets, with_offsets
 from polytile.ir.evaluate import evaluate
-from polytile.ir.expr import UINT, Access, Declare, Expr, Name, rewrite, walk
+from polytile.ir.expr import LLONG, UINT, Access, Declare, Expr, Name, rewrite, walk
 from polytile.ir.gpu_ops import Offset
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
@@ -98,6 +98,35 @@ def test_offsets_are_the_indices_of_arrays_up_to_the_limit() -> None:
             linear = (index[0] * m + index[1]) * l + index[2]
             assert 0 <= linear < n * m * l
             assert evaluated(new.subscripts[0], dict(names)) == linear
+
+
+ARRAYS = "ABCDEF"
+MANY = f"""void f(int n, int m, {", ".join(f"double {a}[n][m]" for a in ARRAYS)}, double R[n][m]) {{
+#pragma scop
+for (int i = 0; i < n - 4; i++) for (int j = 0; j < m - 4; j++)
+    R[i][j] = {" + ".join(f"{k + 2}.5 * {a}[i + {r}][j + {k % 3}]" for k, a in enumerate(ARRAYS) for r in range(4))};
+#pragma endscop
+}}
+"""
+
+
+def test_accesses_of_many_arrays_have_offsets_of_their_own() -> None:
+    """Constants are added in 64 bits, so that an access has them beside its address."""
+    narrow = with_offsets(program_of(compiled(MANY, points=(1, 1))).kernels[0])
+    found = [a for a in offsets(narrow) if a.array != "R"]
+    assert {a.array for a in found} == set(ARRAYS) and len(found) == 4 * len(ARRAYS)
+    assert not any(isinstance(n, Declare) and isinstance(n.value, Offset) for n in narrow.nodes)
+    sums = [a.subscripts[0] for a in found if not isinstance(a.subscripts[0], Offset)]
+    assert sums and all(s.type == LLONG for s in sums)
+
+
+@pytest.mark.usefixtures("emulator", "always")
+def test_offsets_of_many_arrays_compute_what_c_does() -> None:
+    scop = compiled(MANY, points=(1, 1))
+    assert offsets(program_of(scop).kernels[0])
+    checks = ("address", "undefined")
+    for result in scop.validate(on="emulator", parameters={"n": 21, "m": 37}, seed=1, sanitize=checks):
+        assert "bitwise equal" in result.line
 
 
 def test_indices_keep_their_polynomials() -> None:

@@ -19,8 +19,9 @@ from polytile.codegen.ordering.label_sweeps import sweep_orders
 from polytile.codegen.ordering.list_scheduling import list_order
 from polytile.codegen.ordering.tree_order import depth_first
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, is_order, max_live
+from polytile.codegen.ordering.window_sweeps import with_swept_parts
 from polytile.codegen.passes import order_statements
-from polytile.codegen.passes.order_statements import best_order
+from polytile.codegen.passes.order_statements import CLEARLY, best_order, with_fewer_by_parts
 from polytile.diagnostics import InternalError, UsageError
 from polytile.ir.expr import Stmt, bodies
 from polytile.ir.kernel import Kernel
@@ -74,6 +75,7 @@ def block_of(kernel: Kernel) -> tuple[Stmt, ...]:
 
 def orders(graph: ValueGraph) -> list[tuple[int, ...]]:
     found = [graph.order, depth_first(graph), list_order(graph), *sweep_orders(graph)]
+    found += [with_swept_parts(graph, sequence) for sequence in found[:3]]
     return [*found, *(interleave(graph, sequence) for sequence in found)]
 
 
@@ -203,6 +205,19 @@ def test_large_stencils_need_fewer_registers(program: str, most: int) -> None:
     kernel = found.program.kernels[0]
     graph = build_graph(kernel, block_of(kernel)).graph
     assert max_live(graph, best_order(graph, "auto")) <= most < max_live(graph, graph.order)
+
+
+@pytest.mark.parametrize(("program", "registers"), [("derivative", 86), ("rhs4th3fort", 92)])
+def test_parts_are_swept_where_that_takes_clearly_fewer_registers(program: str, registers: int) -> None:
+    """Sums of rows and of columns of one field share its elements, field by field; fewer by a few are no reason."""
+    (scop,) = polytile.compile(REORDER / f"{program}.c", order="source", strict=True, schedule="classic").scops
+    assert scop.program is not None
+    kernel = scop.program.kernels[0]
+    graph = build_graph(kernel, block_of(kernel)).graph
+    known = best_order(graph, "auto")
+    found = with_fewer_by_parts(graph, known)
+    assert is_order(graph, found) and max_live(graph, found) <= registers
+    assert found == known or max_live(graph, found) < CLEARLY * max_live(graph, known)
 
 
 @pytest.mark.slow
