@@ -259,7 +259,7 @@ class _Builder:
             return self._load(access, ("local", *(self.value(s) for s in subscripts)), [])
         address = self._address(access)
         where = index_polynomial(self.kernel, access)
-        constant = (where or {}).get((), 0)
+        constant: Hashable = subscripts if where is None else where.get((), 0)
         return self._load(access, (address, constant), [address])
 
     def _load(self, access: Access, where: Hashable, uses: Sequence[Token]) -> Token:

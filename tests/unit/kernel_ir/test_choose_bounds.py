@@ -54,14 +54,14 @@ def has_offsets(kernel: Kernel) -> bool:
     return any(isinstance(n, Offset) for a in kernel.nodes if isinstance(a, Access) for n in walk(a))
 
 
-@pytest.mark.slow(but="derivative-float-64-4")
+@pytest.mark.slow(but="derivative-float-80-3")
 @pytest.mark.parametrize(
     ("name", "element", "registers", "blocks"),
     [
         ("rhs4th3fort", "double", 128, 2),
         ("rhs4th3fort", "float", 80, 3),
         ("derivative", "double", 128, 2),
-        ("derivative", "float", 64, 4),
+        ("derivative", "float", 80, 3),
     ],
 )
 def test_large_bodies_get_bounds(name: str, element: str, registers: int, blocks: int) -> None:
