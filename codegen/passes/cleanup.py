@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.ir.def_use import value_names
+from polytile.ir.def_use import assigned_names, declared_names, value_names, written_arrays
 from polytile.ir.expr import Access, Declare, Execution, Expr, If, Name, Scope, Stmt, walk, with_bodies
 from polytile.ir.gpu_ops import Pointer, PrivateArray
 from polytile.ir.kernel import Kernel
@@ -108,7 +108,8 @@ def _reads_memory(value: Expr) -> bool:
 
 
 def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """Neighbouring scopes that open with the same declarations become one.
+    """Neighbouring scopes that open with the same declarations become one, where what the first one does leaves the
+    values as they were.
 
     before: { const int i = c0; A[i] = 0; } { const int i = c0; B[i] = 0; }
     after:  { const int i = c0; A[i] = 0; B[i] = 0; }
@@ -119,11 +120,21 @@ def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         previous = merged[-1] if merged else None
         if isinstance(stmt, Scope) and isinstance(previous, Scope):
             shared = _declarations(stmt)
-            if shared and shared == _declarations(previous):
+            if shared and shared == _declarations(previous) and _lasts(shared, previous):
                 merged[-1] = Scope((*previous.body, *stmt.body[len(shared) :]))
                 continue
         merged.append(stmt)
     return tuple(merged)
+
+
+def _lasts(declared: tuple[Stmt, ...], scope: Scope) -> bool:
+    """Whether declarations at the top of a scope have the same values behind it; a counter, `int w = 0`, has not."""
+    values = [s.value for s in declared if isinstance(s, Declare) and s.value is not None]
+    read = {n.array for value in values for n in walk(value) if isinstance(n, Access)}
+    if read & written_arrays(*scope.body) or len(values) < len(declared):
+        return False
+    assigned = {*assigned_names(*scope.body)}
+    return not assigned & {*declared_names(*declared), *value_names(*values)}
 
 
 def unscoped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
