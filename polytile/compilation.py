@@ -170,7 +170,8 @@ class Compilation:
         changed = [a.name for a, b in zip(plain, roots, strict=True) if a is not b]
         if changed:
             yield f"divisions by square roots are multiplications by reciprocal roots in {', '.join(changed)}"
-        sums = plain if self.options.strict else begin_with_addends(self.source).statements
+        fused = self.stream is not None and not self.options.strict
+        sums = begin_with_addends(self.source).statements if fused else plain
         changed = [a.name for a, b in zip(plain, sums, strict=True) if a is not b]
         if changed:
             yield f"sums begin with an addend that is no product in {', '.join(changed)}"

@@ -47,10 +47,10 @@ from polytile.scheduling.cost.strides import has_serial_part
 from polytile.scheduling.proof.atomics import indivisible
 from polytile.scheduling.proof.legality import BarrierReason
 from polytile.stages.analysis import (
-    change_arithmetic,
     expand_storage,
     find_dependences,
     join_locals,
+    replace_divisions,
     separate_purposes,
 )
 from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality, without_kernel_tiles
@@ -281,7 +281,7 @@ def _named(scop: Scop, name: str) -> str:
 Stages = tuple[tuple[str, Callable[[Compilation], Compilation]], ...]
 
 ANALYSIS: Stages = (
-    ("divisions", change_arithmetic),
+    ("divisions", replace_divisions),
     ("locals", join_locals),
     ("dependences", find_dependences),
     ("live ranges", separate_purposes),

@@ -74,6 +74,7 @@ def plan_kernels(
         )
         plans.append(plan)
     asked: dict[str, Any] = {"order": decided.order, "registers": decided.registers, "reassociate": decided.reassociate}
+    asked["bounded"] = decided.registers > 0
     return tuple(replace(plan, **asked) for plan in plans)
 
 

@@ -74,7 +74,7 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context
         if key not in context.remembered:
             context.remembered[key] = best_order(graph, plan.order)
         sequence = context.remembered[key]
-        if plan.order != TREE and max_live(graph, sequence) > few:
+        if plan.bounded and plan.order != TREE and max_live(graph, sequence) > few:
             if (*key, SWEEP) not in context.remembered:
                 context.remembered[*key, SWEEP] = with_fewer_by_parts(graph, sequence)
             sequence = context.remembered[*key, SWEEP]

@@ -35,7 +35,8 @@ class LoweredPlan:
     to be on a multiprocessor at once, and copies with these labels may be `wide`. With `clean`, bodies become as a
     person would write them; with `carry`, values stay in registers from iteration to iteration, and with `prefetch`
     such loops load ahead, as the kernel has few threads. Large bodies are put in an `order` that takes few registers,
-    of which a thread has at most `registers`; nothing and 0 leave both as they are. Threads that have several
+    of which a thread has at most `registers`; nothing and 0 leave both as they are. Where so few were asked for
+    (`bounded`), what takes the fewest is preferred to what is fastest with more. Threads that have several
     `points` load once what these share. Additions may `reassociate`.
 
     No strategy asks for the rest yet: tiles of a loop are in so many `stages`, vectors count on an `alignment`, and
@@ -55,6 +56,7 @@ class LoweredPlan:
     prefetch: bool = False
     order: str = ""
     registers: int = 0
+    bounded: bool = False
     points: bool = False
     reassociate: bool = False
     stages: Mapping[str, int] = field(default_factory=dict)

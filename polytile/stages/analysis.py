@@ -8,17 +8,15 @@ from polytile.compilation import Compilation
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
-from polytile.scheduling.transform.fused_sums import begin_with_addends
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
 from polytile.scheduling.transform.statement_fusion import fuse_locals, fuse_writers
 
 
-def change_arithmetic(state: Compilation) -> Compilation:
-    """Products in place of quotients by constants and by square roots, and sums whose products are fused with
-    additions, where results may change as much, or do not."""
+def replace_divisions(state: Compilation) -> Compilation:
+    """Products in place of quotients by constants and by square roots, where results may change as much, or do not."""
     scop = multiply_by_reciprocals(state.scop, state.options.strict)
-    return replace(state, scop=scop if state.options.strict else begin_with_addends(multiply_by_reciprocal_roots(scop)))
+    return replace(state, scop=scop if state.options.strict else multiply_by_reciprocal_roots(scop))
 
 
 def join_locals(state: Compilation) -> Compilation:

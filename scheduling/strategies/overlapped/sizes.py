@@ -25,7 +25,7 @@ from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
-ALIKE = 1.05  # times that are as good as the same by estimate: what fetches less is then faster where memory is slower
+ALIKE = 1.13  # times of tiles that blocks share that are as good as the same by estimate: of these, what fetches least
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,8 @@ class _Search:
         if not found:
             raise reason or NotAStencilError("no time loop", self.place)
         least = min(one.microseconds for one in found)
-        fastest = min((one for one in found if one.microseconds <= ALIKE * least), key=lambda one: one.busy_memory)
+        alike = ALIKE if self.exchange is Exchange.BLOCK else 1.0
+        fastest = min((one for one in found if one.microseconds <= alike * least), key=lambda one: one.busy_memory)
         return replace(fastest, looked_at=tuple((f.plan.iterations, f.microseconds) for f in found))
 
     def _iterations(self) -> Sequence[int]:

@@ -31,6 +31,7 @@ from polytile.scheduling.strategies.overlapped.dag_values import dag_values
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
 from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.superposed import strategy as superposed
+from polytile.scheduling.transform.fused_sums import begin_with_addends
 
 NAME = "overlapped"
 
@@ -38,11 +39,12 @@ NAME = "overlapped"
 def propose(problem: Problem) -> Iterator[Candidate]:
     """A candidate, where the SCoP is a time loop around stencils, or a DAG of them that is one macro-node; else the
     reason is remembered. Raises UsageError for sizes that do not fit together, where this strategy was asked for."""
+    asked = problem if problem.options.strict else replace(problem, scop=begin_with_addends(problem.scop))
     found: Candidate | None = None
     with remembered_refusals(problem, NAME, "finding where its values come from"):
         with budget(CODE_OPERATIONS):
-            sized = _sized(problem)
-        found = _candidate(problem, sized, _one_step(problem))
+            sized = _sized(asked)
+        found = _candidate(asked, sized, _one_step(asked))
     if found is not None:
         yield found
 

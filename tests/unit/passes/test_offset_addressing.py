@@ -112,7 +112,7 @@ for (int i = 0; i < n - 4; i++) for (int j = 0; j < m - 4; j++)
 
 def test_accesses_of_many_arrays_have_offsets_of_their_own() -> None:
     """Constants are added in 64 bits, so that an access has them beside its address."""
-    narrow = with_offsets(program_of(compiled(MANY, points=(1, 1))).kernels[0])
+    narrow = with_offsets(program_of(compiled(MANY, points=(1, 1))).kernels[0], bounded=True)
     found = [a for a in offsets(narrow) if a.array != "R"]
     assert {a.array for a in found} == set(ARRAYS) and len(found) == 4 * len(ARRAYS)
     assert not any(isinstance(n, Declare) and isinstance(n.value, Offset) for n in narrow.nodes)
@@ -122,7 +122,7 @@ def test_accesses_of_many_arrays_have_offsets_of_their_own() -> None:
 
 @pytest.mark.usefixtures("emulator", "always")
 def test_offsets_of_many_arrays_compute_what_c_does() -> None:
-    scop = compiled(MANY, points=(1, 1))
+    scop = compiled(MANY, points=(1, 1), registers=64)
     assert offsets(program_of(scop).kernels[0])
     checks = ("address", "undefined")
     for result in scop.validate(on="emulator", parameters={"n": 21, "m": 37}, seed=1, sanitize=checks):

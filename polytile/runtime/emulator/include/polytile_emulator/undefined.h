@@ -88,6 +88,8 @@ class Value {
 
 POLYTILE_EMULATOR_QUIET inline const char *name_of(const TypeDescriptor &type) { return type.name; }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"  // compilers of some systems warn where there are no arguments
 template <class... Arguments>
 POLYTILE_EMULATOR_QUIET inline void undefined_at(Check check, const SourcePlace &place, uintptr_t site,
                                                  const char *format, Arguments... arguments) {
@@ -98,6 +100,7 @@ POLYTILE_EMULATOR_QUIET inline void undefined_at(Check check, const SourcePlace 
   snprintf(finding->file, sizeof finding->file, "%s", place.file ? place.file : "");
   snprintf(finding->text, sizeof finding->text, format, arguments...);
 }
+#pragma GCC diagnostic pop
 
 // What would end the kernel on a GPU, or this process, does not happen: the launch fails.
 POLYTILE_EMULATOR_QUIET inline void end_kernel() {
