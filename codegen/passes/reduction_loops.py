@@ -160,10 +160,12 @@ def _length(kernel: Kernel, body: Sequence[Stmt], iterator: Name) -> tuple[str, 
 
 
 def only_first_lane_reads(kernel: Kernel, loops: Sequence[ReductionLoop]) -> bool:
-    """Whether what the first lane stores in memory is read by it alone."""
+    """Whether what the first lane stores in memory is read by it alone; all lanes read what loops add up."""
     written = {t.array for n in kernel.nodes for t in targets(n) if isinstance(t, Access) and is_global(kernel, t)}
     uses = [n for n in kernel.nodes if isinstance(n, Access) and n.array in written]
-    stored = [n for s in kernel.nodes if isinstance(s, Assign) and stores(kernel, s) for n in walk(s)]
+    inside = {id(n) for loop in loops for n in walk(*loop.loop.body)}
+    alone = (s for s in kernel.nodes if isinstance(s, Assign) and id(s) not in inside)
+    stored = [n for s in alone if stores(kernel, s) for n in walk(s)]
     allowed = {id(n) for n in stored} | {id(n) for n in _updated_in(loops)}
     plain = not any(isinstance(n, Break | For) for n in kernel.nodes)
     return plain and all(id(n) in allowed for n in uses)

@@ -72,6 +72,11 @@ ALONE = {
         "for (int i = 0; i < n; i++) { b[i] = 3 * b[i]; int s = 0;"
         " for (int j = row[i]; j < row[i + 1]; j++) s += val[j] * b[i]; y[i] = s; }",
     ),
+    "an element that another loop sums up": (
+        "int row[n + 1], int val[m], int b[n], int y[n]",
+        "for (int i = 0; i < n; i++) { for (int j = row[i]; j < row[i + 1]; j++) b[i] += val[j];"
+        " for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j] * b[i]; }",
+    ),
     "a bound that it changes": (
         "int row[n + 1], int val[m], int y[n]",
         "for (int i = 0; i < n; i++) { int e = row[i + 1];"
@@ -105,20 +110,6 @@ def test_threads_of_a_block_share_the_loop(monkeypatch: pytest.MonkeyPatch, name
         given = {size: value for size, value in sizes.items() if size in known}
         for report in scop.validate(on="emulator", parameters=given, seed=2, sanitize=CHECKS):
             assert not report.note, report.line
-
-
-def test_an_element_that_another_loop_sums_up_is_there_before() -> None:
-    """The loops are distributed: lanes share the first one in a kernel of its own."""
-    arguments = "int row[n + 1], int val[m], int b[n], int y[n]"
-    body = """for (int i = 0; i < n; i++) {
-        for (int j = row[i]; j < row[i + 1]; j++) b[i] += val[j];
-        for (int j = row[i]; j < row[i + 1]; j++) y[i] += val[j] * b[i];
-    }"""
-    scop = polytile.compile(source(arguments, body), name="f.c", raise_bugs=True).scops[0]
-    assert "f_scop0_k0_lanes32" in scop.cuda and "f_scop0_k1(" in scop.cuda
-    for sizes in SIZES:
-        for report in scop.validate(on="emulator", parameters=sizes, seed=2, sanitize=CHECKS):
-            assert not report.note and report.bitwise, report.line
 
 
 @pytest.mark.parametrize("name", ALONE)
