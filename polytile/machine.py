@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import UsageError
 from polytile.tuning import Tuning
@@ -54,6 +54,13 @@ class Speed:
     l1_us: float = 0.02
     barrier_us: float = 0.03
     l1_bytes: int = 128 << 10  # for data, beside some shared memory
+    slow_memory: float = 0.0  # of the part with the slowest memory, where several are sold; 0: all have the same
+
+    @property
+    def with_slow_memory(self) -> Speed:
+        """That part, which differs in nothing else."""
+        return replace(self, memory=self.slow_memory or self.memory)
+
 
 SPLIT_BARRIERS = 80  # the first compute capability that has them, times ten
 
@@ -96,6 +103,7 @@ class Machine:
         return min(self.blocks_per_sm, self.threads_per_sm // (warps * WARP_SIZE), by_registers, by_shared)
 
 
+_H200 = Speed(slow_memory=2.9e12)  # an H100 reaches that
 _V100 = Speed(1.53e9, 0.81e12, 6 << 20, 1.6e12, 7.8e12, 15.7e12)
 _T4 = Speed(1.59e9, 0.29e12, 4 << 20, 0.6e12, 0.25e12, 8.1e12)
 _A100 = Speed(1.41e9, 1.4e12, 40 << 20, 2.8e12, 9.7e12, 19.5e12)
@@ -121,7 +129,7 @@ _KNOWN = {
         Machine("sm_80", 108, 163 * 1024, speed=_A100),
         Machine("sm_86", 84, 99 * 1024, threads_per_sm=1536, blocks_per_sm=16, speed=_A40),
         Machine("sm_89", 128, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_4090),
-        Machine("sm_90", 132, 227 * 1024),
+        Machine("sm_90", 132, 227 * 1024, speed=_H200),
         Machine("sm_100", 148, 227 * 1024, speed=_B200),
         Machine("sm_120", 170, 99 * 1024, threads_per_sm=1536, blocks_per_sm=24, speed=_RTX_5090),
     )

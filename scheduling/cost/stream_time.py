@@ -124,12 +124,6 @@ class StreamCost:
         """Of all iterations."""
         return self.kernel().microseconds + self.one_step().microseconds
 
-    @property
-    def busy_memory(self) -> float:
-        """The microseconds of all iterations in which device memory is busy."""
-        kernel, rest = self.kernel(), self.one_step()
-        return kernel.launches * kernel.memory + rest.launches * rest.memory
-
     def one_step(self) -> KernelTime:
         """The kernels of the remaining iterations, one for each field."""
         speed, fields = self.machine.speed, len(self._fields)

@@ -25,17 +25,15 @@ from polytile.scheduling.cost.stream_time import StreamCost, StreamSizes, stream
 from polytile.scheduling.strategies.overlapped.plane_schedule import MOST_DIMENSIONS
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamSteps, StreamTiles, stream_steps
 
-ALIKE = 1.13  # times of tiles that blocks share that are as good as the same by estimate: of these, what fetches least
-
 
 @dataclass(frozen=True, slots=True)
 class SizedPlan:
-    """A plan, the microseconds of the whole SCoP with it, and those in which device memory is busy; `looked_at` is that
-    for each number of iterations."""
+    """A plan, and the microseconds of the whole SCoP with it, and where memory is as slow as the architecture has it;
+    `looked_at` are the former for each number of iterations."""
 
     plan: StreamPlan
     microseconds: float
-    busy_memory: float = 0.0
+    slow: float
     looked_at: tuple[tuple[int, float], ...] = ()
 
     def lines(self) -> Iterator[str]:
@@ -59,6 +57,7 @@ class _Search:
     def __init__(self, problem: Problem, values: StencilValues) -> None:
         self.problem, self.values, self.choices = problem, values, problem.choices
         self.machine, self.tuning = problem.machine, problem.machine.tuning.stream
+        self.slow = replace(self.machine, speed=self.machine.speed.with_slow_memory)
         scop, dims = problem.scop, values.dims
         self.place = scop.statement(values.fields[0].statements[0]).location
         if dims > MOST_DIMENSIONS:
@@ -85,10 +84,13 @@ class _Search:
             found.append(own)
         if not found:
             raise reason or NotAStencilError("no time loop", self.place)
-        least = min(one.microseconds for one in found)
-        alike = ALIKE if self.exchange is Exchange.BLOCK else 1.0
-        fastest = min((one for one in found if one.microseconds <= alike * least), key=lambda one: one.busy_memory)
+        fastest = min(found, key=self._on_all_parts)
         return replace(fastest, looked_at=tuple((f.plan.iterations, f.microseconds) for f in found))
+
+    def _on_all_parts(self, one: SizedPlan) -> float:
+        """What is compared: of tiles that blocks share, which fetch the less the more iterations they have, the mean of
+        both times."""
+        return one.microseconds * one.slow if self.exchange is Exchange.BLOCK else one.microseconds
 
     def _iterations(self) -> Sequence[int]:
         """Of a block: not more than there are for a pair of blocks, and those that leave no rest."""
@@ -113,9 +115,9 @@ class _Search:
                 continue
             for chunk, at_once in self._chunks(plan, figures):
                 one = replace(plan, chunk=chunk, tiles_at_once=at_once, min_blocks=self._min_blocks(plan, figures))
-                cost = StreamCost(one, figures, self.machine, self.sizes)
-                if best is None or cost.microseconds < best.microseconds:
-                    best = SizedPlan(one, cost.microseconds, cost.busy_memory)
+                time = StreamCost(one, figures, self.machine, self.sizes).microseconds
+                if best is None or time < best.microseconds:
+                    best = SizedPlan(one, time, StreamCost(one, figures, self.slow, self.sizes).microseconds)
         return best
 
     def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[tuple[int, int]]:
