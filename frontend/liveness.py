@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pycparser import c_ast
@@ -21,8 +21,9 @@ _NONE: _Live = frozenset()
 class Liveness:
     """Liveness around one SCoP.
 
-    The analysis follows C's structured control flow backwards and is by name: an inner variable of the same name
-    can only make more live. A function with `goto` or `switch` counts every mention as a read.
+    The analysis follows C's control flow backwards and is by name: an inner variable of the same name can only make
+    more live. A function with a `goto` backwards, or with a `case` inside another statement of its `switch`, counts
+    every mention as a read.
     """
 
     place: ScopPlace
@@ -39,7 +40,7 @@ class Liveness:
         found = cls(place)
         found._nodes = tuple(nodes_below(body))
         found._order = {id(n): k for k, n in enumerate(found._nodes)}
-        found._opaque = any(isinstance(n, c_ast.Goto | c_ast.Switch) for n in found._nodes)
+        found._opaque = not (_goes_forwards(found._nodes) and all(map(_is_flat, _switches(found._nodes))))
         found._address_taken = frozenset(filter(None, map(address_taken, found._nodes)))
         if not found._opaque:
             flow = _Backward(place.items[0], place.items[-1])
@@ -81,6 +82,30 @@ def _mentions(node: c_ast.Node, name: str) -> bool:
     return any(i.name == name for i in variables_in(node))
 
 
+def _goes_forwards(nodes: Sequence[c_ast.Node]) -> bool:
+    """Whether labels stand behind the `goto` statements that lead to them."""
+    ahead = {str(n.name) for n in nodes if isinstance(n, c_ast.Label)}
+    for node in nodes:
+        if isinstance(node, c_ast.Label):
+            ahead.discard(str(node.name))
+        elif isinstance(node, c_ast.Goto) and str(node.name) not in ahead:
+            return False
+    return True
+
+
+def _switches(nodes: Sequence[c_ast.Node]) -> Iterator[c_ast.Switch]:
+    return (n for n in nodes if isinstance(n, c_ast.Switch))
+
+
+def _is_flat(switch: c_ast.Switch) -> bool:
+    """Whether all cases stand beside one another, none inside a loop or a condition."""
+    if not isinstance(switch.stmt, c_ast.Compound):
+        return False
+    inner = {id(n) for other in _switches(tuple(nodes_below(switch.stmt))) for n in nodes_below(other.stmt)}
+    own = [n for n in nodes_below(switch.stmt) if isinstance(n, c_ast.Case | c_ast.Default) and id(n) not in inner]
+    return len(own) == sum(isinstance(n, c_ast.Case | c_ast.Default) for n in block_items(switch.stmt))
+
+
 @dataclass(slots=True)
 class _Jumps:
     """What is live where `break`, `continue` and `return` go."""
@@ -98,9 +123,8 @@ class _Backward:
     before: _Live = _NONE
     after: _Live = _NONE
     jumps: _Jumps = field(default_factory=_Jumps)
-    _known: dict[tuple[int, _Live, _Live, _Live], _Live] = field(
-        default_factory=dict
-    )  # of loops, in their surroundings
+    _labels: dict[str, _Live] = field(default_factory=dict)  # what is live at each
+    _known: dict[tuple[object, ...], _Live] = field(default_factory=dict)  # of loops, in their surroundings
     _used: dict[int, _Live] = field(default_factory=dict)  # by an expression
 
     def statement(self, node: c_ast.Node | None, live: _Live) -> _Live:
@@ -123,14 +147,20 @@ class _Backward:
             case c_ast.DeclList(decls=decls):
                 return self._sequence(decls, live)
             case c_ast.If(cond=condition, iftrue=first, iffalse=second):
-                return self.expression(condition, self.statement(first, live) | self.statement(second, live))
+                otherwise = self.statement(second, live)  # before the first branch, which may go to a label in it
+                return self.expression(condition, self.statement(first, live) | otherwise)
             case c_ast.For() | c_ast.While() | c_ast.DoWhile():
-                key = id(node), live, self.jumps.on_break, self.jumps.on_continue
+                key = (id(node), live, self.jumps.on_break, self.jumps.on_continue, *self._labels.items())
                 if key not in self._known:  # each loop around it asks twice
                     self._known[key] = self._loop_statement(node, live)
                 return self._known[key]
-            case c_ast.Label(stmt=stmt):
-                return self.statement(stmt, live)
+            case c_ast.Switch(cond=condition, stmt=stmt):
+                return self.expression(condition, self._cases(block_items(stmt), live))
+            case c_ast.Label(name=name, stmt=stmt):
+                self._labels[str(name)] = found = self.statement(stmt, live)
+                return found
+            case c_ast.Goto(name=name):
+                return self._labels[str(name)]
             case c_ast.Return(expr=value):
                 return self.expression(value, _NONE)
             case c_ast.Break():
@@ -155,6 +185,21 @@ class _Backward:
     def _block(self, nodes: list[c_ast.Node], live: _Live) -> _Live:
         own = frozenset(str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name)
         return (self._sequence(nodes, live - own) - own) | (live & own)
+
+    def _cases(self, nodes: list[c_ast.Node], live: _Live) -> _Live:
+        """What is live before a `switch` finds its case, each of which falls through to the next one."""
+        outer, self.jumps = self.jumps, _Jumps(live, self.jumps.on_continue)
+        own = frozenset(str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name)
+        chosen = _NONE if any(isinstance(n, c_ast.Default) for n in nodes) else live
+        behind = live - own
+        for node in reversed(nodes):
+            if isinstance(node, c_ast.Case | c_ast.Default):
+                behind = self._sequence(node.stmts or [], behind)
+                chosen |= behind - own
+            else:
+                behind = self.statement(node, behind)
+        self.jumps = outer
+        return chosen | (live & own)
 
     def _declaration(self, node: c_ast.Decl, live: _Live) -> _Live:
         live = live - {str(node.name)}

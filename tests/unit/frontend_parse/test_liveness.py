@@ -33,8 +33,29 @@ CASES = [
     (HEAD + SCOP + "c && (s = 1); return s; }", (False, True, False, False, False)),
     (HEAD + SCOP + "for (;;) { if (c) break; s = 1; } return s; }", (False, True, False, False, False)),
     (HEAD + SCOP + "for (int s = 0; s < 3; s++) k += s; return k; }", (False, False, False, False, False)),
-    (HEAD + SCOP + "switch (c) { case 1: return s; } return 0; }", (True, True, True, True, True)),
-]
+    (HEAD + SCOP + "switch (c) { case 1: return s; } return 0; }", (False, True, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: s = 1; break; default: s = 2; } return s; }",
+     (False, False, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: s = 1; break; case 2: s = 2; } return s; }",
+     (False, True, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: s = 1; case 2: k = s; } return k; }", (False, True, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: s = 1; k = s; break; default: k = 0; } return k; }",
+     (False, False, False, False, False)),
+    (HEAD + SCOP + "switch (s) { case 1: break; } return 0; }", (False, True, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: switch (k) { default: s = 1; break; } k = s; } return 0; }",
+     (False, False, False, False, False)),
+    (HEAD + SCOP + "while (c--) switch (k) { case 1: continue; default: s = 1; } return s; }",
+     (False, True, False, False, False)),
+    (HEAD + SCOP + "switch (c) { case 1: for (k = 0; k < 3; k++) { case 2: s = 1; } } return 0; }",
+     (True, True, True, True, True)),  # a case inside a loop
+    (HEAD + SCOP + "if (c) goto end; k = s; end: return k; }", (False, True, False, False, False)),
+    (HEAD + SCOP + "if (c) goto end; s = 1; end: return s; }", (False, True, False, False, False)),
+    (HEAD + SCOP + "if (c) goto end; s = 1; k = s; end: return k; }", (False, False, False, False, False)),
+    (HEAD + SCOP + "if (c) { goto inside; } else { s = 1; inside: k = s; } return k; }",
+     (False, True, False, False, False)),
+    (HEAD + "for (k = 0; k < 3; k++) {" + SCOP + "if (c) goto end; } end: return s; }",
+     (True, True, True, True, False)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES, ids=range(len(CASES)))
