@@ -77,10 +77,12 @@ def _terms(statement: Statement, value: Expr, target: CType, late: Mapping[int, 
     match value:
         case _ if not _is_as_exact(value.type, target):
             yield value
-        case Binary(op="+" | "-" as op, left=left, right=right):
-            yield from _converted(_terms(statement, left, target, late), value.type)
-            for term in _converted(_terms(statement, right, target, late), value.type):
-                yield term if op == "+" else _negative(term)
+        case Binary(op="+" | "-"):
+            first, behind = _addends(value)
+            yield from _converted(_terms(statement, first, target, late), value.type)
+            for op, addend in behind:
+                for term in _converted(_terms(statement, addend, target, late), value.type):
+                    yield term if op == "+" else _negative(term)
         case Unary(op="-", operand=operand):
             yield from map(_negative, _terms(statement, operand, target, late))
         case Binary(op="*", left=left, right=right) if not _reads(statement, left, late):
@@ -91,6 +93,16 @@ def _terms(statement: Statement, value: Expr, target: CType, late: Mapping[int, 
                 yield replace(value, left=term)
         case _:
             yield value
+
+
+def _addends(value: Binary) -> tuple[Expr, list[tuple[str, Expr]]]:
+    """The first addend of a sum of one type, and those behind it with their operators: hundreds, in large boxes."""
+    behind: list[tuple[str, Expr]] = []
+    first: Expr = value
+    while isinstance(first, Binary) and first.op in "+-" and first.type == value.type:
+        behind.append((first.op, first.right))
+        first = first.left
+    return first, behind[::-1]
 
 
 def _is_as_exact(ctype: CType, target: CType) -> bool:
