@@ -10,8 +10,8 @@ addend, needs 30 registers less with four points a thread of overlapped tiles (C
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeGuard
 
 from polytile.ir.expr import Access, Binary, Expr, Name, Stmt, rewrite
 from polytile.ir.scop import Scop, Statement
@@ -30,26 +30,21 @@ def _changed(statement: Statement) -> Statement:
 
 
 def _begun(node: Expr | Stmt) -> Expr | Stmt:
-    """A whole sum, or a part of one: the parts inside are changed before, and are then as they should be."""
-    if not (isinstance(node, Binary) and node.op in "+-" and node.type.kind == "float"):
+    """A sum, whose left side is as it should be, begun with its last term where that is the first plain one."""
+    if not _is_sum(node) or node.op != "+" or not isinstance(node.right, Access | Name):
         return node
-    (_, first), *terms = _terms(node)
-    plain = next((k for k, (op, term) in enumerate(terms) if op == "+" and isinstance(term, Access | Name)), None)
-    if plain is None or not (isinstance(first, Binary) and first.op == "*") or first.type != terms[plain][1].type:
+    behind: list[Binary] = []
+    first = node.left
+    while _is_sum(first) and first.type == node.type:
+        behind.append(first)
+        first = first.left
+    if not (isinstance(first, Binary) and first.op == "*") or first.type != node.right.type:
         return node
-    _, total = terms.pop(plain)
-    for op, term in (("+", first), *terms):
-        total = Binary(op, total, term, node.type)
+    total: Expr = Binary("+", node.right, first, node.type)
+    for one in reversed(behind):
+        total = Binary(one.op, total, one.right, node.type)
     return total
 
 
-def _terms(node: Expr) -> Iterator[tuple[str, Expr]]:
-    """The terms of a sum in one type, from left to right, each with the operator in front of it."""
-    if isinstance(node, Binary) and node.op in "+-" and node.type.kind == "float":
-        if node.left.type == node.type:
-            yield from _terms(node.left)
-        else:
-            yield "+", node.left
-        yield node.op, node.right
-    else:
-        yield "+", node
+def _is_sum(node: object) -> TypeGuard[Binary]:
+    return isinstance(node, Binary) and node.op in "+-" and node.type.kind == "float"
