@@ -15,9 +15,9 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.ast_builders import block, declared, names_in, unused
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.search_parts import block, declared, names_in, unused
 from polytile.frontend.trees import WRITING, address_taken, alike, block_items, copied, written_name
 from polytile.frontend.trip_counts import count_of, linear
 from polytile.ir.digraph import edge_of_a_cycle, graph_of

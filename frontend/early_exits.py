@@ -16,10 +16,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polytile.frontend.jump_elimination import LOOPS, has_break
-from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope
-from polytile.frontend.search_parts import (
+from polytile.frontend.ast_builders import (
     LARGEST,
     block,
     counted_up,
@@ -33,6 +30,9 @@ from polytile.frontend.search_parts import (
     there,
     unused,
 )
+from polytile.frontend.jump_elimination import LOOPS, has_break
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import address_taken, block_items, copied
 
 _JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Continue, c_ast.Break)

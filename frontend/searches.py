@@ -20,9 +20,7 @@ from dataclasses import dataclass
 
 from pycparser import c_ast
 
-from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Scope
-from polytile.frontend.search_parts import (
+from polytile.frontend.ast_builders import (
     LARGEST,
     PURE,
     base_of,
@@ -40,6 +38,8 @@ from polytile.frontend.search_parts import (
     type_of,
     unused,
 )
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope
 from polytile.frontend.trees import alike, block_items, copied, substituted, variables_in
 
 

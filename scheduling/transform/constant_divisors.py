@@ -15,8 +15,9 @@ import sys
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Stmt, Unary, rewrite
-from polytile.ir.scop import Scop, Statement
+from polytile.ir.expr import Binary, Cast, CType, Expr, Literal, Unary
+from polytile.ir.scop import Scop
+from polytile.scheduling.transform.rewritten_bodies import with_rewritten_bodies
 
 _LIMITS = {4: (2.0**-126, (2 - 2.0**-23) * 2.0**127), 8: (sys.float_info.min, sys.float_info.max)}  # of full precision
 _DIGITS = 9  # which tell all floats of 4 bytes apart
@@ -25,19 +26,7 @@ _DIGITS = 9  # which tell all floats of 4 bytes apart
 def multiply_by_reciprocals(scop: Scop, exact: bool) -> Scop:
     """The Scop without divisions by floating constants; if `exact`, only where no result changes. A constant whose
     reciprocal is too large or too small for full precision stays a divisor."""
-    statements = tuple(_changed(s, exact) for s in scop.statements)
-    same = all(a is b for a, b in zip(statements, scop.statements, strict=True))
-    return scop if same else replace(scop, statements=statements)
-
-
-def _changed(statement: Statement, exact: bool) -> Statement:
-    body = tuple(_in_values(stmt, exact) for stmt in statement.body)
-    return statement if body == statement.body else replace(statement, body=body)
-
-
-def _in_values(stmt: Stmt, exact: bool) -> Stmt:
-    found: Stmt = rewrite(stmt, lambda node: _multiplied(node, exact) if isinstance(node, Binary) else node)
-    return found
+    return with_rewritten_bodies(scop, lambda node: _multiplied(node, exact) if isinstance(node, Binary) else node)
 
 
 def _multiplied(node: Binary, exact: bool) -> Expr:

@@ -10,23 +10,16 @@ addend, needs 30 registers less with four points a thread of overlapped tiles (C
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeGuard
 
-from polytile.ir.expr import Access, Binary, Expr, Name, Stmt, rewrite
-from polytile.ir.scop import Scop, Statement
+from polytile.ir.expr import Access, Binary, Expr, Name, Stmt
+from polytile.ir.scop import Scop
+from polytile.scheduling.transform.rewritten_bodies import with_rewritten_bodies
 
 
 def begin_with_addends(scop: Scop) -> Scop:
     """The Scop whose sums of floating-point products begin with a plain addend, if they have one."""
-    statements = tuple(map(_changed, scop.statements))
-    same = all(a is b for a, b in zip(statements, scop.statements, strict=True))
-    return scop if same else replace(scop, statements=statements)
-
-
-def _changed(statement: Statement) -> Statement:
-    body = tuple(rewrite(stmt, _begun) for stmt in statement.body)
-    return statement if body == statement.body else replace(statement, body=body)
+    return with_rewritten_bodies(scop, _begun)
 
 
 def _begun(node: Expr | Stmt) -> Expr | Stmt:

@@ -12,23 +12,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from polytile.ir.expr import Assign, Binary, Call, Expr, Stmt, rewrite
-from polytile.ir.scop import Scop, Statement
+from polytile.ir.expr import Assign, Binary, Call, Expr, Stmt
+from polytile.ir.scop import Scop
 from polytile.scheduling.transform.constant_divisors import constant
+from polytile.scheduling.transform.rewritten_bodies import with_rewritten_bodies
 
 RECIPROCALS = {"sqrt": "rsqrt", "sqrtf": "rsqrtf"}
 
 
 def multiply_by_reciprocal_roots(scop: Scop) -> Scop:
     """The Scop without quotients by square roots of their own type."""
-    statements = tuple(map(_changed, scop.statements))
-    same = all(a is b for a, b in zip(statements, scop.statements, strict=True))
-    return scop if same else replace(scop, statements=statements)
-
-
-def _changed(statement: Statement) -> Statement:
-    body = tuple(rewrite(stmt, _multiplied) for stmt in statement.body)
-    return statement if body == statement.body else replace(statement, body=body)
+    return with_rewritten_bodies(scop, _multiplied)
 
 
 def _multiplied(node: Expr | Stmt) -> Expr | Stmt:

@@ -21,7 +21,7 @@ from polytile.ir.isl_util import maps, sets
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, AccessRelation, Origin, Scop, Statement
 from polytile.ir.substitute import with_names
-from polytile.scheduling.transform.needless_waits import waits_needlessly
+from polytile.scheduling.transform.serializing_fusion import fusion_serializes
 
 MANY = 60  # statements: dependences, schedules and proofs then take seconds
 Bodies = list[list[str]]  # the statements of each child of a sequence, in order
@@ -168,11 +168,11 @@ def _is_better_apart(
 ) -> bool:
     """Whether statements read what later ones of the group change, so that an iteration may wait for the one before,
     and may run in another order apart: where that is a scalar, or a scalar that they share has several purposes, which
-    get variables of their own later (live_range_splitting.py), or they are in no cycle (needless_waits.py)."""
+    get variables of their own later (live_range_splitting.py), or they are in no cycle (serializing_fusion.py)."""
     carried = [a for a in scop.arrays if a.name not in scalars and _reads_before(group, a.name)]
     if any(a.origin is Origin.LOCAL and not a.rank for a in carried):
         return True
-    if carried and waits_needlessly(group, scalars, times):
+    if carried and fusion_serializes(group, scalars, times):
         return True
     plain = [s.body[0] for s in group if isinstance(s.body[0], Assign)]
     return bool(carried) and any(sum(_sets(assign, name) for assign in plain) > 1 for name in scalars)

@@ -1,4 +1,5 @@
-"""Whether statements of a loop body wait for one another only because they are one statement.
+"""Whether the fusion of the statements of a loop body serializes the loop: whether they wait for one another only as
+one statement.
 
 before: for (i) { t = c[i]; S1: a[i] = t * b[i]; S2: b[i + 1] = t; }      S1 waits for S2 one iteration before
 after:  for (i) t[i] = c[i]; for (i) b[i + 1] = t[i]; for (i) a[i] = t[i] * b[i];
@@ -18,7 +19,7 @@ from polytile.ir.scop import AccessKind, Statement
 _Times = Mapping[str, isl.Map]
 
 
-def waits_needlessly(group: Sequence[Statement], scalars: frozenset[str], times: _Times) -> bool:
+def fusion_serializes(group: Sequence[Statement], scalars: frozenset[str], times: _Times) -> bool:
     """Whether the loop around a body is serial with its statements as one, and not with each in a loop of its own.
 
     `scalars` are those that each iteration sets before it reads them, so that each may have its own; `times` are when

@@ -1,4 +1,4 @@
-"""What rewritings of search loops share: which expressions they may move, and the pieces that they build."""
+"""What rewritings of loops in the syntax tree share: which expressions they may move, and the nodes that they build."""
 
 from __future__ import annotations
 
