@@ -15,6 +15,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.forward_substitution import with_forwarded_counters
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops
 from polytile.frontend.jump_elimination import has_break
@@ -63,6 +64,9 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
     done: tuple[c_ast.Node, ...] = tuple(body)
     names: set[str] = set()
     waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
+    if waiting:
+        done = with_names_apart(done, scope, waiting)
+        waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
     done = with_forwarded_counters(done, scope, waiting, live_after)
     while waiting:
         left: list[str] = []

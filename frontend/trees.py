@@ -104,7 +104,7 @@ def free_variables_in(nodes: Iterable[c_ast.Node]) -> Iterator[c_ast.ID]:
     declared: set[str] = set()
     for node in nodes:
         yield from (use for use in _free_in(node) if use.name not in declared)
-        declared |= {str(d.name) for d in _declarations(node)}
+        declared |= {str(d.name) for d in declarations_of(node)}
 
 
 def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
@@ -120,7 +120,8 @@ def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
                 yield from _free_in(child)
 
 
-def _declarations(node: c_ast.Node) -> list[c_ast.Decl]:
+def declarations_of(node: c_ast.Node) -> list[c_ast.Decl]:
+    """What one statement declares."""
     if isinstance(node, c_ast.DeclList):
         return list(node.decls)
     return [node] if isinstance(node, c_ast.Decl) else []
