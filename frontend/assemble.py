@@ -12,7 +12,7 @@ from polytile.frontend.access_summaries import Summaries, access_summaries, call
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
-from polytile.frontend.counted_loops import with_counted_loops
+from polytile.frontend.counted_loops import while_loops, with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
@@ -67,6 +67,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = with_assigned_elements(_without_assumptions(body))
+    whiles = while_loops(body)
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
@@ -83,7 +84,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
     body = with_counted_reductions(counted.body, place.scope, live_after)
-    body = with_data_loops(with_distributed_conditions(body), live_after)
+    body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
@@ -112,6 +113,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
+        whiles=whiles,
     )
 
 

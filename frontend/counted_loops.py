@@ -11,12 +11,18 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.parse import nodes_below
+from polytile.diagnostics import Location
+from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.trees import address_taken, block_items, copied, map_children, variables_in, written_name
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _WHILE = (c_ast.While, c_ast.DoWhile)
 _VALUES = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp)
+
+
+def while_loops(nodes: Sequence[c_ast.Node]) -> frozenset[Location]:
+    """The places of the `while` and `do` loops in statements, which are those of the `for` loops made of them, too."""
+    return frozenset(location_of(n) for node in nodes for n in nodes_below(node) if isinstance(n, _WHILE))
 
 
 def with_counted_loops(nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
