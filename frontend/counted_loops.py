@@ -77,11 +77,13 @@ def _only_counts(name: str, loop: Any, body: list[c_ast.Node]) -> bool:
     return not any(_changes(node, name) or _leaves(node) for node in body)
 
 
-def _leaves(node: c_ast.Node) -> bool:
-    """Whether a jump may skip the rest of an iteration."""
-    if isinstance(node, c_ast.Continue | c_ast.Break | c_ast.Goto | c_ast.Return | c_ast.Label | c_ast.Switch):
+def _leaves(node: c_ast.Node, inner: bool = False) -> bool:
+    """Whether a jump may skip the rest of an iteration; `inner` says that the node stands in a loop inside of it."""
+    if isinstance(node, c_ast.Continue | c_ast.Break):
+        return not inner
+    if isinstance(node, c_ast.Goto | c_ast.Return | c_ast.Label | c_ast.Switch):
         return True
-    return any(_leaves(child) for _, child in node.children())
+    return any(_leaves(child, inner or isinstance(node, _LOOPS)) for _, child in node.children())
 
 
 def _changes(node: c_ast.Node, name: str) -> bool:

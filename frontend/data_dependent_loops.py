@@ -29,7 +29,7 @@ _Asked = Callable[[str], bool]
 def with_data_loops(
     body: Sequence[c_ast.Node], live_after: _Asked, whiles: Collection[Location] = ()
 ) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, changed in place; `live_after` says whether a variable may be read behind them, `whiles`
+    """The statements of a SCoP, changed in place; `live_after` says whether a variable may be read after them, `whiles`
     are the places of loops that were `while` or `do` loops."""
     varying = frozenset(name for node in body for name in _set_by_statements(node))
     loops = _Loops(tuple(body), live_after, varying, frozenset(whiles))

@@ -156,7 +156,7 @@ def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
     """
     match node:
         case c_ast.ID():
-            return copied(values[node.name]) if node.name in values else node
+            return _placed(copied(values[node.name]), node.coord) if node.name in values else node
         case c_ast.StructRef():
             node.name = substituted(node.name, values)
             return node
@@ -174,6 +174,13 @@ def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
         case None:
             return None
     return map_children(node, lambda child: substituted(child, values))
+
+
+def _placed(node: Any, coord: Any) -> Any:
+    """An expression whose parts that stand nowhere in the file stand at `coord`, in place."""
+    if node.coord is None:
+        node.coord = coord
+    return map_children(node, lambda child: _placed(child, coord))
 
 
 def _rename_declarator(node: Any, name: str) -> None:

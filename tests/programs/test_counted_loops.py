@@ -32,6 +32,11 @@ PROGRAMS = {
         "double a[n + 9][m + 9], double b[m + 9]",
         "for (i = 0; i < n; i++) { j = i; do { a[i][j] = b[j]; j++; } while (j < m && j < i + 5); }",
     ),
+    "a loop with a break in it": (
+        "double a[n + 9], double b[n + 1]",
+        "for (i = 0; i < n; i++) a[i] = i; i = 0;"
+        " while (i < n) { for (j = 0; j < n; j++) { if (b[j] > 1) break; a[i] += b[j]; } i++; }",
+    ),
     "up to a product": (
         "double a[n + 9], double b[n + 1]",
         "for (j = 0; j < n; j++) { i = 0; while (i * j < n && i < n) { a[j] += b[i]; i++; } a[j] *= 2; }",
