@@ -82,7 +82,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         return _live_after(place, liveness, name)
 
     stepped = with_counted_steps(result.body, place.scope, live_after)
-    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
+    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     body = with_counted_reductions(counted.body, place.scope, live_after)
     body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
@@ -106,6 +106,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names,
         known=known.constants,
+        initial={name: value for name, value in known.initial.items() if name in counted.names},
+        numbers=known.numbers,
         loads={**loads.loads, **stepped.trips},
         tables=tables,
         independent=independent,

@@ -81,8 +81,7 @@ class _Assembler:
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
         statements = tuple(self._statement(d, space) for d in self.drafts)
-        domains = {s.name: s.domain for s in statements}
-        tree = schedule(orders, domains)
+        tree = schedule(orders, {s.name: s.domain for s in statements})
         assert tree is not None
         context = self._context(space)
         return Scop(
@@ -105,6 +104,7 @@ class _Assembler:
             tables=tables,
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
+            set_before=tuple(self.region.numbers.items()),
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:

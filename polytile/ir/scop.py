@@ -288,7 +288,9 @@ class Scop:
     where the rows of one of `tables` do not lie at equal distances; `loops` are those of the C, outer ones first, as
     they were before any transformation; `independent` are (array, loop) of which the user promises that no two
     iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from outside);
-    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known.
+    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
+    `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
+    fit its arrays.
     """
 
     name: str
@@ -314,6 +316,7 @@ class Scop:
     tables: tuple[RowTable, ...] = ()
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
+    set_before: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}

@@ -16,6 +16,12 @@ PROGRAMS = {
     "by two, from one": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i] + j; j += 2; }"),
     "before it is used": (VECTORS, "j = n; for (i = n - 1; i >= 0; i--) { j = j - 1; a[j] = b[i]; }"),
     "inside a subscript": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i];"),
+    "inside a subscript beside a choice": (
+        VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i] > 0 && i > 1 ? b[i] : i > m ? 2 : 3;",
+    ),
+    "inside a subscript of a choice": (
+        VECTORS, "j = 0; for (i = 0; i < n; i++) { a[i] = b[j++] > 0 ? i : 3; a[i] += 1; }",
+    ),
     "inside a subscript that is read": (VECTORS, "j = n; for (i = 0; i < n; i++) a[i] += 2 * b[j--];"),
     "in the header": (VECTORS, "for (i = 0, j = n; i < n; i++, j--) a[j] = b[i];"),
     "in steps of the loop": (VECTORS, "j = 0; for (i = 1; i < n; i += 3) { a[j] = b[i]; j += 2; } a[j] += 1;"),

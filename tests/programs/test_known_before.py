@@ -6,6 +6,7 @@ import pytest
 
 import polytile
 from polytile.options import SCHEDULES
+from polytile.runtime.emulator.instrument import CHECKS
 from tests.bitwise import same_as_c
 from tests.every_schedule import same_in_every_schedule
 
@@ -51,6 +52,48 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_values_from_before(name: str) -> None:
     assert not same_in_every_schedule(function(*KNOWN[name]), SIZES)
+
+
+COUNTED = {
+    "a number": ("int c = 3;", "for (int i = 0; i < n; i++) a[c++] = b[i];"),
+    "a size": ("int c; c = 2 * n - 1;", "for (int i = 0; i < n; i++) { a[c] = b[i]; c--; }"),
+    "a choice": ("int c = n > 3 ? 4 : n;", "for (int i = 0; i < n; i++) { a[c] = b[i]; c++; } a[0] = c;"),
+    "one of many": ("int c = 1; c = 4; int d = c;", "for (int i = 0; i < n; i++) { a[c++] = b[d--]; d++; }"),
+    "wider": ("long c = 2;", "for (int i = 1; i < n; i++) { a[c] = b[i]; c += 2; }"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counters_from_before(name: str) -> None:
+    before, body = COUNTED[name]
+    text = function("double a[2 * n + 9], const double b[n + 9]", before, body)
+    assert not same_in_every_schedule(text, SIZES)
+    (scop,) = polytile.compile(text).scops
+    assert not {"c", "d"} & {p.name for p in scop.scop.parameters}
+
+
+def test_a_counter_from_before_that_is_read_after() -> None:
+    text = (
+        "int f(int n, double a[n + 9])\n{\nint c = 3;\n#pragma scop\nfor (int i = 0; i < n; i++) a[c++] = i;\n"
+        "#pragma endscop\nreturn c;\n}\n"
+    )
+    (scop,) = polytile.compile(text, strict=True).scops
+    assert [p.name for p in scop.scop.parameters] == ["n"]
+    same_as_c(scop, SIZES)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_validation_starts_with_what_is_set_before() -> None:
+    text = (
+        "int f(int n, double a[n + 3], const double b[n + 9])\n{\nint k = 3, e = 2;\n"
+        "for (int i = 0; i < n; i++) a[i + k] = b[i];\nfor (int i = k; i < k + 2 && i < n; i++) a[i] += 1;\n"
+        "for (int i = 0; i < n; i++) if (b[i] > 0) { a[e] = b[i]; e++; }\nreturn e;\n}\n"
+    )
+    (scop,) = polytile.compile(text, strict=True, autodetect=True).scops
+    assert scop.scop.set_before == (("k", 3), ("e", 2))
+    for seed in range(4):
+        for report in scop.validate(on="emulator", seed=seed, sanitize=CHECKS):
+            assert report.bitwise and " k=3" in report.line, report.line
 
 
 def test_constants_of_the_file() -> None:
