@@ -317,9 +317,11 @@ class Scop:
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
+    _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
+        self._written.update(a.array for s in self.statements for a in s.accesses if a.writes)
         for s in self.statements:
             if s.domain.get_tuple_name() != s.name or s.domain.dim(isl.dim_type.set) != len(s.iterators):
                 raise InternalError(f"statement {s.name} and its domain do not fit: {s.domain}")
@@ -343,7 +345,7 @@ class Scop:
 
     def written(self, array: str) -> bool:
         """Whether some statement writes `array`."""
-        return any(a.writes and a.array == array for s in self.statements for a in s.accesses)
+        return array in self._written
 
     @property
     def domain(self) -> isl.UnionSet:
