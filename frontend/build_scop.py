@@ -28,7 +28,7 @@ from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reductions import reduction
-from polytile.frontend.relations import lift_domain, lift_relation, without, without_in_map
+from polytile.frontend.relations import at_numbers, lift_domain, lift_relation, without, without_in_map
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
@@ -200,7 +200,7 @@ class _Assembler:
         value = self.evaluator.of_polynomial(subscript, expr)
         iterators = tuple(self.evaluator.iterators)
         points = access.points.intersect(self.evaluator.context)
-        runs = without(points, iterators)
+        runs = at_numbers(without(points, iterators), self.region.numbers)
         outside = without(points.subtract(in_range(value, size)), iterators)
         if not runs.is_empty() and runs.is_subset(outside):
             spelt = describe(to_expr(extent, self.evaluator))

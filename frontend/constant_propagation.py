@@ -73,16 +73,23 @@ class _Finder:
     def run(self) -> KnownValues:
         for binding in self.place.scope.bindings():
             self._constant_of_file(binding)
-        if any(isinstance(n, c_ast.Goto | c_ast.Switch) for n in self.body):
-            return KnownValues()  # what stands before need not have run
         for item in statements_before(self.place, self.order):
             name, value = _set_by(item)
-            if name in self.plain and value is not None:
+            if name in self.plain and value is not None and not self._is_jumped_over(item):
                 self._set(name, value, item)
         sizes = _sizes(self.place)
         constants = {name: value for name, value in self.constants.items() if name not in sizes}
         initial = {name: substituted(copied(value), constants) for name, value in self.initial.items()}
         return KnownValues(constants, tuple(self.relations), initial, self.numbers)
+
+    def _is_jumped_over(self, item: c_ast.Node) -> bool:
+        """Whether the SCoP may run without a statement before it, or again after others than those between."""
+        start, end = self.order[id(item)], max(self.order[id(n)] for n in nodes_below(self.place.items[-1]))
+        if any(isinstance(n, c_ast.Switch) and self.order[id(n)] < start for n in self.place.path):
+            return True
+        labels = {n.name for n in self.body if isinstance(n, c_ast.Label) and start < self.order[id(n)] <= end}
+        jumps = (n for n in self.body if isinstance(n, c_ast.Goto) and n.name in labels)
+        return any(not start < self.order[id(n)] <= end for n in jumps)
 
     def _constant_of_file(self, binding: Binding) -> None:
         """`static const int size = 64;`"""
