@@ -11,7 +11,7 @@ from pycparser.c_generator import CGenerator
 from polytile.frontend.callees import Callee, effects_below, only_pure_calls
 from polytile.frontend.conversions import cast_to, declared
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.scope import Binding, Scope, Shape, is_complex
 from polytile.frontend.trees import copied, substituted, variables_in, written_name
 
 
@@ -73,7 +73,7 @@ def _pointer(argument: c_ast.Node) -> c_ast.Node:
 def _scalar_value(argument: c_ast.Node, shape: Shape, scope: Scope) -> c_ast.Node | None:
     if shape.base is None or not only_pure_calls(argument, scope):
         return None
-    if shape.base.kind == "struct":
+    if shape.base.kind == "struct" and not is_complex(shape):
         return argument if isinstance(argument, c_ast.ID) else None
     return cast_to(shape, argument, scope)
 

@@ -10,9 +10,10 @@ from pycparser import c_ast
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
-from polytile.frontend.counted_loops import while_loops, with_counted_loops
+from polytile.frontend.counted_loops import with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
@@ -67,12 +68,12 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = with_assigned_elements(_without_assumptions(body))
-    whiles = while_loops(body)
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
     body = tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
+    result = replace(result, body=with_real_parts(result.body, place.scope))
     summaries = called_summaries(result.body, context.summaries)
     loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
     result = replace(result, body=loads.body)
@@ -82,9 +83,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         return _live_after(place, liveness, name)
 
     stepped = with_counted_steps(result.body, place.scope, live_after)
-    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
+    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
     body = with_counted_reductions(counted.body, place.scope, live_after)
-    body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
+    body = with_data_loops(with_distributed_conditions(body), live_after)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
@@ -106,8 +107,6 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names,
         known=known.constants,
-        initial={name: value for name, value in known.initial.items() if name in counted.names},
-        numbers=known.numbers,
         loads={**loads.loads, **stepped.trips},
         tables=tables,
         independent=independent,
@@ -115,7 +114,6 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
-        whiles=whiles,
     )
 
 

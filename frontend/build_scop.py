@@ -11,8 +11,11 @@ from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
 from polytile.diagnostics import Location, UserError
+from polytile.frontend.access_relations import lift
+from polytile.frontend.access_slices import NoSliceError
 from polytile.frontend.accesses import RawAccess, always_written
 from polytile.frontend.affine import Evaluator
+from polytile.frontend.data_subscripts import reads_data, unknown_size
 from polytile.frontend.delinearise import (
     Strides,
     find_strides,
@@ -24,18 +27,19 @@ from polytile.frontend.delinearise import (
     to_expr,
 )
 from polytile.frontend.describe import describe
+from polytile.frontend.first_reads import reads_what_was_there
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
+from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
-from polytile.frontend.relations import at_numbers, lift_domain, lift_relation, without, without_in_map
+from polytile.frontend.relations import lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes, to_array
-from polytile.ir.expr import INT, Access, CType, Expr, Stmt, rewrite
-from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, RowTable, Scop, Statement
-from polytile.ir.struct_fields import positions
+from polytile.ir.expr import INT, Access, Expr, Stmt, rewrite
+from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, ReachedExtent, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names
 
 _PARAM = isl.dim_type.param
@@ -69,19 +73,26 @@ class _Assembler:
     shapes: Shapes
     drafts: list[Draft]
     extents: dict[str, tuple[Expr | None, ...]] = field(default_factory=dict)
+    sizes: dict[str, tuple[Polynomial | None, ...]] = field(default_factory=dict)  # the same
+    strides: dict[str, Strides] = field(default_factory=dict)  # of arrays that are indexed by hand
 
     def run(self, orders: Sequence[Order]) -> Scop:
         for name, shape in self.shapes.found.items():
-            self.extents[name] = shape.extents
+            self.extents[name], self.sizes[name] = shape.extents, shape.polynomials
             self._check_bounds(name)
-            self._check_gathered(name)
+            if shape.polynomials and shape.polynomials[0] is None:
+                self._check_gathered(name)
             self._separate_subscripts(name)
+            self._check_gathered(name)
         orders = self._under_conditions(orders)
         tables = self._tables()
+        for name in self.shapes.found:
+            self._inside(name)
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
         statements = tuple(self._statement(d, space) for d in self.drafts)
-        tree = schedule(orders, {s.name: s.domain for s in statements})
+        domains = {s.name: s.domain for s in statements}
+        tree = schedule(orders, domains)
         assert tree is not None
         context = self._context(space)
         return Scop(
@@ -102,9 +113,9 @@ class _Assembler:
             passed=tuple((name, _passed(load)) for name, load in self.region.loads.items()),
             loops=tuple(source_loops(orders)),
             tables=tables,
+            reached=self._reached(statements, tree),
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
-            set_before=tuple(self.region.numbers.items()),
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:
@@ -129,14 +140,19 @@ class _Assembler:
 
     def _separate_subscripts(self, array: str) -> None:
         accesses = self._accesses(array)
-        if len(self.extents[array]) != 1 or not needs_splitting(accesses):
+        source, declared = self._source(array), self.shapes.found[array].polynomials
+        reached = source in self.region.reached
+        if len(declared) != 1 or not needs_splitting(accesses, self.evaluator, gathered=reached):
             return
-        source = self._source(array)
         strides, self.drafts = self._split(array, find_strides(accesses, self.evaluator, source))
-        inner = [to_expr(Polynomial({size: 1}), self.evaluator) for size in strides.sizes]
+        inner = [Polynomial({size: 1}) for size in strides.sizes]
         inside = self.shapes.found[array].variable.symbol is None
-        outer = outer_extent(self.shapes.found[array].polynomials[0], strides, self.evaluator, padded=inside)
-        self.extents[array] = (outer, *inner)
+        outer, rows = self.extents[array][0], declared[0]
+        if not reached:
+            outer, rows = outer_extent(declared[0], strides, self.evaluator, padded=inside)
+        self.extents[array] = (outer, *(to_expr(size, self.evaluator) for size in inner))
+        self.sizes[array] = (rows, *inner)
+        self.strides[array] = strides
 
     def _split(self, array: str, strides: Strides) -> tuple[Strides, list[Draft]]:
         """The statements with one subscript per dimension, by the strides found, or else by one more of their
@@ -168,19 +184,16 @@ class _Assembler:
 
     def _check_gathered(self, array: str) -> None:
         """Refuse subscripts that data decide where it is not known what they may reach."""
-        extents = self.shapes.found[array].polynomials
-        if all(e is not None and e.degree <= 1 for e in extents):
+        source, split = self._source(array), array in self.strides
+        if split and source not in self.region.reached:
+            for access in (a for a in self._accesses(array) if None in a.subscripts[1:]):
+                raise unknown_size(access, access.subscripts.index(None, 1), source)  # only the host can check them
+        if all(e is not None and e.degree <= 1 for e in self.sizes[array]):
             return
         for access in self._accesses(array):
             if None in access.subscripts or (access.loose and self._unbounded(access)):
                 k = access.subscripts.index(None) if None in access.subscripts else 0
-                spelt, source = describe(access.access.subscripts[k]), self._source(array)
-                raise UserError(
-                    f"the subscript `{spelt}` of `{source}` is not affine: it reads data, and how large the array is "
-                    "is not known",
-                    location=access.location,
-                    hint=f"declare the array with its size, such as `{source}[n]`",
-                )
+                raise unknown_size(access, k, source)
 
     def _unbounded(self, access: RawAccess) -> bool:
         """Whether data alone decide how far the first subscript of an access may reach."""
@@ -200,7 +213,7 @@ class _Assembler:
         value = self.evaluator.of_polynomial(subscript, expr)
         iterators = tuple(self.evaluator.iterators)
         points = access.points.intersect(self.evaluator.context)
-        runs = at_numbers(without(points, iterators), self.region.numbers)
+        runs = without(points, iterators)
         outside = without(points.subtract(in_range(value, size)), iterators)
         if not runs.is_empty() and runs.is_subset(outside):
             spelt = describe(to_expr(extent, self.evaluator))
@@ -222,6 +235,36 @@ class _Assembler:
                 pitches = self.region.tables.values()
                 found.append(table_of(name, source, element, pitch, accesses, self.evaluator, pitches))
         return tuple(found)
+
+    def _inside(self, name: str) -> None:
+        """Accesses of an array stay inside what the host has found to be used."""
+        reached = self._source(name) in self.region.reached
+        for access in self._accesses(name) if reached else ():
+            row, rows = access.subscripts[0], self.sizes[name][0]
+            if row is not None and rows is not None and max(row.degree, rows.degree) <= 1:
+                value, size = (self.evaluator.of_polynomial(p, access.access) for p in (row, rows))
+                self.evaluator.require(access.points, in_range(value, size))
+
+    def _reached(self, statements: Sequence[Statement], order: isl.Schedule) -> tuple[ReachedExtent, ...]:
+        """What the host looks for in arrays without a size."""
+        arrays = [n for n in self.shapes.found if self._source(n) in self.region.reached and self._accesses(n)]
+        found = [(self._looked_for(name), self._accesses(name)[0]) for name in arrays]
+        for (reached, changed), access in found:
+            named = [n for n in self.shapes.found if self._source(n) in changed]
+            within = [d.accesses for d in self.drafts]
+            known = {self._source(n) for n in named if reads_what_was_there(n, statements, within, order)}
+            if known != changed or len(named) != len(changed):
+                raise unknown_size(access, 0, reached.source)
+        return tuple(reached for (reached, _), _ in found)
+
+    def _looked_for(self, name: str) -> tuple[ReachedExtent, frozenset[str]]:
+        source, accesses, split = self._source(name), self._accesses(name), self.strides.get(name)
+        checked = frozenset(a.location for a in accesses if split is not None and None in a.subscripts[1:])
+        strides, inner = (split.monomials, split.sizes) if split is not None else ((), ())
+        try:
+            return reached_extent(self.region, name, source, strides, inner, checked)
+        except NoSliceError:
+            raise unknown_size(accesses[0], 0, source) from None
 
     def _arrays(self, statements: Sequence[Statement]) -> tuple[Array, ...]:
         used = {a.array for s in statements for a in s.accesses}
@@ -274,7 +317,7 @@ class _Assembler:
 
     def _relation(self, raw: RawAccess, draft: Draft, domain: isl.Set) -> isl.Map:
         shape = self.shapes.found[raw.access.array]
-        fields, sizes = shape.variable.fields, shape.polynomials
+        fields, sizes = shape.variable.fields, self.sizes[raw.access.array]
         relation = lift(raw, fields, draft.name, draft.iterators, self.evaluator, sizes)
         return without_in_map(relation, raw.inner).gist_domain(domain).coalesce()
 
@@ -296,87 +339,6 @@ def _passed(value: c_ast.Node) -> str:
     return text if isinstance(value, c_ast.ArrayRef | c_ast.StructRef | c_ast.ID) else f"({text})"
 
 
-def lift(
-    raw: RawAccess,
-    fields: Sequence[tuple[str, CType]],
-    name: str,
-    iterators: Sequence[str],
-    evaluator: Evaluator,
-    sizes: Sequence[Polynomial | None] = (),
-) -> isl.Map:
-    """The relation of one access; a struct's numbers are a last dimension, all of them when it is used as a whole.
-
-    A subscript that reads data may be any from 0 to below its dimension's size.
-    """
-    columns: list[isl.PwAff | isl.Set | None] = []
-    for k, subscript in enumerate(raw.subscripts):
-        size = sizes[k] if subscript is None else None
-        value = evaluator.of_polynomial(subscript or size or Polynomial({}), raw.access)
-        columns.append(value if subscript is not None else _below(value))
-    if fields and raw.access.field is None:
-        columns.append(None)
-    for inner in raw.inside:
-        columns.append(None if inner is None else evaluator.of_polynomial(inner, raw.access))
-    relation = lift_relation(columns, raw.access.array, raw.points, name, iterators)
-    if fields and raw.access.field is not None:
-        relation = numbered(relation, raw, fields, evaluator.context)
-    if fields and raw.access.field is None:
-        last = relation.dim(isl.dim_type.out) - 1
-        relation = relation.lower_bound_val(isl.dim_type.out, last, isl.Val(0))
-        relation = relation.upper_bound_val(isl.dim_type.out, last, isl.Val(len(fields) - 1))
-    return _within(relation, raw, sizes, evaluator) if raw.loose else relation
-
-
-def numbered(
-    relation: isl.Map, raw: RawAccess, fields: Sequence[tuple[str, CType]], context: isl.Set
-) -> isl.Map:
-    """The subscripts inside a struct as the number of its field.
-
-    before: S0[i, d] -> p[i, d]    for p[i].v[d], where v[0] is number 1
-    after:  S0[i, d] -> p[i, 1 + d]
-    """
-    first, inside = positions(fields, raw.access.field or "")
-    array = raw.access.array
-    own = [f"s{k}" for k in range(relation.dim(isl.dim_type.out) - len(inside))]
-    at = [f"x{k}" for k in range(len(inside))]
-    number = " + ".join([str(first), *(f"{stride}{x}" for x, (_, stride) in zip(at, inside, strict=True))])
-    within = " and ".join(f"0 <= {x} < {extent}" for x, (extent, _) in zip(at, inside, strict=True)) or "true"
-    step = isl.Map(f"{{ [{', '.join([*own, *at])}] -> [{', '.join([*own, number])}] : {within} }}")
-    step = step.set_tuple_name(isl.dim_type.in_, array).set_tuple_name(isl.dim_type.out, array)
-    found = relation.apply_range(step)
-    certain = None not in raw.inside and not raw.loose
-    known = relation.intersect_params(context)
-    if certain and not known.is_subset(known.intersect_range(step.domain())):
-        raise UserError(
-            f"the subscripts of `{describe(raw.access)}` are not known to lie inside its field",
-            location=raw.location,
-            hint="let loops run to the field's size, or say how large a bound is: `__builtin_assume(n <= 3)`",
-        )
-    return found
-
-
-def _within(relation: isl.Map, raw: RawAccess, sizes: Sequence[Polynomial | None], evaluator: Evaluator) -> isl.Map:
-    """The part of a relation that lies inside its array, where the loops of a body alone do not show that it does."""
-    for k, size in enumerate(sizes):
-        if size is not None and size.degree <= 1:
-            below = _below(evaluator.of_polynomial(size, raw.access))
-            relation = relation.intersect_range(_at(below, relation, k))
-    return relation
-
-
-def _at(values: isl.Set, relation: isl.Map, k: int) -> isl.Set:
-    """The elements whose subscript number `k` is one of `values`."""
-    rank = relation.dim(isl.dim_type.out)
-    before = isl.Set(f"{{ [{', '.join(f'b{i}' for i in range(k))}] }}")
-    after = isl.Set(f"{{ [{', '.join(f'a{i}' for i in range(rank - k - 1))}] }}")
-    return before.flat_product(values).flat_product(after).set_tuple_name(relation.get_tuple_name(isl.dim_type.out))
-
-
-def _below(size: isl.PwAff) -> isl.Set:
-    """`{ [x] : 0 <= x < size }`."""
-    return isl.Set.from_pw_aff(size).apply(isl.Map("{ [n] -> [x] : 0 <= x < n }"))
-
-
 def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evaluator: Evaluator) -> Draft:
     """Split the linear subscripts of one array in a statement."""
     subscripts: dict[Access, tuple[Polynomial, ...]] = {}
@@ -393,7 +355,12 @@ def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evalua
         return renewed(node) if isinstance(node, Access) and node in subscripts else node
 
     accesses = tuple(
-        replace(a, access=renewed(a.access), subscripts=subscripts[a.access]) if a.access in subscripts else a
+        replace(a, access=renewed(a.access), subscripts=_known(subscripts[a.access])) if a.access in subscripts else a
         for a in draft.accesses
     )
     return replace(draft, body=tuple(rewrite(s, change) for s in draft.body), accesses=accesses)
+
+
+def _known(subscripts: tuple[Polynomial, ...]) -> tuple[Polynomial | None, ...]:
+    """Subscripts that read data may be any of their dimension."""
+    return tuple(None if reads_data(p) else p for p in subscripts)

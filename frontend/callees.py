@@ -135,7 +135,7 @@ def _is_pure(call: c_ast.FuncCall, scope: Scope) -> bool:
     if known is None:
         return name.startswith("__builtin_")
     header = Path(known.location.file)
-    return is_shipped(str(header)) and (header.name == "math.h" or name in ("abs", "labs", "llabs"))
+    return is_shipped(str(header)) and (header.name in ("math.h", "complex.h") or name in ("abs", "labs", "llabs"))
 
 
 def _declared(node: c_ast.Node) -> set[str]:

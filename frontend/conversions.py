@@ -6,7 +6,7 @@ from pycparser import c_ast
 
 from polytile.frontend.constants import constant_type
 from polytile.frontend.normalise import base_node
-from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.scope import Scope, Shape, is_complex
 from polytile.frontend.trees import copied
 from polytile.ir.expr import DOUBLE, FLOAT, INT, CType
 
@@ -101,7 +101,8 @@ def _common(left: CType | None, right: CType | None) -> CType | None:
 
 def cast_to(shape: Shape, value: c_ast.Node, scope: Scope) -> c_ast.Node:
     """`(T) value`, or the value itself when it has that type."""
-    if shape.base is None or shape.base.kind == "struct" or type_of(value, scope) == shape.base:
+    whole = shape.base is None or (shape.base.kind == "struct" and not is_complex(shape))
+    if whole or type_of(value, scope) == shape.base:
         return copied(value)
     typename = c_ast.Typename(
         None, [], None, c_ast.TypeDecl(None, [], None, base_node(shape, value.coord)), value.coord

@@ -19,6 +19,7 @@ from polytile.diagnostics import Location, UserError
 from polytile.frontend.accesses import RawAccess
 from polytile.frontend.affine import Evaluator
 from polytile.frontend.c_types import usual
+from polytile.frontend.data_subscripts import linear, reads_data
 from polytile.frontend.describe import describe
 from polytile.frontend.polynomial import Monomial, Polynomial, divide
 from polytile.ir.expr import INT, Binary, CType, Expr, Literal, Unary
@@ -46,16 +47,18 @@ class Strides:
         return tuple(Strides((*self.monomials, (f,))) for f in dict.fromkeys(smallest) if len(smallest) > 1)
 
 
-def needs_splitting(accesses: Sequence[RawAccess]) -> bool:
-    """Whether some access multiplies an iterator by a size."""
-    return any(p is not None and p.degree > 1 for a in accesses for p in a.subscripts)
+def needs_splitting(accesses: Sequence[RawAccess], evaluator: Evaluator, *, gathered: bool) -> bool:
+    """Whether some access multiplies an iterator by a size, or data, if the array is `gathered` from."""
+    if any(p is not None and p.degree > 1 for a in accesses for p in a.subscripts):
+        return True
+    return gathered and any(None in a.subscripts and linear(a, evaluator).degree > 1 for a in accesses)
 
 
 def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str) -> Strides:
     """The strides that the accesses agree on."""
     found: set[Monomial] = set()
     for access in accesses:
-        for monomial in _linear(access, array).terms:
+        for monomial in linear(access, evaluator).terms:
             if len(monomial) > 1:
                 stride: Monomial = tuple(a for a in monomial if evaluator.atoms[a].parametric)
                 others = [a for a in monomial if not evaluator.atoms[a].parametric]
@@ -65,7 +68,7 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
                 if others:
                     found.add(stride)
     if not found:
-        bad = next(a for a in accesses if _linear(a, array).degree > 1)
+        bad = next(a for a in accesses if linear(a, evaluator).degree > 1)
         raise refusal(bad, array, "it multiplies two sizes")
     chain = tuple(sorted(found, key=lambda m: (-len(m), m)))
     for large, small in itertools.pairwise(chain):
@@ -76,14 +79,17 @@ def find_strides(accesses: Sequence[RawAccess], evaluator: Evaluator, array: str
 
 
 def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str) -> tuple[Polynomial, ...]:
-    """The separate subscripts of one linear access; refused when they cannot be proven to stay in range."""
-    rest = _linear(access, array)
+    """The separate subscripts of one linear access; refused when they cannot be proven to stay in range. Whoever calls
+    has those checked that read data."""
+    rest = linear(access, evaluator)
     subscripts: list[Polynomial] = []
     for stride in strides.monomials:
         quotient, rest = rest.split(stride)
         subscripts.append(quotient)
     subscripts.append(rest)
     for k in range(len(strides.sizes), 0, -1):
+        if reads_data(subscripts[k]):
+            continue
         size = Polynomial({strides.sizes[k - 1]: 1})
         shift = _provable_shift(access, subscripts[k], size, evaluator)
         if shift is None and _require_range(access, subscripts[k], size, evaluator):
@@ -97,13 +103,6 @@ def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str)
     if subscripts[0].degree > 1:
         raise refusal(access, array, "it does not fit the strides of the other accesses")
     return tuple(subscripts)
-
-
-def _linear(access: RawAccess, array: str) -> Polynomial:
-    found = access.subscripts[0]
-    if found is None:
-        raise refusal(access, array, "it reads data, and other accesses of the array multiply")
-    return found
 
 
 def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> int | None:
@@ -148,20 +147,23 @@ def _common(a: Expr, b: Expr) -> CType:
     return usual(a.type, b.type)
 
 
-def outer_extent(extent: Polynomial | None, strides: Strides, evaluator: Evaluator, *, padded: bool) -> Expr | None:
+def outer_extent(
+    extent: Polynomial | None, strides: Strides, evaluator: Evaluator, *, padded: bool
+) -> tuple[Expr | None, Polynomial | None]:
     """The outermost extent of an array declared as `A[n * m]` whose largest stride is m; where m does not divide the
-    size one that has room for all of it (`padded`), or None, as such rows would reach beyond memory of others."""
+    size one that has room for all of it (`padded`), or None, as such rows would reach beyond memory of others. Where it
+    is a polynomial, that, too."""
     if extent is None:
-        return None
+        return None, None
     stride = strides.monomials[0]
     quotient, rest = extent.split(stride)
     if not rest.terms:
-        return to_expr(quotient, evaluator)
+        return to_expr(quotient, evaluator), quotient
     if not padded:
-        return None
+        return None, None
     divisor = to_expr(Polynomial({stride: 1}), evaluator)
     whole = to_expr(extent + Polynomial({stride: 1}) - Polynomial.of(1), evaluator)
-    return Binary("/", whole, divisor, _common(whole, divisor))
+    return Binary("/", whole, divisor, _common(whole, divisor)), None
 
 
 def refusal(access: RawAccess, array: str, reason: str, *, provable: bool = False) -> UserError:

@@ -9,11 +9,11 @@ import islpy as isl
 from pycparser import c_ast, c_parser
 
 from polytile.diagnostics import NOWHERE, UserError
+from polytile.frontend.access_relations import lift
 from polytile.frontend.accesses import Collector
 from polytile.frontend.affine import Evaluator, NotAffineError
 from polytile.frontend.array_declaration import Array as Declared
 from polytile.frontend.array_declaration import declared
-from polytile.frontend.build_scop import lift
 from polytile.frontend.expressions import Translator
 from polytile.frontend.index_width import leaves_int, with_moderate_sizes
 from polytile.frontend.isl_arguments import Order, Relation, map_text, parse, schedule_text, set_text

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
 from polytile.frontend.autodetect import detect, detect_inside
-from polytile.frontend.extract import extract
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
 from polytile.frontend.source import fresh_scop_name, named, read_places
 from polytile.frontend.source_region import verbatim_region
+from polytile.frontend.unknown_sizes import extract_sized
 from polytile.ir.scop import Scop
 from polytile.ir.source_span import Span
 from polytile.work_pieces import piece
@@ -126,8 +126,7 @@ def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[Use
 def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:
     """Region, Scop and sequential source of one place."""
     with piece(f"{name} {place.span}", place.location):
-        region = assemble(context, place, name)
-        scop = extract(region)
+        region, scop = extract_sized(assemble(context, place, name))
         verbatim = verbatim_region(context, place, region, scop)
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
 

@@ -217,8 +217,12 @@ class Scope:
             plain.remove("int")
         if "signed" in plain and len(plain) > 1 and "char" not in plain:
             plain.remove("signed")
+        if "_Complex" in plain:
+            plain.remove("_Complex")
+            part = _BASIC.get(tuple(plain or ["double"]))
+            return struct_shape(complex_type(part)) if part in (FLOAT, DOUBLE) else Shape(None, reason=_reason(names))
         base = _BASIC.get(tuple(sorted(plain)))
-        return Shape(base, reason="" if base else f"its type is {' '.join(names)}")
+        return Shape(base, reason="" if base else _reason(names))
 
     def _struct(self, node: c_ast.Struct, declared: str | None) -> Shape:
         tag = node.name or declared
@@ -286,6 +290,22 @@ class Scope:
                     return None
                 return layout(binding.shape)[0] or None
         return None
+
+
+def _reason(names: list[str]) -> str:
+    return f"its type is {' '.join(names)}"
+
+
+def complex_type(part: CType) -> StructType:
+    """Complex numbers are structs of their parts, which C lays out so: `struct double_complex`."""
+    tag = f"{part}_complex"
+    members = tuple(Field(name, Shape(part)) for name in ("re", "im"))
+    return StructType(f"struct {tag}", members, c_ast.Struct(tag, None))
+
+
+def is_complex(shape: Shape) -> bool:
+    """Whether a type is one of complex numbers."""
+    return shape.struct is not None and shape.struct in (complex_type(FLOAT), complex_type(DOUBLE))
 
 
 def _around(layer: Layer, shape: Shape) -> Shape:

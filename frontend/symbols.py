@@ -143,8 +143,6 @@ def _advice(shape: Shape) -> str:
         return "use an array with rows of one length: `double (*A)[m]`, `double A[n][m]` or `A[i * m + j]`"
     if shape.reason.startswith("its type is long double"):
         return "use double: GPUs have no wider type"
-    if "_Complex" in shape.reason:
-        return "use two numbers, the real and the imaginary part: `struct { double re, im; }`"
     return "use C's integer types, float, double, or a struct of these"
 
 

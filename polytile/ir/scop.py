@@ -275,6 +275,22 @@ class RowTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ReachedExtent:
+    """An array whose size the C does not say, and of which data say what the SCoP uses: the host looks for the last
+    element that it uses when it runs. `extent` is the parameter that says how many rows of `row` elements (C, "" for 1)
+    that makes. `search` is C that runs `polytile_visit(s);` for elements among which are the first and the last one
+    that the SCoP uses, and `polytile_visit_1(c);` for subscripts of the next dimension, to be checked against
+    `columns`."""
+
+    array: str
+    source: str
+    extent: str
+    row: str
+    columns: tuple[str, ...]
+    search: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scop:
     """A static control part.
 
@@ -285,12 +301,11 @@ class Scop:
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
     the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
-    where the rows of one of `tables` do not lie at equal distances; `loops` are those of the C, outer ones first, as
-    they were before any transformation; `independent` are (array, loop) of which the user promises that no two
-    iterations of the loop use one element of the array, if one writes it ("" is all arrays that come from outside);
-    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known;
-    `set_before` are parameters and scalars that the C sets to numbers before it: others are right, too, but need not
-    fit its arrays.
+    where the rows of one of `tables` do not lie at equal distances, or one of `reached` ends within a row; `loops` are
+    those of the C, outer ones first, as they were before any transformation; `independent` are (array, loop) of which
+    the user promises that no two iterations of the loop use one element of the array, if one writes it ("" is all
+    arrays that come from outside);
+    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known.
     """
 
     name: str
@@ -314,14 +329,12 @@ class Scop:
     independent: tuple[tuple[str, Location], ...] = ()
     loops: tuple[SourceLoop, ...] = ()
     tables: tuple[RowTable, ...] = ()
+    reached: tuple[ReachedExtent, ...] = ()
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
-    set_before: tuple[tuple[str, int], ...] = ()
-    _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
-        self._written.update(a.array for s in self.statements for a in s.accesses if a.writes)
         for s in self.statements:
             if s.domain.get_tuple_name() != s.name or s.domain.dim(isl.dim_type.set) != len(s.iterators):
                 raise InternalError(f"statement {s.name} and its domain do not fit: {s.domain}")
@@ -345,7 +358,7 @@ class Scop:
 
     def written(self, array: str) -> bool:
         """Whether some statement writes `array`."""
-        return array in self._written
+        return any(a.writes and a.array == array for s in self.statements for a in s.accesses)
 
     @property
     def domain(self) -> isl.UnionSet:

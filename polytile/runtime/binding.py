@@ -13,7 +13,7 @@ from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import Array, Scop
 from polytile.runtime.cupy_engine import require_cupy
-from polytile.runtime.layout import Layout, element_dtype, flattened, layouts
+from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flattened, layouts
 from polytile.runtime.native import address
 from polytile.runtime.parameters import check_parameters
 from polytile.runtime.signature import signature
@@ -93,7 +93,7 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
         raise UsageError(f"{scop.name}: {message}", hint=f"pass {array.name}.data, if all of its elements count")
     if isinstance(value, np.ndarray):
         return _of_numbers(array, value), False
-    if scop.by_value(array) and (isinstance(value, np.generic | int | float | bool)):
+    if scop.by_value(array) and (isinstance(value, np.generic | int | float | complex | bool)):
         return _number(scop, array, value), False
     if is_tensor(value):
         check_tensor(scop, array, value)
@@ -109,6 +109,8 @@ def _array(scop: Scop, array: Array, value: Any) -> tuple[Any, bool]:
 
 def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The same memory as a struct of numbers, where fields are arrays or structs that lie as those of C do."""
+    if value.dtype == complex_dtype(array):
+        return value.view(element_dtype(array))
     if not array.fields or value.dtype.names is None:
         return value
     dtype, given = element_dtype(array), flattened(value.dtype)
@@ -118,6 +120,8 @@ def _of_numbers(array: Array, value: np.ndarray[Any, Any]) -> np.ndarray[Any, An
 
 def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
     dtype = element_dtype(array)
+    if complex_dtype(array) is not None:
+        return np.array(complex(value), complex_dtype(array)).view(dtype)
     try:
         number = np.array(value, dtype)
     except (OverflowError, ValueError, TypeError):
@@ -129,7 +133,7 @@ def _number(scop: Scop, array: Array, value: Any) -> np.ndarray[Any, Any]:
 
 def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> None:
     array, written = layout.array, scop.written(layout.array.name)
-    if data.dtype != layout.dtype:
+    if data.dtype not in (layout.dtype, complex_dtype(array)):
         raise UsageError(
             f"{scop.name}: {array.name} holds {data.dtype}, but the C element type is {array.element}",
             hint=_other_type(layout, written),
@@ -151,8 +155,8 @@ def _check(scop: Scop, layout: Layout, data: Any, values: Mapping[str, int]) -> 
 
 def _other_type(layout: Layout, written: bool) -> str | None:
     """What to do about elements of another type; what is written must be the caller's own memory."""
-    name, dtype = layout.array.name, layout.dtype.name
-    if layout.dtype.names is not None:
+    name, dtype = layout.array.name, (complex_dtype(layout.array) or layout.dtype).name
+    if layout.dtype.names is not None and complex_dtype(layout.array) is None:
         return None
     if written:
         return f"{name} is written, and a converted copy would not reach you: allocate it with dtype={dtype!r}"

@@ -43,6 +43,12 @@ def element_dtype(array: Array) -> np.dtype[Any]:
     return dtype
 
 
+def complex_dtype(array: Array) -> np.dtype[Any] | None:
+    """The NumPy type that lies as a complex number of C does, where the elements are such."""
+    name = {"struct double_complex": "c16", "struct float_complex": "c8"}.get(str(array.element))
+    return None if name is None else np.dtype(name)
+
+
 def structured(fields: Sequence[tuple[str, np.dtype[Any]]]) -> np.dtype[Any]:
     """The NumPy type of a struct of these numbers; those in arrays and structs inside it are called "v[0]", "at.x"."""
     places, size, _ = offsets([(name, dtype.itemsize) for name, dtype in fields])

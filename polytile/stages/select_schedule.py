@@ -99,9 +99,10 @@ def _with_any_copies(
     problem: Problem, of: Callable[[Problem], Iterator[Candidate]], plain: Iterator[Candidate]
 ) -> Iterator[Candidate]:
     """The candidates of a problem; where the first has no kernel, behind one with whatever copies make a loop
-    parallel."""
+    parallel. Where isl gave up scheduling it would again, as copies are more statements."""
     first = next(plain)
-    copied = with_snapshots(problem, at_any_cost=True) if first.schedule is None else None
+    wanted = first.schedule is None and not any(GAVE_UP in note for note in first.notes)
+    copied = with_snapshots(problem, at_any_cost=True) if wanted else None
     other = next(of(copied)) if copied is not None else first
     if other.schedule is not None and other is not first:
         yield _beside(other, "without copies of inputs", first)

@@ -53,7 +53,8 @@ def mapped(strategy: str, problem: Problem, found: Sequence[BandTree]) -> Candid
     host = Candidate(strategy, problem.choices, scop, problem.dependences, None, notes)
     parallel = distinct([tree for tree in found if has_parallelism(tree.tree)])
     if not parallel:
-        return _with_notes(host, f"{scop.name} stays on the host: no loop of it is parallel{_one_statement(scop)}")
+        said = f"{scop.name} stays on the host: no loop of it is parallel{_one_statement(scop)}"
+        return _with_notes(host, *(note for tree in found for note in tree.notes), said)
     schedules = list(_mapped(problem, parallel))
     if not schedules:
         return _with_notes(host, f"{scop.name} stays on the host: mapping its loops takes too long")

@@ -89,7 +89,7 @@ def test_the_whole_dimension_may_be_read() -> None:
 
 
 REFUSED = {
-    "of no size": ("double *a, double b[n], int p[n]", "b[i] = a[p[i]];", "how large the array is is not known"),
+    "of no size": ("double *a, double b[n], int p[n]", "p[i] += 1; b[i] = a[p[i]];", "how large the array is is not"),
 }
 
 
@@ -97,4 +97,4 @@ REFUSED = {
 def test_what_is_refused(name: str) -> None:
     arguments, statement, message = REFUSED[name]
     with pytest.raises(UserError, match=message):
-        polytile.compile(source(arguments, f"for (int i = 0; i < n; i++) {statement}"), name="f.c")
+        polytile.compile(source(arguments, f"for (int i = 0; i < n; i++) {{ {statement} }}"), name="f.c")

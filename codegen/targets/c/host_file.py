@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
+from polytile.codegen.targets.c.reached_extent_checks import ends_with_its_rows, extents, reached_extent_checks
 from polytile.codegen.targets.c.row_table_checks import even_rows, pointers, row_table_checks
 from polytile.codegen.targets.cuda.entry import Argument, arguments, prototype
 from polytile.codegen.targets.line_wrap import INDENT, indented, wrapped
@@ -36,9 +37,9 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     pieces, position = [], 0
-    passed = {_span(scop): {**dict(scop.passed), **pointers(scop.tables)} for scop, _ in replaced}
+    passed = {_span(scop): {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)} for scop, _ in replaced}
     conditions = {_span(scop): _condition(scop) for scop, _ in replaced}
-    asked = {_span(scop): _questions(scop) for scop, _ in replaced}
+    asked = {_span(scop): (_questions(scop), _why(scop)) for scop, _ in replaced}
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
@@ -63,13 +64,13 @@ def _replacement(
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
-    guard: tuple[str, list[str]],
+    guard: tuple[str, tuple[list[str], str]],
 ) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
 
-    `guard` is the condition under which kernels run, and the statements before it.
+    `guard` is the condition under which kernels run, the statements before it, and when the C runs.
     """
-    condition, questions = guard
+    condition, (questions, otherwise) = guard
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
@@ -78,8 +79,7 @@ def _replacement(
     why = "the sequential C, compiled so that what it uses stays in use, but never run"
     if condition:
         calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
-        why = "the sequential C, for other sizes"
-        why = "the sequential C, for rows that lie elsewhere" if questions else why
+        why = f"the sequential C, for {otherwise}"
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -147,18 +147,35 @@ def _call(program: HostProgram, spelt: Mapping[str, str]) -> list[str]:
 
 def _condition(scop: Scop) -> str:
     """The condition under which the kernels may run, as C over the variables of the function; "" where always."""
-    even = [even_rows(table) for table in scop.tables]
-    return _spelt(scop, " && ".join([*even, f"({scop.checked})"] if even else [scop.checked]))
+    found = [*map(even_rows, scop.tables), *map(ends_with_its_rows, scop.reached)]
+    asked = [f"({scop.checked})" if found else scop.checked] if scop.checked else []
+    return _spelt(scop, " && ".join([*found, *asked]))
 
 
 def _questions(scop: Scop) -> list[str]:
-    """Statements before that condition, which depends on what they find in tables of rows."""
-    return [_spelt(scop, line) for table in scop.tables for line in row_table_checks(table)]
+    """Statements before that condition, which depends on what they find in tables of rows and of subscripts."""
+    lines = [line for table in scop.tables for line in row_table_checks(table)]
+    lines += [line for reached in scop.reached for line in reached_extent_checks(reached)]
+    return [_spelt(scop, line) for line in lines]
+
+
+def _why(scop: Scop) -> str:
+    """When the user's C runs."""
+    return "rows that lie elsewhere" if scop.tables else "other subscripts" if scop.reached else "other sizes"
+
+
+def _extents(scop: Scop) -> dict[str, str]:
+    """What is passed for the extents that the host looks for, over the variables of the function."""
+    return {name: _replaced(c, dict(scop.passed)) for name, c in extents(scop.reached).items()}
 
 
 def _spelt(scop: Scop, text: str) -> str:
     """C over parameters as C over the variables of the function."""
-    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}}
+    spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}, **_extents(scop)}
+    return _replaced(text, spelt)
+
+
+def _replaced(text: str, spelt: Mapping[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda name: spelt.get(name[0], name[0]), text)
 
 

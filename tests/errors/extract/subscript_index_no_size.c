@@ -1,8 +1,8 @@
-// expect: 6:7: error: the subscript `idx[i]` of `A` is not affine: it reads data, and how large the array is is not known
+// expect: 6:20: error: the subscript `idx[i]` of `A` is not affine: it reads data, and how large the array is is not known
 void f(int n, double *A, int idx[n])
 {
 #pragma scop
     for (int i = 0; i < n; i++)
-      A[idx[i]] = 1;
+      idx[i] += 1, A[idx[i]] = 1;
 #pragma endscop
 }

@@ -103,8 +103,8 @@ def test_explanation_in_the_readme() -> None:
 
 
 def test_refusal_in_the_readme() -> None:
-    scatter = "    for (int i = 0; i < n; i++)\n        B[p[i]] = A[i];\n"
-    source = f"void f(int n, double *A, double *B, int *p)\n{{\n#pragma scop\n{scatter}#pragma endscop\n}}\n"
+    squares = "    for (int i = 0; i < n; i++)\n        B[i * i] = A[i];\n"
+    source = f"void f(int n, double *A, double *B)\n{{\n#pragma scop\n{squares}#pragma endscop\n}}\n"
     with pytest.raises(polytile.UserError) as refusal:
         polytile.compile(source, name="two.c")
     assert f"```text\n{refusal.value}\n```" in README.read_text()

@@ -9,6 +9,7 @@ import islpy as isl
 import pytest
 
 from polytile.scheduling.cost.strides import few_threads
+from polytile.stages import select_schedule
 
 SQUARE = "int n, double A[n][n]"
 PAIR = "int n, int T, double A[n][n], double B[n][n]"
@@ -187,3 +188,22 @@ def test_a_schedule_file_may_rely_on_more_expansion(compiled: Callable[..., Any]
     scop = compiled("int n, double A[n][n]", FACTOR)
     again = compiled("int n, double A[n][n]", FACTOR, load_schedule=scop.compilation.schedule_text())
     assert [k.body for k in again.program.kernels] == [k.body for k in scop.program.kernels]
+
+
+def test_copies_are_not_tried_where_isl_gave_up(
+    compiled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are more statements, for which it would take as long again."""
+    body = "for (int i = 1; i < n; i++) for (int j = 1; j < m; j++) { x[i] += x[i - 1] * x[j]; x[j] += x[i]; }"
+    wanted: list[bool] = []
+
+    def note(problem: Any, *, at_any_cost: bool = False) -> None:
+        wanted.append(at_any_cost)
+
+    monkeypatch.setattr(select_schedule, "with_snapshots", note)
+    for operations, expected in ((20_000_000, [False, True]), (8000, [False])):
+        wanted.clear()
+        found = compiled("int n, int m, double x[n]", body, max_operations=operations)
+        assert found.program is None
+        assert wanted == expected
+        assert any("gave up" in r.message for r in found.remarks) == (expected == [False])

@@ -1,0 +1,53 @@
+"""What the host looks for where the C does not say how large an array is, and data say what is used of it.
+
+    long long polytile_least_x = 0, polytile_most_x = -1;
+    for (int polytile_i = 0; polytile_i < n; polytile_i++)
+        { long long polytile_at = p[polytile_i]; if (polytile_at < polytile_least_x) ... }
+    if (polytile_least_x >= 0 && ...) kernels, with polytile_most_x + 1 elements of x, else the user's C
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from polytile.codegen.targets.line_wrap import INDENT
+from polytile.ir.scop import ReachedExtent
+
+_VISIT = re.compile(r"(\s*)polytile_visit(_\d+)?\((.*)\);")
+
+
+def reached_extent_checks(reached: ReachedExtent) -> list[str]:
+    """Statements that find the least and the greatest subscript; the least is -1, too, where one leaves its row."""
+    least, most = _names(reached)
+    lines = [f"long long {least} = 0, {most} = -1;"]
+    for line in reached.search.splitlines():
+        call = _VISIT.fullmatch(line)
+        if call is None:
+            lines.append(line)
+            continue
+        indent, column, value = call.groups()
+        ends = ((least, "<"), (most, ">"))
+        beyond = [f"if (polytile_at {than} {name}) {name} = polytile_at;" for name, than in ends]
+        if column:
+            size = reached.columns[int(column[1:]) - 1]
+            beyond = [f"if (polytile_at < 0 || polytile_at >= {size}) {least} = -1;"]
+        body = ["{", f"{INDENT}long long polytile_at = {value};", *(INDENT + part for part in beyond), "}"]
+        lines += [indent + part for part in body]
+    return lines
+
+
+def ends_with_its_rows(reached: ReachedExtent) -> str:
+    """Whether what is used is whole rows of an array, in C."""
+    least, most = _names(reached)
+    row = f" && {reached.row} >= 1 && ({most} + 1) % ({reached.row}) == 0" if reached.row else ""
+    return f"{least} >= 0{row}"
+
+
+def extents(all_reached: Sequence[ReachedExtent]) -> dict[str, str]:
+    """The C that is passed for the extents."""
+    return {r.extent: f"({_names(r)[1]} + 1)" + (f" / ({r.row})" if r.row else "") for r in all_reached}
+
+
+def _names(reached: ReachedExtent) -> tuple[str, str]:
+    return f"polytile_least_{reached.source}", f"polytile_most_{reached.source}"

@@ -1,0 +1,82 @@
+"""Sizes of arrays that the C does not say, where data decide which elements are used: the host looks what is used.
+
+before: for (i < n) y[i] = x[p[i]];              float *x, as large as may be
+after:  x has x_size elements, one more than the greatest of the p[i], 0 <= i < n, which the host looks for
+
+Only what decides which elements are used runs on the host, in front of the SCoP (access_slices.py), and all that it
+reads has to be what stood there before the SCoP, also where the SCoP reads it (first_reads.py).
+
+before: ... y[i * m + j] = x[p[i] * m + j];
+after:  x has x_size rows of m elements, where the last element that is used is the last one of its row; the user's C
+        runs elsewhere, and so where data choose a subscript of x[i][p[j]] beyond its row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.diagnostics import Location
+from polytile.frontend.access_slices import NoSliceError, set_scalars, used_elements
+from polytile.frontend.linear_parts import linear_parts
+from polytile.frontend.parse import location_of, nodes_below
+from polytile.frontend.polynomial import Monomial
+from polytile.frontend.scop_region import Region
+from polytile.frontend.trees import copied, free_variables_in, substituted
+from polytile.ir.scop import ReachedExtent
+
+_PREFIX = "polytile_"
+
+
+def reached_extent(
+    region: Region,
+    array: str,
+    source: str,
+    strides: Sequence[Monomial] = (),
+    sizes: Sequence[Monomial] = (),
+    checked: Collection[Location] = (),
+) -> tuple[ReachedExtent, frozenset[str]]:
+    """What the host looks for in front of the region, and the arrays that tell it and the SCoP changes.
+
+    `strides` are those of an array that is indexed by hand, `sizes` those of its inner dimensions, and `checked` is
+    where data decide subscripts of these.
+
+    Raises NoSliceError where the SCoP itself computes what is used.
+    """
+    missed = set(checked)
+
+    def columns(use: c_ast.Node) -> Sequence[c_ast.Node]:
+        if location_of(use) not in checked or not isinstance(use, c_ast.ArrayRef):
+            return ()
+        missed.discard(location_of(use))
+        return linear_parts(use.subscript, strides)[1:]
+
+    if any(name not in region.symbols for stride in strides for name in stride):
+        raise NoSliceError("the length of a row is no variable")
+    slices, changed = used_elements(region.body, source, columns)
+    if missed:
+        raise NoSliceError("a subscript stands nowhere in the C")
+    texts = dict.fromkeys(_text(region, kept) for kept in slices)
+    row = "*".join(strides[0]) if strides else ""
+    inner = tuple("*".join(size) for size in sizes) if checked else ()
+    return ReachedExtent(array, source, region.reached[source], row, inner, "\n".join(texts)), changed
+
+
+def _text(region: Region, kept: tuple[c_ast.Node, ...]) -> str:
+    """A slice as C, which sets copies of the user's variables."""
+    scalars = set_scalars(region.body)
+    declared = {str(n.name) for node in kept for n in nodes_below(node) if isinstance(n, c_ast.Decl)}
+    outer = dict.fromkeys(str(use.name) for use in free_variables_in(kept) if use.name in scalars)
+    lines = []
+    for name in outer:
+        symbol = region.symbols.get(name)
+        if symbol is None or symbol.extents or symbol.fields:
+            raise NoSliceError(f"`{name}` is no number")
+        value = f" = {name}" if symbol.live_before or symbol.read_first else ""
+        lines.append(f"{symbol.type} {_PREFIX}{name}{value};")
+    values = {name: c_ast.ID(_PREFIX + name) for name in (*outer, *declared)}
+    block = c_ast.Compound([substituted(copied(node), values) for node in kept])
+    text = str(CGenerator().visit(block)).strip().splitlines()
+    return "\n".join(line for line in [text[0], *lines, *text[1:]] if line.strip())

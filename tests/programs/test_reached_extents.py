@@ -1,0 +1,173 @@
+"""Arrays without a size of which data say what is used: the host looks for it in front of the SCoP."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from tests.every_schedule import same_in_every_schedule, source
+
+SIZES = ({"n": 0, "m": 3}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 33, "m": 40})
+GATHERS = {
+    "an index": ("double *x, double *y, int *p", "for (int i = 0; i < n; i++) y[i] = 2 * x[p[i]];"),
+    "an index with a factor": ("float *x, float *y, int *p", "for (int i = 0; i < n; i++) y[i] += x[3 * p[i] + 1];"),
+    "rows": (
+        "double (*x)[m], double *restrict y, int *p",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] = x[p[i]][j];",
+    ),
+    "a scalar": (
+        "double *x, double *y, int *p",
+        "for (int i = 0; i < n; i++) { int k = p[i]; if (k > 2) y[i] = x[k - 1] + x[k]; }",
+    ),
+    "rows as long as data say": (
+        "double *x, double *y, int *row, int *col",
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = row[i]; j < row[i + 1]; j++) s += x[col[j]];"
+        " y[i] = s; }",
+    ),
+    "choices": (
+        "double *x, double *y, int *p, int *q",
+        "for (int i = 0; i < n; i++) y[i] = p[i] > 4 && x[p[i]] > 0 ? x[q[i]] : y[i] - 1;",
+    ),
+    "a flag that is cleared": (
+        "double *x, double *y, int *p, int *flag",
+        "for (int i = 0; i < n; i++) if (flag[i] > 3) { y[i] = x[p[i]]; flag[i] = 0; }",
+    ),
+    "a search": (
+        "double *x, double *y, double *c, int *last",
+        "for (int i = 0; i < n; i++) { int k = 0; for (int j = 0; j < m; j++) if (c[j] > y[i]) { k = j; break; }"
+        " y[i] = x[k]; last[i] = k; }",
+    ),
+}
+BY_HAND = {
+    "rows of data": (
+        "double *x, double *y, int *p",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] = x[p[i] * m + j] - x[i * m + j];",
+    ),
+    "columns of data": (
+        "double *x, double *y, int *p, int *q",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++)"
+        " { int k = i * m + j; y[k] = x[i * m + p[j]] + x[(q[i] + 0) * m + j] * x[k]; }",
+    ),
+    "and the array is updated": (
+        "double *x, double *restrict c, int *p",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i * m + j] += c[i * m + j] + c[p[i] * m + j];",
+    ),
+}
+
+pytestmark = pytest.mark.usefixtures("emulator")
+
+
+@pytest.mark.parametrize("name", GATHERS)
+def test_gathered(name: str) -> None:
+    assert same_in_every_schedule(source(*GATHERS[name]), SIZES) == []
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_indexed_by_hand(name: str) -> None:
+    assert same_in_every_schedule(source(*BY_HAND[name]), SIZES) == []
+
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+void f(int n, int m, float *J, float *D, const int *above, const int *left, const float *limit)
+{
+    int k, best;
+#pragma scop
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            k = i * m + j;
+            D[k] = J[above[i] * m + j] + J[i * m + left[j]] - 2 * J[k];
+        }
+    for (int i = 0; i < n; i++) {
+        best = above[i];
+        if (best >= 0)
+            D[i] += limit[3 * best + 1];
+    }
+#pragma endscop
+}
+int main(void)
+{
+    for (int n = 0; n < 8; n += 1 + n / 2)
+        for (int how = 0; how < 5; how++) {
+            int m = 5, rows = n + (how == 1);
+            float *J = malloc((rows * m + (how == 4)) * sizeof *J), *D = malloc((n * m + n + 1) * sizeof *D);
+            float *limit = malloc((3 * n + 5) * sizeof *limit);
+            int *above = malloc((n + 1) * sizeof *above), *left = malloc(m * sizeof *left);
+            for (int i = 0; i < n; i++) above[i] = i ? i - 1 : how == 1 ? n : 0;
+            for (int j = 0; j < m; j++) left[j] = j ? j - 1 : 0;
+            if (how == 2) left[m - 1] = m - 1;
+            if (how == 3) left[m - 1] = 1, left[1] = m - 1;
+            if (how == 4 && n > 0) left[2] = m; /* in the next row, and one element beyond the last one */
+            for (int i = 0; i < rows * m + (how == 4); i++) J[i] = 0.25f * i * i;
+            for (int i = 0; i < n * m + n + 1; i++) D[i] = i;
+            for (int i = 0; i < 3 * n + 5; i++) limit[i] = 1.5f * i;
+            f(n, m, J, D, above, left, limit);
+            for (int i = 0; i < n * m; i++) printf("%.9g ", D[i]);
+            printf("\\n");
+            free(J); free(D); free(limit); free(above); free(left);
+        }
+    return 0;
+}
+"""
+
+
+def printed(*command: str | Path) -> str:
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.mark.parametrize("compiler_checks", ["", "address"])
+def test_the_program_finds_what_is_used(compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        pytest.skip("needs a C compiler")
+    path = tmp_path / "program.c"
+    path.write_text(MAIN)
+    printed(gcc, "-std=gnu99", "-ffp-contract=off", path, "-o", tmp_path / "before")
+    compiled = polytile.compile(path, strict=True, raise_bugs=True)
+    assert not compiled.refusals
+    if compiler_checks:
+        monkeypatch.setenv("CC", f"{gcc} -fsanitize={compiler_checks}")
+        monkeypatch.setenv("CXX", f"g++ -fsanitize={compiler_checks}")
+        monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+    compiled.build(tmp_path / "after", on="emulator")
+    assert printed(tmp_path / "after") == printed(tmp_path / "before")
+
+
+def test_loops_over_even_sums_visit_their_ends() -> None:
+    text = source("double *x, int *p, double *y", "for (int i = 0; i < n; i++) y[i] = x[p[i]] + x[i];")
+    host = polytile.compile(text, name="f.c").host
+    assert "polytile_i = (polytile_i < (n - 1)) ? (n - 1) : (n)" in host
+    assert "if (polytile_least_x >= 0 && ((polytile_most_x + 1) >= n)) {" in host
+
+
+def test_sizes_follow_from_shapes() -> None:
+    body = "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[i * m + j] = x[p[i] * m + j];"
+    program = polytile.compile(source("double *x, int *p, double *y", body), name="f.c")
+    x, p, y = np.random.default_rng(1).random((6, 4)), np.array([5, 0, 2], dtype=np.int32), np.zeros((3, 4))
+    program["f"](n=3, m=4, x=x, p=p, y=y, on="emulator")
+    assert np.array_equal(y, x[p])
+
+
+REFUSED = {
+    "the SCoP sets the index": "for (int i = 0; i < n; i++) { p[i + 1] = p[i]; y[i] = x[p[i]]; }",
+    "the SCoP computes the index": "for (int i = 0; i < n; i++) { q[i] = p[i] / 2; y[i] = x[q[i]]; }",
+    "an index after it was set": "for (int i = 0; i < n; i++) { p[i] = p[i] + 1; y[i] = x[p[i]]; }",
+    "a call decides": "for (int i = 0; i < n; i++) if (exp(x[i]) > 2) y[i] = x[p[i]];",
+    "a chain": "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) q[i] = z[q[i]];",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str) -> None:
+    text = "#include <math.h>\n" + source("double *x, double *y, int *p, int *q, int *z", REFUSED[name])
+    with pytest.raises(UserError, match="it reads data, and how large the array is is not known"):
+        polytile.compile(text, name="f.c")
