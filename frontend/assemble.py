@@ -25,6 +25,7 @@ from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.liveness import Liveness
+from polytile.frontend.local_structs import with_separate_fields
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
@@ -73,7 +74,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = without_goto(body, goto_targets(place.function, place.items))
     body = tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
-    result = replace(result, body=with_real_parts(result.body, place.scope))
+    result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     summaries = called_summaries(result.body, context.summaries)
     loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
     result = replace(result, body=loads.body)

@@ -1,0 +1,117 @@
+"""Structs that a SCoP declares, as variables for their fields.
+
+before: struct point p = a[i]; p.x += 1; b[i] = p;
+after:  double p_x = a[i].x, p_y = a[i].y; p_x += 1; b[i].x = p_x; b[i].y = p_y;
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pycparser import c_ast
+
+from polytile.frontend.ast_builders import declared, names_in, unused
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope, StructType
+from polytile.frontend.trees import copied, map_children, variables_in
+
+
+def with_separate_fields(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
+    """The statements of a SCoP, whose types are spelt out, changed in place. Structs stay whose fields are no numbers,
+    or that are used in another way than by their fields and in assignments."""
+    found = _candidates(body, scope)
+    taken = names_in(body)
+    fields = {n: {f: (unused(f"{n}_{f}", taken), kind) for f, kind in _numbers(struct)} for n, struct in found.items()}
+    return tuple(_Fields(fields).items(body)) if fields else tuple(body)
+
+
+def _candidates(body: Sequence[c_ast.Node], scope: Scope) -> dict[str, StructType]:
+    nodes = [n for item in body for n in nodes_below(item)]
+    declarations = [n for n in nodes if isinstance(n, c_ast.Decl)]
+    found: dict[str, StructType] = {}
+    for node in declarations:
+        struct = _struct_of(node, scope)
+        alone = sum(other.name == node.name for other in declarations) == 1
+        if struct is not None and alone and _numbers(struct) and not isinstance(node.init, c_ast.InitList):
+            found[str(node.name)] = struct
+    by_field = [n.name for n in nodes if isinstance(n, c_ast.StructRef) and n.type == "."]
+    whole = [side for n in nodes if _copies(n) for side in (n.lvalue, n.rvalue)]
+    whole += [n.init for n in declarations if n.name in found and n.init is not None]
+    known = {id(n) for n in (*by_field, *whole) if isinstance(n, c_ast.ID)}
+    other = {str(use.name) for item in body for use in variables_in(item) if id(use) not in known}
+    return {name: struct for name, struct in found.items() if name not in other}
+
+
+def _copies(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Assignment) and node.op == "=" and _is_place(node.lvalue) and _is_place(node.rvalue)
+
+
+def _is_place(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.ID | c_ast.ArrayRef | c_ast.StructRef)
+
+
+def _struct_of(node: c_ast.Decl, scope: Scope) -> StructType | None:
+    """The struct of which a declaration declares one; its tag may be the name of a type."""
+    inner = node.type.type if isinstance(node.type, c_ast.TypeDecl) else None
+    if not isinstance(inner, c_ast.Struct) or (node.init is not None and not _is_place(node.init)):
+        return None
+    tagged = scope.lookup_tag(inner.name)
+    named = scope.lookup(inner.name)
+    struct = tagged if isinstance(tagged, StructType) else named.shape.struct if named is not None else None
+    return struct if struct is not None and struct.name == f"struct {inner.name}" else None
+
+
+def _numbers(struct: StructType) -> list[tuple[str, str]]:
+    """The fields with their types; none where some are no numbers."""
+    found = []
+    for member in struct.members:
+        base = member.shape.base
+        if member.name is None or base is None or base.kind == "struct" or member.shape.layers:
+            return []
+        found.append((member.name, str(base)))
+    return found
+
+
+@dataclass(slots=True)
+class _Fields:
+    fields: dict[str, dict[str, tuple[str, str]]]  # of each struct: the names and types of its variables
+
+    def items(self, nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+        return [made for node in nodes for made in self._item(node)]
+
+    def _item(self, node: c_ast.Node) -> list[c_ast.Node]:
+        if isinstance(node, c_ast.Decl) and node.name in self.fields:
+            parts = self.fields[node.name].items()
+            made = [declared(name, kind, self._part(node.init, f, node.coord)) for f, (name, kind) in parts]
+            for part in (n for item in made for n in nodes_below(item)):
+                part.coord = part.coord or node.coord
+            return made
+        if _copies(node) and (struct := self._of(node.lvalue) or self._of(node.rvalue)):
+            sides = [(self._part(node.lvalue, f, node.coord), self._part(node.rvalue, f, node.coord)) for f in struct]
+            return [c_ast.Assignment("=", left, right, node.coord) for left, right in sides]
+        return [self._below(node)]
+
+    def _of(self, node: c_ast.Node) -> dict[str, tuple[str, str]] | None:
+        return self.fields.get(node.name) if isinstance(node, c_ast.ID) else None
+
+    def _part(self, node: c_ast.Node | None, field: str, coord: object) -> Any:
+        """One field of a whole struct."""
+        if node is None:
+            return None
+        own = self._of(node)
+        if own is not None:
+            return c_ast.ID(own[field][0], coord)
+        return c_ast.StructRef(self._below(copied(node)), ".", c_ast.ID(field, coord), coord)
+
+    def _below(self, node: Any) -> Any:
+        match node:
+            case c_ast.Compound():
+                node.block_items = self.items(node.block_items or [])
+                return node
+            case c_ast.StructRef(name=inner, type=".", field=c_ast.ID(name=field)) if self._of(inner) is not None:
+                return self._part(inner, field, node.coord)
+            case c_ast.Assignment() if _copies(node) and (self._of(node.lvalue) or self._of(node.rvalue)):
+                return c_ast.Compound(self._item(node), node.coord)
+        return map_children(node, self._below)
