@@ -19,12 +19,15 @@ from polytile.ir.stream_plan import Exchange, StreamRead, StreamStep, planes_beh
 from polytile.machine import REGISTER_BYTES, SHARED_ALIGNMENT, THREAD_REGISTER_UNIT, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
 
-# Registers of strips, fitted to what ptxas needs without spilling: stars and boxes in two dimensions, several fields,
-# lines.
-BASE_WORDS = 36  # registers for addresses, bounds and masks
-STEP_WORDS = 3  # registers of each step that is made
-AROUND_PLANES = 1.25  # for each that a value takes from one plane to the next: some have both at once
-AROUND_LINE = 3  # the same in one dimension, where all steps are in sight at once
+# Registers of strips, fitted to 147 kernels of 15 stencils (CUDA 13.0; results/overlapped-tiles-2026-11-26): within 8%
+# (root mean square) of what ptxas takes.
+STRIP_BASE_WORDS = 45  # for addresses, bounds and masks
+STRIP_STEP_WORDS = 1.4  # of each step that is made
+STRIP_PLANES = 1.15  # for each that a value takes from one plane to the next: some have both at once
+STRIP_LOADED = 3  # for each of the inputs' next plane, with addresses
+# Registers of lines, fitted to what ptxas needs without spilling.
+LINE_BASE_WORDS = 36
+LINE_VALUES = 3  # for each that a value takes from one step to the next, as all steps are in sight at once
 # Registers of patches, fitted to 197 kernels of 15 stencils (CUDA 13.0): within 8% (root mean square) of what ptxas
 # takes, with what it spills, where that is known.
 PATCH_BASE_WORDS = 31
@@ -91,6 +94,11 @@ class StepFigures:
     @property
     def words(self) -> int:
         return max(1, self.size // REGISTER_BYTES)
+
+    @property
+    def operations(self) -> float:
+        """Its instructions of arithmetic, without what those of divisions and functions wait for."""
+        return self.arithmetic - (SLOW_TIMES - 1) * self.slow
 
     @property
     def beside(self) -> tuple[Place, ...]:
@@ -170,14 +178,24 @@ class StreamFigures:
 
     def registers(self, plan: PlannedThreads) -> int:
         """Of a thread; more than it can have where values would be spilled."""
-        words = self._patch_words(plan) if plan.exchange is Exchange.BLOCK else self._strip_words(plan)
+        if plan.exchange is Exchange.BLOCK:
+            words = self._patch_words(plan)
+        else:
+            words = self._strip_words(plan) if plan.streamed else self._line_words(plan)
         return ceil(words / THREAD_REGISTER_UNIT) * THREAD_REGISTER_UNIT
 
     def _strip_words(self, plan: PlannedThreads) -> float:
         """Of a lane of a strip of its own."""
-        around = AROUND_PLANES if plan.streamed else AROUND_LINE
-        steps = STEP_WORDS * sum(1 for _ in self.made) if plan.streamed else 0
-        return BASE_WORDS + around * self._kept_words(plan) + self._words_under_way(plan) + steps
+        kept = STRIP_PLANES * sum(s.words * (s.kept + s.sums) for s in self.steps)
+        under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
+        steps = STRIP_STEP_WORDS * sum(1 for _ in self.made)
+        return STRIP_BASE_WORDS + prod(plan.points) * (kept + under_way) + steps
+
+    def _line_words(self, plan: PlannedThreads) -> float:
+        """The same in one dimension."""
+        points = prod(plan.points)
+        values = LINE_VALUES * max(self._live_words()) + 2 * max(s.words for s in self.made)
+        return LINE_BASE_WORDS + points * values
 
     def _patch_words(self, plan: PlannedThreads) -> float:
         """Of a thread with a patch of a tile that a block shares."""
@@ -189,32 +207,12 @@ class StreamFigures:
         words += ROW_WORDS * max(0, plan.points[0] - 2)
         return words + self._beside_words(plan) + self._loaded_words(plan)
 
-    def _kept_words(self, plan: PlannedThreads) -> int:
-        """From one plane to the next, or from one step to the next where there is a single plane."""
-        points = prod(plan.points)
-        if not plan.streamed:
-            return points * max(self._live_words())
-        total = 0
-        for s in self.steps:
-            beside = [columns for columns in s.neighbours() if columns]
-            around = max(beside) * (len(beside) - 1) if beside else 0
-            total += s.words * (points * (s.kept + s.sums + s.early) + around)
-        return total
-
     def _live_words(self) -> Iterator[int]:
         """Of the values of one cell, at each step."""
         live: list[StepFigures] = []
         for s in self.steps:
             live = [*(other for other in live if other.last >= s.step.index), s]
             yield sum(other.words for other in live)
-
-    def _words_under_way(self, plan: PlannedThreads) -> int:
-        """The inputs of the next plane, and what one step of a strip works on."""
-        loaded = sum(s.words for s in self.inputs) if plan.streamed else 0
-        words = prod(plan.points) * (loaded + 2 * max(s.words for s in self.made))
-        if any(s.sums for s in self.made):  # beside the plane whose terms come
-            words += max(s.words * sum(s.neighbours()) for s in self.steps)
-        return words
 
     def _loaded_words(self, plan: PlannedThreads) -> int:
         """Of elements of other arrays, which ptxas begins to load for all iterations at once, and their addresses."""
@@ -244,7 +242,9 @@ class StreamFigures:
 
     def instructions(self, plan: PlannedThreads) -> float:
         """Of a thread, for one plane of all steps."""
-        made = sum(s.arithmetic + CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
+        is_strip = plan.exchange is Exchange.WARP and plan.streamed
+        arithmetic = ((s.operations if is_strip else s.arithmetic) for s in self.made)
+        made = sum(arithmetic) + sum(CELL_INSTRUCTIONS + len(s.loads) for s in self.made)
         if plan.exchange is Exchange.WARP:
             beside = sum(sum(s.neighbours()) * s.words for s in self.steps)
         else:

@@ -4,10 +4,11 @@ A kernel takes as long as the slowest of what it waits for: device memory, which
 arrays once for each block of iterations; L2, from which tiles load their halos; and the instructions of warps, whose
 number registers and shared memory bound:
 
-    time of a plane: what one warp does after another, or what all warps of a scheduler issue, if that takes longer;
-                     of tiles that blocks share, block_tile_time.py
-    time of a kernel: planes of a chunk with its halo, for each round in which tiles get their place, of which the last
-                      has fewer warps; or what a tile at a side of space takes, with its tests, if that is longer
+    strips of warps, in two dimensions: strip_time.py
+    tiles that blocks share, in three: block_tile_time.py
+    lines, in one: the one plane takes what one warp does after another, or what all warps of a scheduler issue, if that
+                   takes longer, for each round in which tiles get their place; or what a tile at a side of space takes,
+                   with its tests, if that is longer
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from math import ceil, prod
 import islpy as isl
 
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.ir.stream_plan import ROOMY_PLANES, Exchange, StreamPlan
-from polytile.machine import REGISTER_BYTES, REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
+from polytile.ir.stream_plan import Exchange, StreamPlan
+from polytile.machine import REGISTER_FILE_PARTITIONS, WARP_SIZE, Machine
 from polytile.scheduling.cost.block_tile_time import BlockTiles, beside_memory, share_at_sides
 from polytile.scheduling.cost.estimate import Estimate, KernelTime, Residency
 from polytile.scheduling.cost.multiprocessor import resident_blocks, value_cycles
 from polytile.scheduling.cost.point_count import at, counts, fix_parameters
 from polytile.scheduling.cost.stream_resources import StepFigures, StreamFigures, stream_figures
+from polytile.scheduling.cost.strip_time import Strips, stored_bytes, with_memory
 
 MISSED_WARPS = 0.3  # of a scheduler: one warp reaches three quarters of the rate that instructions could be issued at
 OPERATION_CYCLES = 8  # until a value that was computed can be used
 EXCHANGE_CYCLES = 28  # the same, for one of another lane
 BARRIER_CYCLES = 60
 STREAM_SHARE = 0.86  # of the rate of a copy at which tiles load and store planes
-SIDE_CYCLES = 700  # of a plane of a warp at a side of space, for each input: what it waits for, with its tests
+SIDE_CYCLES = 700  # of a warp at a side of a line, for each input: what it waits for, with its tests
 SIDE_ISSUE = 7  # cycles for each of a warp's instructions there, one after another
-SIDE_READS = 370  # cycles for each step there whose constant cells are read when they are needed, for want of registers
 SIDE_QUEUE = 2.0  # times that again where memory is busy all the time, and rows are far apart in large arrays
 LARGE_ARRAYS = 256 << 20  # bytes, beyond which that was seen
 OVERLAP = 4  # two that take as long take 1.19 times that
@@ -196,7 +197,8 @@ class StreamCost:
     def _rate(self) -> float:
         """Bytes a second of what stays in L2 from one kernel to the next, or of device memory."""
         speed = self.machine.speed
-        return speed.l2 if self._array_bytes <= speed.l2_bytes else speed.memory
+        room = min(speed.l2_bytes, self.machine.tuning.resident_bytes)
+        return speed.l2 if self._array_bytes <= room else speed.memory
 
     @property
     def _array_bytes(self) -> float:
@@ -221,7 +223,7 @@ class StreamCost:
             l2=1e6 * fetched / speed.l2,
             memory=1e6 * self._memory_cycles / speed.clock,
             arithmetic=1e6 * self._cycles / speed.clock,
-            latency=1e6 * self._planes * self.rounds * self._plane_cycles / speed.clock,
+            latency=1e6 * self._planes * self.rounds * self._latency / speed.clock,
             launch=speed.launch_us,
             accesses=(),
             together=1e6 * self._together / speed.clock,
@@ -232,8 +234,7 @@ class StreamCost:
 
     @cached_property
     def _stored(self) -> int:
-        stores = (s for s in self.plan.stores if s.becomes is not None or self.plan.blocks == 1)
-        return sum(self.figures.steps[s.step].size for s in stores)
+        return sum(stored_bytes(self.plan, self.figures))
 
     @property
     def _along(self) -> float:
@@ -253,21 +254,28 @@ class StreamCost:
 
     @cached_property
     def _cycles(self) -> float:
-        """Of a scheduler, until all its warps have ended, which wait for memory, too. Strips at sides of space begin
-        first, and may end last."""
+        """Of a scheduler, until all its warps have ended."""
         if self.plan.exchange is Exchange.BLOCK:
             return self._of_blocks.cycles
+        return self._of_strips.cycles if self.plan.streamed else self._of_lines
+
+    @property
+    def _of_lines(self) -> float:
+        """The cycles of warps that wait for memory, too. Those at sides of space begin first, and may end last."""
         schedulers = self.machine.sms * REGISTER_FILE_PARTITIONS
         full = self.resident / REGISTER_FILE_PARTITIONS
         last = ceil(self.warps / schedulers - full * (self.rounds - 1))
         rounds = (self.rounds - 1) * self._cycles_of(full) + self._cycles_of(min(full, last))
         inputs = sum(1 for _ in self.figures.inputs)
         side = SIDE_CYCLES * inputs + SIDE_ISSUE * self.figures.instructions(self.plan)
-        side += 0 if self._is_roomy else SIDE_READS * len(self.plan.made)
-        busy = min(1.0, self._memory_cycles / (self._planes * rounds))
+        busy = min(1.0, self._memory_cycles / rounds)
         far = max(0.0, 1 - LARGE_ARRAYS / max(1.0, self._array_bytes))
         side *= 1 + SIDE_QUEUE * far * busy**4
-        return _together(self._planes * rounds, self._planes * side, self._memory_cycles)
+        return _together(rounds, side, self._memory_cycles)
+
+    @cached_property
+    def _of_strips(self) -> Strips:
+        return Strips(self.plan, self.figures, self.warps, self._planes, self.machine, self.resident)
 
     @property
     def _of_blocks(self) -> BlockTiles:
@@ -277,16 +285,16 @@ class StreamCost:
 
     @property
     def _together(self) -> float:
-        """The cycles of blocks and of what they wait for in device memory."""
-        if self.plan.exchange is Exchange.WARP:
-            return 0.0
-        return beside_memory(self._cycles, self._memory_cycles)
+        """The cycles of warps and of what they wait for in device memory."""
+        if self.plan.exchange is Exchange.BLOCK:
+            return beside_memory(self._cycles, self._memory_cycles)
+        return with_memory(self._cycles, self._memory_cycles) if self.plan.streamed else 0.0
 
     @property
-    def _is_roomy(self) -> bool:
-        """Whether a thread has registers for constant cells, beside planes."""
-        kept = sum((f.step.slots - 1) * prod(self.plan.points) * f.size for f in self.figures.steps)
-        return kept <= REGISTER_BYTES * ROOMY_PLANES
+    def _latency(self) -> float:
+        """The cycles of a plane, what one warp does after another."""
+        is_strip = self.plan.exchange is Exchange.WARP and self.plan.streamed
+        return self._of_strips.warp_cycles if is_strip else self._plane_cycles
 
     def _cycles_of(self, warps: float) -> float:
         """Of a scheduler that has so many warps, for a plane of each."""
@@ -297,16 +305,9 @@ class StreamCost:
         """Of a scheduler, for a plane of one warp."""
         points = prod(self.plan.points)
         slow = sum(f.arithmetic * (value_cycles(self.machine, double=f.double) - 1) for f in self.figures.made)
-        exchanged = sum(self._exchange_cycles(f) for f in self.figures.steps)
-        return self.figures.instructions(self.plan) + points * slow + exchanged
-
-    def _exchange_cycles(self, f: StepFigures) -> float:
-        """A multiprocessor shuffles one warp's words a cycle, or has them to or from shared memory."""
-        if self.plan.exchange is Exchange.WARP:
-            return (REGISTER_FILE_PARTITIONS - 1) * f.words * sum(f.neighbours())
-        plan = self.plan
-        words = f.words * (f.shuffled(plan) + f.fetched(plan) + f.shown(plan))
-        return (REGISTER_FILE_PARTITIONS - 1) * words
+        exchanged = sum(f.words * sum(f.neighbours()) for f in self.figures.steps)
+        more = (REGISTER_FILE_PARTITIONS - 1) * exchanged  # a multiprocessor shuffles one warp's words a cycle
+        return self.figures.instructions(self.plan) + points * slow + more
 
     @cached_property
     def _plane_cycles(self) -> float:

@@ -88,9 +88,9 @@ class _Search:
         return replace(fastest, looked_at=tuple((f.plan.iterations, f.microseconds) for f in found))
 
     def _on_all_parts(self, one: SizedPlan) -> float:
-        """What is compared: of tiles that blocks share, which fetch the less the more iterations they have, the mean of
-        both times."""
-        return one.microseconds * one.slow if self.exchange is Exchange.BLOCK else one.microseconds
+        """What is compared: of tiles that stream over planes, which fetch the less the more iterations they have, the
+        mean of both times."""
+        return one.microseconds * one.slow if one.plan.streamed else one.microseconds
 
     def _iterations(self) -> Sequence[int]:
         """Of a block: not more than there are for a pair of blocks, and those that leave no rest."""
@@ -115,10 +115,18 @@ class _Search:
                 continue
             for chunk, at_once in self._chunks(plan, figures):
                 one = replace(plan, chunk=chunk, tiles_at_once=at_once, min_blocks=self._min_blocks(plan, figures))
-                time = StreamCost(one, figures, self.machine, self.sizes).microseconds
-                if best is None or time < best.microseconds:
-                    best = SizedPlan(one, time, StreamCost(one, figures, self.slow, self.sizes).microseconds)
+                sized = self._sized(one, figures)
+                if best is None or self._time(sized) < self._time(best):
+                    best = sized
         return best
+
+    def _sized(self, plan: StreamPlan, figures: StreamFigures) -> SizedPlan:
+        fast, slow = (StreamCost(plan, figures, part, self.sizes).microseconds for part in (self.machine, self.slow))
+        return SizedPlan(plan, fast, slow)
+
+    def _time(self, one: SizedPlan) -> float:
+        """What is compared of tiles for as many iterations."""
+        return one.microseconds if self.exchange is Exchange.BLOCK else self._on_all_parts(one)
 
     def _chunks(self, plan: StreamPlan, figures: StreamFigures) -> Sequence[tuple[int, int]]:
         """Planes that a tile owns, and how many tiles there are: as asked for, or so many planes that all tiles have
