@@ -23,6 +23,7 @@ from polytile.scheduling.cost.split_time import split_estimate
 from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
 from polytile.scheduling.strategies import loaded, strategy
+from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
 from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
@@ -138,7 +139,8 @@ def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
 
 
 def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
-    """The candidate whose threads have the points that were asked for, or those that pay by estimate."""
+    """The candidate whose threads have the points that were asked for, or the blocks and points that pay by
+    estimate."""
     if problem.options.points:
         return asked_points(problem, candidate)
 
@@ -146,6 +148,7 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
         _, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
         return homes(plans.kernels, run.scop)
 
+    candidate = with_layered_blocks(problem, candidate, placed)
     chosen = choose_points(problem, candidate, placed)
     return replace(tiled(candidate, chosen.counts), reasons=(*candidate.reasons, *chosen.lines))
 

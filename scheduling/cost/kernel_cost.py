@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil, prod
 
@@ -20,6 +20,7 @@ from polytile.machine import (
 from polytile.scheduling.analysis.affine_references import Reference, magnitude
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.array_use import ArrayUse, array_uses
+from polytile.scheduling.cost.block_layers import fetched_again
 from polytile.scheduling.cost.estimate import AccessTime, KernelTime
 from polytile.scheduling.cost.mapped_loops import Role
 from polytile.scheduling.cost.multiprocessor import hidden_in_part, reached, resident_blocks
@@ -38,13 +39,15 @@ _PLACED = 0.75  # of the threads that a multiprocessor holds, with the registers
 
 @dataclass(frozen=True)
 class KernelCost:
-    """A kernel: what its statements do, where its arrays live, and from which copies it reads others."""
+    """A kernel: what its statements do, where its arrays live, and from which copies it reads others; `layered`: what
+    layers of blocks share is in L2 only as far as it fits."""
 
     number: int
     works: list[Work]
     placed: Mapping[str, Storage]
     machine: Machine
     forwarded: Mapping[str, Storage]
+    layered: bool = field(default=True, kw_only=True)
 
     @property
     def speed(self) -> Speed:
@@ -189,7 +192,13 @@ class KernelCost:
 
     def _moved(self) -> float:
         """Bytes that one launch has to move to and from memory."""
-        return sum(use.read + use.written for use in self._arrays().values())
+        once = sum(use.read + use.written for use in self._arrays().values())
+        return once + self.layers_fetch
+
+    @cached_property
+    def layers_fetch(self) -> float:
+        """Bytes that layers of blocks fetch from device memory again, where threads have no loops."""
+        return fetched_again(self.works, self.placed, self.speed.l2_bytes) if self.layered and self.is_straight else 0.0
 
     def _arrays(self) -> dict[str, ArrayUse]:
         """What one launch uses of each array."""

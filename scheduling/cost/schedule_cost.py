@@ -41,18 +41,20 @@ def timed(
     tiles: Iterable[KernelPlan] = (),
 ) -> Estimate:
     """Estimate the time of a mapped schedule with arrays `placed` in kernels alone, copies `forwarded` in blocks, and
-    plans of kernels that have `tiles`. Parameters without a value are taken large.
+    plans of kernels that have `tiles`. Parameters without a value are taken large, but for what L2 keeps.
 
     Where launches differ, as in a triangular nest, three of them stand for all (Gauss's nodes of the host's loop).
     """
     values = fix_parameters(scop.context, parameters or {})
+    known = all(p.name in (parameters or {}) for p in scop.parameters)
     found: list[KernelTime] = []
     plans = {plan.kernel: plan for plan in tiles}
     for number, mark in enumerate(kernels(schedule.tree)):
         own = [Work(scop, mapped, values) for mapped in statements(mark)]
         tiled = any(not work.empty and work.updates_a_tile(placed.get(number, {})) for work in own)
         for weight, works in _moments([replace(work, tiled=tiled) for work in own]):
-            cost = KernelCost(number, works, placed.get(number, {}), machine, (forwarded or {}).get(number, {}))
+            inside, copies = placed.get(number, {}), (forwarded or {}).get(number, {})
+            cost = KernelCost(number, works, inside, machine, copies, layered=known)
             if number in plans:
                 cost = TiledKernelCost(**vars(cost), plan=plans[number], depths=band_depths(mark))
             time = cost.time()

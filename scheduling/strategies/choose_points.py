@@ -73,7 +73,7 @@ def choose_points(problem: Problem, candidate: Candidate, homes: Callable[[], Ho
             continue
         placed = homes() if placed is None else placed
         if not placed.get(number):
-            shapes = choice.shapes(KernelCost(number, works, {}, problem.machine, {}).time())
+            shapes = choice.shapes(KernelCost(number, works, {}, problem.machine, {}, layered=False).time())
             best = choice.best(shapes)
             if max(best.counts) > 1:
                 counts[number] = best.counts

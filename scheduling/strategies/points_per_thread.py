@@ -24,6 +24,7 @@ from polytile.ir.schedule import (
     node_at,
     nodes_below,
     path_of,
+    thread_mark,
     thread_sizes,
 )
 from polytile.ir.scop import Scop, Statement
@@ -89,7 +90,8 @@ def _is_plain(piece: isl.PwAff) -> bool:
 
 
 def with_points(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[int]) -> isl.ScheduleNode:
-    """The kernel at a mark with so many points of a thread along each thread dimension; returns the node there."""
+    """The kernel at a mark with so many points of a thread along each thread dimension, and blocks of the sizes that
+    are `found`; returns the node there."""
     block = kernel.child(0)
     tiles, threads, points = members_of(block.child(0)), [], []
     for loop, number, size, count in zip(found.loops, found.blocks, found.sizes, counts, strict=True):
@@ -99,12 +101,13 @@ def with_points(kernel: isl.ScheduleNode, found: PointKernel, counts: Sequence[i
         threads.append(Member(group.sub(tile.scale_val(isl.Val(size))), True))
         if count > 1:
             points.append(Member(loop.sub(group.scale_val(isl.Val(count))), True))
-    node = next(n for n in nodes_below(block) if thread_sizes(n)).child(0)
-    inner = insert_band(node.delete(), points)
-    for i in range(len(points)):
-        inner = inner.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
-    inner = inner.insert_mark(isl.Id(loop_mark(REGISTER_TILE)))
-    node = insert_band(inner, threads)
+    inner = next(n for n in nodes_below(block) if thread_sizes(n)).delete().delete()
+    if points:
+        inner = insert_band(inner, points)
+        for i in range(len(points)):
+            inner = inner.band_member_set_ast_loop_type(i, isl.ast_loop_type.unroll)
+        inner = inner.insert_mark(isl.Id(loop_mark(REGISTER_TILE)))
+    node = insert_band(inner, threads).insert_mark(isl.Id(thread_mark(found.sizes)))
     while mark_name(node) != BLOCK:
         node = node.parent()
     return insert_band(node.child(0).delete(), tiles).parent().parent()
