@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 import islpy as isl
 
+from polytile.ir.identity_key import remembered
+
 Offset = tuple[int, ...]
+Shape = tuple[object, ...]  # subscripts without the constants that are added to them
 Box = tuple[tuple[int, int], ...]  # the least and the largest offset along each dimension
 
 _OUT = isl.dim_type.out
+
+
+@dataclass(slots=True)
+class KnownFunctions:
+    """The accesses of an array that are affine functions plus constants: by the text of the function and the constants,
+    their numbers; one relation of each function. `same` are the functions that subscripts of a shape are, with what is
+    added to the constants of these to have those of the function."""
+
+    numbers: dict[str, dict[Offset, list[int]]] = field(default_factory=dict)
+    relations: dict[str, tuple[isl.Map, Offset]] = field(default_factory=dict)
+    same: dict[Shape, list[tuple[str, Offset]]] = field(default_factory=dict)
 
 
 def united(relations: Sequence[isl.Map]) -> isl.Map:
@@ -21,7 +36,7 @@ def united(relations: Sequence[isl.Map]) -> isl.Map:
     """
     alike: dict[str, list[tuple[Offset, isl.Map]]] = {}
     for number, relation in enumerate(relations):
-        shape, offset = _taken_apart(relation) or (str(number), ())
+        shape, offset = taken_apart(relation) or (str(number), ())
         alike.setdefault(shape, []).append((offset, relation))
     parts = [part for members in alike.values() for part in _in_boxes(members)]
     total = parts[0]
@@ -30,8 +45,10 @@ def united(relations: Sequence[isl.Map]) -> isl.Map:
     return total
 
 
-def _taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
-    """The text of the function that a relation is, without the constants added to its columns, and these."""
+@remembered
+def taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
+    """The text of the function that a relation is, without the constants added to its columns, and these; None where
+    it is no affine function everywhere."""
     if not relation.is_single_valued():
         return None
     function = relation.as_pw_multi_aff()
@@ -43,6 +60,18 @@ def _taken_apart(relation: isl.Map) -> tuple[str, Offset] | None:
     if not all(v.is_int() for v in values):
         return None
     return str(columns.add_constant_multi_val(constants.neg())), tuple(int(v.to_python()) for v in values)
+
+
+def moved(relation: isl.Map, by: Offset) -> isl.Map:
+    """The relation of the elements that are so far from those of another one."""
+    if not any(by):
+        return relation
+    names = [f"o{k}" for k in range(len(by))]
+    there = ", ".join(f"{name} + ({distance})" for name, distance in zip(names, by, strict=True))
+    move = isl.Map(f"{{ [{', '.join(names)}] -> [{there}] }}")
+    array = relation.get_tuple_name(_OUT)
+    named = move.set_tuple_name(isl.dim_type.in_, array).set_tuple_name(_OUT, array)
+    return relation.apply_range(named)
 
 
 def _in_boxes(members: Sequence[tuple[Offset, isl.Map]]) -> list[isl.Map]:

@@ -9,9 +9,12 @@ A[i - 1] has the number 0: what it reads where it is evaluated
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import islpy as isl
 
 from polytile.diagnostics import InternalError
+from polytile.ir.access_boxes import KnownFunctions, Offset, Shape, moved, taken_apart
 from polytile.ir.arith import known
 from polytile.ir.expr import Access, Binary, Expr
 from polytile.ir.polynomial import Linear, linear
@@ -31,6 +34,8 @@ def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
     relations = [statement.accesses[k].relation for k in own]
     if not own or all(r.is_equal(relations[0]) for r in relations[1:]):
         return tuple(own)
+    if alike := _at_same_constants(statement, access, own):
+        return alike
     wanted = _relation(statement, access).intersect_domain(statement.domain)
     for some in (_alike_somewhere(statement, wanted), own):
         found = {k: statement.accesses[k].relation.intersect_domain(statement.domain) for k in some}
@@ -38,6 +43,75 @@ def _numbers(statement: Statement, access: Access) -> tuple[int, ...]:
         if everywhere:
             return everywhere
     return tuple(k for k, r in found.items() if not r.is_empty() and r.is_subset(wanted))
+
+
+def _at_same_constants(statement: Statement, access: Access, own: Sequence[int]) -> tuple[int, ...]:
+    """The numbers of an access, if all accesses of its array are affine functions plus constants: these are compared as
+    numbers, and by isl once for all subscripts that differ by constants alone."""
+    known = statement.known_functions
+    if access.array not in known:
+        known[access.array] = _functions(statement, own)
+    functions = known[access.array]
+    if functions is None:
+        return ()
+    shape, constants = _shape(access)
+    if shape not in functions.same:
+        functions.same[shape] = list(_same_functions(statement, access, constants, functions))
+    found: list[int] = []
+    for text, more in functions.same[shape]:
+        found += functions.numbers[text].get(_sum(constants, more), [])
+    return tuple(sorted(found))
+
+
+def _functions(statement: Statement, own: Sequence[int]) -> KnownFunctions | None:
+    """The functions of some accesses; None where one is no affine function everywhere, or no instance runs."""
+    found = KnownFunctions()
+    for k in own:
+        relation = statement.accesses[k].relation
+        function = taken_apart(relation)
+        if function is None:
+            return None
+        text, constants = function
+        found.numbers.setdefault(text, {}).setdefault(constants, []).append(k)
+        found.relations.setdefault(text, (relation, constants))
+    return None if statement.domain.is_empty() else found
+
+
+def _shape(access: Access) -> tuple[Shape, Offset]:
+    """The subscripts without the constants that are added to them, and these."""
+    shape: list[object] = []
+    constants: list[int] = []
+    for subscript in access.subscripts:
+        form = linear(subscript)
+        constants.append(0 if form is None else form.get("", 0))
+        shape.append(subscript if form is None else frozenset((n, factor) for n, factor in form.items() if n))
+    return tuple(shape), tuple(constants)
+
+
+def _same_functions(
+    statement: Statement, access: Access, constants: Offset, functions: KnownFunctions
+) -> Iterator[tuple[str, Offset]]:
+    """Functions that are a constant away from an access in all instances, and how far: in one instance they are that
+    far away."""
+    one = isl.Set.from_point(statement.domain.sample_point())
+    wanted = _relation(statement, access).intersect_domain(statement.domain)
+    there = _coordinates(wanted, one)
+    for text, (relation, own) in functions.relations.items():
+        function = relation.intersect_domain(statement.domain)
+        apart = _sum(there, [-x for x in _coordinates(function, one)])
+        if len(apart) == len(own) and moved(function, apart).is_equal(wanted):
+            yield text, _sum(_sum(own, apart), [-c for c in constants])
+
+
+def _coordinates(function: isl.Map, instance: isl.Set) -> Offset:
+    """The element that an instance accesses."""
+    point = function.intersect_domain(instance).range().project_out_all_params().sample_point()
+    rank = function.dim(isl.dim_type.out)
+    return tuple(int(point.get_coordinate_val(isl.dim_type.set, k).to_python()) for k in range(rank))
+
+
+def _sum(a: Sequence[int], b: Sequence[int]) -> Offset:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def _alike_somewhere(statement: Statement, wanted: isl.Map) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from polytile.ir.expr import Binary, CType, Expr, Literal, Unary
 
@@ -25,6 +26,7 @@ def exact_value(value: Expr) -> Fraction | None:
     return None
 
 
+@lru_cache(maxsize=10_000)
 def _parsed(text: str) -> Fraction | None:
     plain = text.lower().rstrip("ulf")
     octal = plain.isdigit() and plain.startswith("0") and plain != "0"
@@ -36,6 +38,7 @@ def _parsed(text: str) -> Fraction | None:
         return None  # a character, or no number at all
 
 
+@lru_cache(maxsize=10_000)
 def spelt(value: Fraction, ctype: CType) -> Literal | None:
     """A number of at least 0 as a literal of a type; None where the type does not hold it in full precision."""
     least, most = _RANGE.get(ctype.size, (1.0, 0.0))

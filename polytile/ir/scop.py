@@ -15,7 +15,7 @@ from enum import Enum
 import islpy as isl
 
 from polytile.diagnostics import NOWHERE, InternalError, Location
-from polytile.ir.access_boxes import united
+from polytile.ir.access_boxes import KnownFunctions, united
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.source_region import SourceRegion
@@ -182,6 +182,9 @@ class Statement:
     )
     _united: dict[tuple[str, AccessKind], isl.Map] = field(default_factory=dict, init=False, repr=False, compare=False)
     known_numbers: dict[Access, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    known_functions: dict[str, KnownFunctions | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     known_elements: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def renamed_updates(self, old: str, new: str) -> tuple[Reduction, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from polytile.codegen.targets.cuda.cuda import locate_unit
-from polytile.codegen.targets.identity_key import IdentityKey
 from polytile.codegen.targets.source_map import LocatedText
 from polytile.ir.host import HostProgram
+from polytile.ir.identity_key import IdentityKey
 
 MAX_UNITS = 16  # that are remembered
 

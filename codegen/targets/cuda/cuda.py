@@ -17,7 +17,6 @@ from polytile.codegen.targets.cuda.entry import print_entry
 from polytile.codegen.targets.cuda.shared_memory import brackets, shared_declarations
 from polytile.codegen.targets.dialects import CUDA, Dialect
 from polytile.codegen.targets.expressions import Printer, linear_index, type_name, used_helpers
-from polytile.codegen.targets.identity_key import IdentityKey
 from polytile.codegen.targets.line_wrap import indented, wrapped
 from polytile.codegen.targets.source_map import LocatedText, Marks
 from polytile.codegen.targets.statements import StatementPrinter, comment
@@ -25,6 +24,7 @@ from polytile.codegen.targets.templating import render
 from polytile.ir.def_use import mentioned_names, reads
 from polytile.ir.expr import Access, Declare, Expr, Node, walk
 from polytile.ir.host import FEWEST_LAUNCHES, MOST_LAUNCHES, HostProgram
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, KernelParameter, Launch
 from polytile.ir.memory import Space, Storage
 from polytile.ir.ranges import Intervals

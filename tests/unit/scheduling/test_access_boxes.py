@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytile.frontend.program import read_program
-from polytile.ir.access_boxes import Box, boxes, united
+from polytile.ir.access_boxes import Box, boxes, moved, taken_apart, united
+from polytile.ir.access_numbers import access_numbers
+from polytile.ir.expr import Access, walk
 from polytile.ir.scop import AccessKind, Scop
 
 PROGRAMS = sorted((Path(__file__).parents[3] / "polybench").glob("*/*.c"))
@@ -94,3 +96,33 @@ def test_the_accesses_of_programs_are_the_unions_of_the_single_ones(program: Pat
     for scop in read_program(str(program)).scops:
         for kind in AccessKind:
             assert scop.accesses(kind).is_equal(_plain_accesses(scop, kind))
+
+
+def test_functions_and_their_constants() -> None:
+    one, other = isl.Map("{ S[i, j] -> A[i - 1, 2j + 3] }"), isl.Map("{ S[i, j] -> A[i, 2j] }")
+    assert taken_apart(one) == (*(taken_apart(other) or ("", ()))[:1], (-1, 3))
+    assert moved(other, (-1, 3)).is_equal(one)
+    assert taken_apart(isl.Map("{ S[i] -> A[i] : i > 2 }")) is None
+    assert taken_apart(isl.Map("{ S[i] -> A[j] : 0 <= j < 3 }")) is None
+
+
+TURNS = """void f(int m, int n, double A[2][n], double B[n]) {
+#pragma scop
+for (int t = 0; t < m; t++) for (int i = 2; i < n - 2; i++)
+    A[(t + 1) % 2][i] = A[t % 2][i - 2] + A[t % 2][i + 2 - 1] + A[t % 2][1 + i] + B[i - 1] * B[1];
+#pragma endscop
+}"""
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_numbers_of_accesses(diagonal: bool) -> None:
+    """Each access has the relations that are equal to it in all instances, and no others."""
+    text = TURNS.replace("int i = 2; i < n - 2", "int i = 2 * t + 2; i < 2 * t + 3") if diagonal else TURNS
+    text = text.replace("B[i - 1]", "B[i - 1] * B[2 * t + 1]") if diagonal else text
+    (scop,) = read_program("f.c", text).scops
+    (statement,) = scop.statements
+    relations = [a.relation.intersect_domain(statement.domain) for a in statement.accesses]
+    found = [access_numbers(statement, node) for node in walk(*statement.body) if isinstance(node, Access)]
+    assert len(set(found)) == 5
+    for numbers in found:
+        assert list(numbers) == [k for k, r in enumerate(relations) if r.is_equal(relations[numbers[0]])]

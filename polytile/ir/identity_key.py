@@ -1,0 +1,42 @@
+"""Keys of caches for what takes as long to hash and to compare as to print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+MOST_REMEMBERED = 10_000  # values of one function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdentityKey(Generic[T]):
+    """A value that equals only itself."""
+
+    value: T
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IdentityKey) and other.value is self.value
+
+
+def remembered(find: Callable[[T], R]) -> Callable[[T], R]:
+    """A function of one frozen value that is not asked twice for the same object: equal ones, which may differ in
+    what comparisons leave out, are not the same. Objects that it remembers stay alive."""
+    known: dict[IdentityKey[T], R] = {}
+
+    @wraps(find)
+    def found(value: T) -> R:
+        key = IdentityKey(value)
+        if key not in known:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            known[key] = find(value)
+        return known[key]
+
+    return found
