@@ -34,6 +34,7 @@ from polytile.ir.expr import (
     children,
     walk,
 )
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind
 
@@ -73,6 +74,7 @@ class Collector:
     _ifs: int = 0
     _loose: bool = False
     _set: frozenset[str] = frozenset()  # scalars that the body has certainly set before
+    _values: dict[tuple[Expr, IdentityKey[isl.Set]], Polynomial] = field(default_factory=dict)  # of subscripts
 
     def body(self, statements: Sequence[Stmt], known: isl.Set) -> None:
         for statement in statements:
@@ -249,6 +251,9 @@ class Collector:
         self.found.append(RawAccess(kind, access, subscripts, known, inner, path, location, loose, inside, touched))
 
     def _subscript(self, kind: AccessKind, access: Access, expr: Expr, known: isl.Set) -> Polynomial | None:
+        key = expr, IdentityKey(known)
+        if key in self._values:
+            return self._values[key]
         try:
             value = self.evaluator.used(expr, known)
             if len(access.subscripts) > 1 or self.lenient:
@@ -259,6 +264,8 @@ class Collector:
                 return None
             location = (self.translator.location(expr) if self.translator else None) or access.location
             raise not_affine_subscript(self.names.get(access.array, access.array), expr, problem, location) from None
+        if len(access.subscripts) > 1 or self.lenient:
+            self._values[key] = value
         return value
 
 

@@ -29,6 +29,7 @@ from polytile.frontend.delinearise import (
 from polytile.frontend.describe import describe
 from polytile.frontend.first_reads import reads_what_was_there
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
+from polytile.frontend.moved_relations import MovedRelations
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
@@ -309,7 +310,8 @@ class _Assembler:
 
     def _relations(self, draft: Draft, domain: isl.Set, space: isl.Space) -> tuple[AccessRelation, ...]:
         raws = [a for a in draft.accesses if a.touched and a.access.array not in self.evaluator.parameters]
-        maps = [self._relation(raw, draft, domain).align_params(space) for raw in raws]
+        made = MovedRelations(lambda raw: self._relation(raw, draft, domain).align_params(space))
+        maps = [made.of(raw, bool(self.shapes.found[raw.access.array].variable.fields)) for raw in raws]
         return tuple(
             AccessRelation(raw.access.array, self._kind(raw, m, raws, maps), m, raw.location)
             for raw, m in distinct(raws, maps)
