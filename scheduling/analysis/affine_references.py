@@ -33,6 +33,8 @@ class Form:
     constant: Number = 0
     parameters: tuple[tuple[str, Number], ...] = ()
     floors: tuple[Floor, ...] = ()
+    _along: dict[tuple[int, ...], Number] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _moved: dict[tuple[int, ...], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def value(self, point: Sequence[int], parameters: Mapping[str, int]) -> Number:
         """The value at a point of the iterators; parameters without a value count as 0."""
@@ -62,17 +64,23 @@ class Form:
 
     def along(self, step: Sequence[int]) -> Number:
         """How much the value grows, on average, when the iterators take a step."""
-        growth: Number = 0
-        for slope, x in zip(self.slopes, step, strict=True):
-            growth += slope * x
-        return growth
+        key = tuple(step)
+        if key not in self._along:
+            growth: Number = 0
+            for slope, x in zip(self.slopes, key, strict=True):
+                growth += slope * x
+            self._along[key] = growth
+        return self._along[key]
 
     def moved_by(self, step: Sequence[int]) -> bool:
         """Whether the value changes when the iterators take a step, leaving aside where a quotient turns over."""
         if not self.floors:
             return self.along(step) != 0
-        points = [tuple(start * x for x in step) for start in range(3)]
-        return len({self.value(point, {}) for point in points}) > 1
+        key = tuple(step)
+        if key not in self._moved:
+            points = [tuple(start * x for x in key) for start in range(3)]
+            self._moved[key] = len({self.value(point, {}) for point in points}) > 1
+        return self._moved[key]
 
     def involves(self) -> tuple[bool, ...]:
         """Which iterators the value depends on."""
@@ -115,6 +123,11 @@ class _Known:
     that compare equal may differ in their relations."""
 
     found: dict[int, tuple[Statement, Scop, tuple[Reference, ...]]] = field(default_factory=dict)
+    forms: dict[Form, Form] = field(default_factory=dict)  # equal ones are one, which remembers how it moves
+
+    def form(self, form: Form | None) -> Form | None:
+        """The form that stands for all that are equal to it."""
+        return None if form is None else self.forms.setdefault(form, form)
 
 
 _KNOWN = _Known()
@@ -128,6 +141,7 @@ def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
         return known[2]
     if len(_KNOWN.found) >= _MOST_KNOWN:
         _KNOWN.found.clear()
+        _KNOWN.forms.clear()
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     found = [_reference(scop.array(access.array), access) for access in statement.relations(*kinds)]
     result = tuple(reference for reference in found if not scop.by_value(reference.array))
@@ -136,7 +150,7 @@ def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
 
 
 def _reference(array: Array, access: AccessRelation) -> Reference:
-    forms = [_subscript(access.relation, i) for i in range(array.access_rank)]
+    forms = [_KNOWN.form(_subscript(access.relation, i)) for i in range(array.access_rank)]
     if not array.fields:
         return Reference(access, array, tuple(forms))
     number = forms.pop()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.access_boxes import united
+from polytile.ir.access_boxes import Offset, taken_apart, united
 from polytile.ir.digraph import edge_of_a_cycle, graph_of, in_order
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
@@ -220,9 +220,10 @@ class _Sources:
     def reads(self) -> Iterator[ValueRead]:
         statement, array = self.reader.statement, self.writers[0].access.array
         groups: list[tuple[isl.Map, list[int]]] = []
+        alike, offsets = dict[object, isl.Map](), dict[str, tuple[Offset, Offset]]()
         for number, access in enumerate(statement.accesses):
             if access.array == array and access.kind is AccessKind.READ:
-                leading = self._leading(access)
+                leading = self._leading(access, alike)
                 same = next((own for other, own in groups if other.is_equal(leading)), None)
                 if same is None:
                     groups.append((leading, [number]))
@@ -232,13 +233,21 @@ class _Sources:
             back = self._back(numbers)
             self._check_version(leading, back)
             for number in numbers:
-                yield ValueRead(statement.name, number, 0, back, self._offset(statement.accesses[number]))
+                yield ValueRead(statement.name, number, 0, back, self._offset(statement.accesses[number], offsets))
 
-    def _leading(self, access: AccessRelation) -> isl.Map:
-        """The first subscripts of what is read in each iteration."""
+    def _leading(self, access: AccessRelation, alike: dict[object, isl.Map]) -> isl.Map:
+        """The first subscripts of what is read in each iteration; the same ones where constants are added to others
+        alone."""
         rank = access.relation.dim(OUT)
+        function = taken_apart(access.relation)
+        key = function and (function[0], function[1][: rank - self.dims])
+        if key in alike:
+            return alike[key]
         read = access.relation.intersect_domain(self.reader.placed.domain())
-        return _by_time(read.project_out(OUT, rank - self.dims, self.dims))
+        leading = _by_time(read.project_out(OUT, rank - self.dims, self.dims))
+        if key is not None:
+            alike[key] = leading
+        return leading
 
     def _back(self, numbers: Sequence[int]) -> int:
         """How many iterations ago the values were made that these accesses read."""
@@ -261,8 +270,19 @@ class _Sources:
         if not leading.is_subset(version):
             raise self._refused("reads another version of {array} at some cells")
 
-    def _offset(self, access: AccessRelation) -> tuple[int, ...]:
-        """How far what is read is from the cell that is written."""
+    def _offset(self, access: AccessRelation, known: dict[str, tuple[Offset, Offset]]) -> Offset:
+        """How far what is read is from the cell that is written: what is read by one affine function plus constants is
+        as far apart as these are."""
+        text, constants = taken_apart(access.relation) or ("", ())
+        if not text:
+            return self._distance(access)
+        last = constants[len(constants) - self.dims :]
+        if text not in known:
+            known[text] = (self._distance(access), last)
+        offset, other = known[text]
+        return tuple(o + a - b for o, a, b in zip(offset, last, other, strict=True))
+
+    def _distance(self, access: AccessRelation) -> Offset:
         placed = self.reader.placed
         cell = placed.project_out(OUT, 0, 1)
         if not placed.domain().is_subset(access.relation.domain()):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polytile.ir.expr import Access, Assign, Binary, Call, Expr, Literal, Stmt, walk
+from polytile.ir.identity_key import remembered
 from polytile.ir.scop import Statement
 
 # In cycles in which a scheduler starts a product with a sum: two of a scheduler in double precision, one in single.
@@ -26,6 +27,7 @@ _OF_INTEGERS = ("min", "max", "floord", "pmod")
 _PARTS = 2  # operations of a product that goes into a sum
 
 
+@remembered
 def operations(statement: Statement) -> float:
     """Floating-point operations of one instance; a product that goes into a sum is one of two."""
     return sum(map(operation, _nodes(statement)))
@@ -37,6 +39,7 @@ def operation(node: Expr | Stmt) -> float:
     return _PARTS * slow if slow else _simple(node)
 
 
+@remembered
 def fused_operations(statement: Statement) -> float:
     """The same where a product and the sum that it goes into are one operation."""
     nodes = list(_nodes(statement))
@@ -45,12 +48,14 @@ def fused_operations(statement: Statement) -> float:
     return sum(_slow(n) or _simple(n) for n in nodes) - products
 
 
+@remembered
 def slow_operations(statement: Statement) -> float:
     """Those of `fused_operations` that are for divisions and functions: branches to special cases keep a compiler from
     computing several of them at a time."""
     return sum(map(_slow, _nodes(statement)))
 
 
+@remembered
 def is_double(statement: Statement) -> bool:
     """Whether a statement computes in double precision."""
     nodes = (n for part in statement.body for n in walk(part))

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.access_boxes import united
+from polytile.ir.access_boxes import taken_apart, united
 from polytile.ir.isl_util import maps
 from polytile.ir.retiming import plane_terms
 from polytile.ir.scop import AccessKind, Scop, Statement
@@ -96,8 +96,9 @@ def _check(group: Group, loop: TimeLoop, dependences: Dependences) -> None:
     statement, known = loop.scop.statement(group.statement), dependences.of(group.array)
     require(known.exact, f"the values of {group.array} are not known exactly")
     numbers = [number for number, _ in sorted(group.accesses)]
+    checked: set[tuple[str, Offset]] = set()
     for number, offset in group.accesses:
-        _check_offset(statement, number, offset, loop)
+        _check_offset(statement, number, offset, loop, checked)
     accesses = united([statement.accesses[n].relation for n in numbers])
     accesses = accesses.intersect_domain(statement.domain).intersect_params(loop.scop.context)
     reads, own = isl.UnionMap.from_map(accesses), isl.UnionSet.from_set(accesses.domain())
@@ -118,10 +119,17 @@ def _cells(accesses: isl.Map, loop: TimeLoop, group: Group) -> isl.Map:
     return times.apply_range(isl.Map(f"{{ [t] -> [t - ({group.back})] }}")).flat_range_product(cells)
 
 
-def _check_offset(statement: Statement, number: int, offset: Offset, loop: TimeLoop) -> None:
-    """The access is of the cell that far from the one that the statement writes."""
+def _check_offset(
+    statement: Statement, number: int, offset: Offset, loop: TimeLoop, checked: set[tuple[str, Offset]]
+) -> None:
+    """The access is of the cell that far from the one that the statement writes. Where it is an affine function plus
+    constants, so is each access by the same function whose constants are as far from its offset: `checked` has the
+    function, and how far."""
     require(len(offset) == loop.dims, f"the offset {list(offset)} of {statement.name} has other dimensions")
     access = statement.accesses[number]
+    key = _function_at(access.relation, offset)
+    if key in checked:
+        return
     relation = access.relation.intersect_domain(statement.domain).intersect_params(loop.scop.context)
     cells = relation.reset_tuple_id(OUT).project_out(OUT, 0, relation.dim(OUT) - loop.dims)
     x = [f"x{k}" for k in range(loop.dims)]
@@ -130,6 +138,16 @@ def _check_offset(statement: Statement, number: int, offset: Offset, loop: TimeL
     one = relation.is_single_valued() and cells.is_equal(loop.at[statement.name].apply_range(away))
     where = f"{statement.name} does not read the cell of {access.array} at {list(offset)} from the one that it writes"
     require(one, where)
+    checked.update({key} if key is not None else ())
+
+
+def _function_at(relation: isl.Map, offset: Offset) -> tuple[str, Offset] | None:
+    """The affine function that a relation is but for constants, and how far these are from an offset in space."""
+    function = taken_apart(relation)
+    if function is None or len(function[1]) < len(offset):
+        return None
+    text, constants = function
+    return text, tuple(c - o for c, o in zip(constants[len(constants) - len(offset) :], offset, strict=True))
 
 
 def _compare(group: Group, loop: TimeLoop, wanted: isl.UnionMap, given: isl.UnionMap) -> None:
