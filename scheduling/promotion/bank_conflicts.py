@@ -18,7 +18,7 @@ from polytile.ir.loop_places import LabelledLoop
 from polytile.ir.plan import Owner
 from polytile.machine import WARP_SIZE
 from polytile.scheduling.promotion.footprint_boxes import IN, Box
-from polytile.scheduling.promotion.reference_tiles import Reference, footprint
+from polytile.scheduling.promotion.reference_tiles import Reference, box_of
 
 BANKS, BANK_BYTES = 32, 4
 MOST_PADDED = 4  # elements after a row that are tried
@@ -28,8 +28,7 @@ Step = tuple[int, ...]  # how far a cell moves, by dimension, with one coordinat
 
 def lane_steps(reference: Reference, loop: LabelledLoop) -> tuple[Step, ...] | None:
     """How far the elements of a reference move with each coordinate of the thread, outermost first."""
-    own = footprint(reference, loop, Owner.THREAD)
-    box = own.box if own is not None else None
+    box = box_of(reference, loop, Owner.THREAD)
     if box is None or loop.in_threads:
         return None
     threads = len(loop.kernel.sizes)

@@ -8,7 +8,8 @@ Verdoolaege et al., Polyhedral parallel code generation for CUDA (TACO 2013), se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 import islpy as isl
@@ -20,11 +21,18 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One dimension of a box: the elements `corner + stride * [0, extent)`."""
+    """One dimension of a box: the elements `corner + stride * [0, extent)`, whose corner is `offset` behind `origin`.
+    Sides that were moved share their origin, so that their distance is known."""
 
-    corner: isl.PwAff = field(compare=False)  # a function of the place
+    origin: isl.PwAff = field(compare=False)  # a function of the place
     stride: int
     extent: int
+    offset: int = field(default=0, compare=False)
+
+    @property
+    def corner(self) -> isl.PwAff:
+        """A function of the place."""
+        return self.origin.add_constant_val(isl.Val(self.offset)) if self.offset else self.origin
 
     def __str__(self) -> str:
         step = f"{self.stride} * " if self.stride > 1 else ""
@@ -45,6 +53,11 @@ class Box:
     @property
     def cells(self) -> int:
         return prod(self.extents)
+
+    def moved(self, by: Sequence[int]) -> Box:
+        """The box of elements that are so far away."""
+        pairs = zip(self.sides, by, strict=True)
+        return replace(self, sides=tuple(replace(side, offset=side.offset + more) for side, more in pairs))
 
     def __str__(self) -> str:
         return f"[{', '.join(map(str, self.sides))}]"
@@ -93,7 +106,7 @@ def united(a: Box, b: Box) -> Box | None:
     """The box around two, where their corners are at a constant distance."""
     sides = []
     for one, other in zip(a.sides, b.sides, strict=True):
-        distance = constant_value(other.corner.sub(one.corner).coalesce())
+        distance = _distance(one, other)
         if distance is None:
             return None
         first, rest = (one, other) if distance >= 0 else (other, one)
@@ -101,11 +114,18 @@ def united(a: Box, b: Box) -> Box | None:
     return Box(a.space, tuple(sides))
 
 
+def _distance(one: Side, other: Side) -> int | None:
+    """How far a corner is behind another one, where that is the same at all places."""
+    if one.origin is other.origin:
+        return other.offset - one.offset
+    return constant_value(other.corner.sub(one.corner).coalesce())
+
+
 def _side_over(first: Side, rest: Side, distance: int) -> Side:
     strides = [side.stride for side in (first, rest) if side.extent > 1]
     stride = gcd(distance, *strides) or 1
     last = max((first.extent - 1) * first.stride, distance + (rest.extent - 1) * rest.stride)
-    return Side(first.corner, stride, last // stride + 1)
+    return Side(first.origin, stride, last // stride + 1, first.offset)
 
 
 def box_elements(box: Box) -> isl.Map:

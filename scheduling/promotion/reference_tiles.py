@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 
 import islpy as isl
 
+from polytile.ir.access_boxes import Offset, taken_apart
+from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import maps
 from polytile.ir.loop_places import BLOCK_LOOP, HOST_LOOP, SERIAL_LOOP, THREAD_LOOP, LabelledLoop
 from polytile.ir.plan import Copy, Owner, Placement, relation
@@ -58,31 +59,23 @@ def references_in(scop: Scop, loop: LabelledLoop) -> tuple[Reference, ...]:
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one reference uses at the places of an owner in a loop: `elements`, and `executions` of its statement, in
-    full tiles."""
+    """What one reference uses at the places of an owner in a loop: `executions` of its statement, in full tiles."""
 
     reference: Reference
-    elements: isl.Map = field(compare=False)  # { [place] -> A[..] }
     executions: isl.Map = field(compare=False)  # { [place] -> S[..] }
 
-    @cached_property
-    def box(self) -> Box | None:
-        return box_around(self.elements)
-
-    @cached_property
+    @property
     def count(self) -> Fraction | None:
         """How often the reference runs at a place; none where that is not constant."""
-        found = box_around(self.executions)
-        return None if found is None else Fraction(found.cells)
+        return _count(self.executions)
 
 
-def footprint(reference: Reference, loop: LabelledLoop, owner: Owner) -> Footprint | None:
-    executions = _executions(reference, loop, owner)
-    if executions is None:
-        return None
-    return Footprint(reference, executions.apply_range(reference.access.relation), executions)
+@remembered
+def _count(executions: isl.Map) -> Fraction | None:
+    found = box_around(executions)
+    return None if found is None else Fraction(found.cells)
 
 
 def _executions(reference: Reference, loop: LabelledLoop, owner: Owner) -> isl.Map | None:
@@ -180,10 +173,11 @@ def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner
     """The tiles of these references; those whose boxes are united are in no more cells together than alone."""
     found: list[ReferenceTile] = []
     for reference in references:
-        own = footprint(reference, loop, owner)
-        box = own.box if own is not None else None
-        if own is None or box is None:
+        executions = _executions(reference, loop, owner)
+        box = box_of(reference, loop, owner)
+        if executions is None or box is None:
             continue
+        own = Footprint(reference, executions)
         tile = ReferenceTile(scop.array(reference.access.array), loop, owner, (own,), box)
         for k, other in enumerate(found):
             both = _joined(other, tile)
@@ -193,6 +187,30 @@ def tiles(scop: Scop, references: Iterable[Reference], loop: LabelledLoop, owner
         else:
             found.append(tile)
     return tuple(found)
+
+
+def box_of(reference: Reference, loop: LabelledLoop, owner: Owner) -> Box | None:
+    """The box of what a reference uses at each place: that of other references of its statement by the same affine
+    function, moved by the constants."""
+    executions = _executions(reference, loop, owner)
+    if executions is None:
+        return None
+    relation = reference.access.relation
+    function = taken_apart(relation)
+    if function is None:
+        return box_around(executions.apply_range(relation))
+    text, constants = function
+    known = _boxes(executions)
+    if text not in known:
+        known[text] = (box_around(executions.apply_range(relation)), constants)
+    box, there = known[text]
+    return None if box is None else box.moved([a - b for a, b in zip(constants, there, strict=True)])
+
+
+@remembered
+def _boxes(_: isl.Map) -> dict[str, tuple[Box | None, Offset]]:
+    """The boxes of what executions use, by functions, with the constants of these."""
+    return {}
 
 
 def _joined(one: ReferenceTile, other: ReferenceTile) -> ReferenceTile | None:

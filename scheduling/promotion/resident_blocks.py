@@ -15,7 +15,7 @@ from polytile.ir.memory import Space
 from polytile.ir.plan import LaunchPlan, Owner, Placement
 from polytile.ir.scop import Scop
 from polytile.machine import MAX_THREAD_REGISTERS, REGISTER_BYTES, Machine
-from polytile.scheduling.promotion.reference_tiles import footprint, references_in
+from polytile.scheduling.promotion.reference_tiles import box_of, references_in
 
 
 def launch_plan(
@@ -53,7 +53,6 @@ def _read(scop: Scop, loop: LabelledLoop, uses: set[tuple[str, int]]) -> int:
     """The bytes of what these uses are of, in one iteration of a thread's loop."""
     total = 0
     for reference in references_in(scop, loop):
-        found = footprint(reference, loop, Owner.THREAD) if reference.use in uses else None
-        box = None if found is None else found.box
+        box = box_of(reference, loop, Owner.THREAD) if reference.use in uses else None
         total += 0 if box is None else box.cells * scop.array(reference.access.array).element.size
     return total

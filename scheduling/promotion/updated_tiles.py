@@ -112,7 +112,7 @@ def _tile(
     kept = TileDataflow(tuple(accesses), dependences, sum(role == HOST_LOOP for role in whole.roles))
     if box is None:
         return None
-    footprints = tuple(Footprint(a.reference, a.full, a.full_executions) for a in accesses)
+    footprints = tuple(Footprint(a.reference, a.full_executions) for a in accesses)
     tile = ReferenceTile(scop.array(accesses[0].reference.access.array), whole, Owner.BLOCK, footprints, box)
     if _reuse(tile) < least_reuse or all(kept.covered(a).is_empty() for a in accesses):
         return None
