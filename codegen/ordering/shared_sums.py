@@ -93,6 +93,7 @@ class _Pairs:
     places: dict[int, int]
     sums: dict[_Pair, set[int]] = field(default_factory=dict)
     heap: list[tuple[int, bool, int, _Pair]] = field(default_factory=list)
+    ratios: dict[tuple[int, int], tuple[Fraction, Fraction, Ratio]] = field(default_factory=dict)  # by identity
 
     def join(self) -> None:
         """Pairs become labels, until none is in two sums."""
@@ -118,7 +119,14 @@ class _Pairs:
         form = self.shared.sums[name]
         for other in others:
             one, two = sorted((label, other), key=lambda n: (self.places[n], n))
-            yield one, two, _ratio(form[two], form[one])
+            yield one, two, self._ratio(form[two], form[one])
+
+    def _ratio(self, a: Fraction, b: Fraction) -> Ratio:
+        """The same, of factors that are met again and again; these are kept, so that no others take their places."""
+        key = id(a), id(b)
+        if key not in self.ratios:
+            self.ratios[key] = (a, b, _ratio(a, b))
+        return self.ratios[key][2]
 
     def _push(self, pair: _Pair, count: int) -> None:
         apart = abs(self.places[pair[1]] - self.places[pair[0]])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.ir.def_use import assigned_names, declared_names, value_names, written_arrays
@@ -115,26 +115,44 @@ def merge_scopes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     after:  { const int i = c0; A[i] = 0; B[i] = 0; }
     """
     merged: list[Stmt] = []
+    changed: _Changed | None = None  # by the last of them, if that was asked for
     for stmt in body:
         stmt = _inside(stmt)
         previous = merged[-1] if merged else None
         if isinstance(stmt, Scope) and isinstance(previous, Scope):
             shared = _declarations(stmt)
-            if shared and shared == _declarations(previous) and _lasts(shared, previous):
-                merged[-1] = Scope((*previous.body, *stmt.body[len(shared) :]))
-                continue
+            if shared and shared == _declarations(previous):
+                changed = changed or _Changed.by(previous.body)
+                if changed.leaves(shared):
+                    rest = stmt.body[len(shared) :]
+                    merged[-1], changed = Scope((*previous.body, *rest)), changed.also(_Changed.by(rest))
+                    continue
         merged.append(stmt)
+        changed = None
     return tuple(merged)
 
 
-def _lasts(declared: tuple[Stmt, ...], scope: Scope) -> bool:
-    """Whether declarations at the top of a scope have the same values behind it; a counter, `int w = 0`, has not."""
-    values = [s.value for s in declared if isinstance(s, Declare) and s.value is not None]
-    read = {n.array for value in values for n in walk(value) if isinstance(n, Access)}
-    if read & written_arrays(*scope.body) or len(values) < len(declared):
-        return False
-    assigned = {*assigned_names(*scope.body)}
-    return not assigned & {*declared_names(*declared), *value_names(*values)}
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """The arrays that statements write, and the names that get another value."""
+
+    arrays: frozenset[str]
+    names: frozenset[str]
+
+    @classmethod
+    def by(cls, body: Sequence[Stmt]) -> _Changed:
+        return cls(frozenset(written_arrays(*body)), frozenset(assigned_names(*body)))
+
+    def also(self, other: _Changed) -> _Changed:
+        return _Changed(self.arrays | other.arrays, self.names | other.names)
+
+    def leaves(self, declared: Sequence[Stmt]) -> bool:
+        """Whether declarations have the same values behind; a counter, `int w = 0`, has not."""
+        values = [s.value for s in declared if isinstance(s, Declare) and s.value is not None]
+        read = {n.array for value in values for n in walk(value) if isinstance(n, Access)}
+        if read & self.arrays or len(values) < len(declared):
+            return False
+        return not self.names & {*declared_names(*declared), *value_names(*values)}
 
 
 def unscoped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
