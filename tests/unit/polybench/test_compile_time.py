@@ -116,3 +116,21 @@ def test_in_turns_with_another_checkout(
     out = capsys.readouterr().out
     assert "jacobi-1d              compile" in out and "compile: geometric mean of 1: time x " in out
     assert [f["failure"] for f in json.loads(report.read_text())["figures"]] == ["", ""]
+
+
+@pytest.mark.slow(but="an5d/box2d4r-auto-4.5")
+@pytest.mark.parametrize(
+    ("program", "schedule", "most"),
+    [("an5d/box2d4r", "auto", 4.5), ("an5d/box3d4r", "overlapped", 7.0), ("an5d/box3d4r", "auto", 7.0)],
+    ids=lambda value: str(value),
+)
+def test_large_boxes_do_not_take_long(
+    compile_time: ModuleType, tmp_path: Path, program: str, schedule: str, most: float
+) -> None:
+    """Seconds of processor time, of which an idle core takes less than half: accesses of a box that differ by
+    constants alone are looked at once."""
+    (_, (_, _, command)) = compile_time.commands([program], tmp_path, validate=False)
+    checkout = Path(polytile.__file__).parents[1]
+    ran = compile_time.run([*command, "--schedule", schedule], tmp_path / "log", checkout)
+    assert ran.status == 0, ran.output
+    assert ran.processor_seconds < most
