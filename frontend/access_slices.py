@@ -178,23 +178,30 @@ class _Slicer:
 
     def _for(self, node: c_ast.For) -> list[c_ast.Node]:
         parts = [p for p in (node.init, node.cond, node.next) if p is not None]
-        if any(self._visits(p) for p in parts):
-            raise NoSliceError("a loop runs as often as an element says")
+        visits = self._once([*self._visits(node.init), *self._visits(node.cond)], node)
+        if self._visits(node.next):
+            raise NoSliceError("an iterator is set to an element")
         inside = self._loop(node.stmt)
         counted = {name for p in parts for n in nodes_below(p) if (name := written_name(n)) is not None}
         if not inside and not counted & self.relevant:
-            return []
+            return visits
         self.read |= counted
         header = [None if p is None else copied(self._reading(p)) for p in (node.init, node.cond, node.next)]
-        return [only_ends(c_ast.For(*header, c_ast.Compound(inside)))]
+        return [*visits, only_ends(c_ast.For(*header, c_ast.Compound(inside)))]
 
     def _while(self, node: c_ast.While | c_ast.DoWhile) -> list[c_ast.Node]:
-        if self._visits(node.cond):
-            raise NoSliceError("a loop runs as often as an element says")
+        visits = self._once(self._visits(node.cond), node)
         inside = self._loop(node.stmt)
         if not inside:
-            return []
-        return [type(node)(copied(self._reading(node.cond)), c_ast.Compound(inside))]
+            return visits
+        return [*visits, type(node)(copied(self._reading(node.cond)), c_ast.Compound(inside))]
+
+    def _once(self, visits: list[c_ast.Node], loop: c_ast.Node) -> list[c_ast.Node]:
+        """The visits of a loop's header in front of it, where they are the same whenever it is evaluated."""
+        changed = set_scalars([loop])
+        if any(use.name in changed for visit in visits for use in variables_in(visit)):
+            raise NoSliceError("a loop runs as often as an element of its own says")
+        return visits
 
     def _reading(self, node: c_ast.Node) -> c_ast.Node:
         """The same node, whose names are read when it runs."""

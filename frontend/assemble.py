@@ -29,6 +29,7 @@ from polytile.frontend.local_structs import with_separate_fields
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
+from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches
@@ -69,6 +70,12 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     known = known_values(place)
     body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
     body = with_assigned_elements(_without_assumptions(body))
+    liveness = Liveness.around(place)
+
+    def live_after(name: str) -> bool:
+        return _live_after(place, liveness, name)
+
+    body, pointers = with_pointer_offsets(body, place.scope, live_after)
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
@@ -78,11 +85,6 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     summaries = called_summaries(result.body, context.summaries)
     loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
     result = replace(result, body=loads.body)
-    liveness = Liveness.around(place)
-
-    def live_after(name: str) -> bool:
-        return _live_after(place, liveness, name)
-
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
     body = with_counted_reductions(counted.body, place.scope, live_after)
@@ -106,7 +108,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
-        counted=counted.names,
+        counted=frozenset(counted.names) | pointers,
         known=known.constants,
         loads={**loads.loads, **stepped.trips},
         tables=tables,

@@ -85,7 +85,7 @@ void scatter(int n, double *a)
 {
 #pragma scop
     for (int i = 0; i < n; i++) {
-        double *element = a + i;
+        double *element = i ? a + i : a;
         *element = i;
     }
 #pragma endscop

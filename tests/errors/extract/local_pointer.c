@@ -2,7 +2,7 @@
 void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
 {
 #pragma scop
-    double *p = A;
+    double *p = B[m];
     p[0] = 1;
 #pragma endscop
 }
