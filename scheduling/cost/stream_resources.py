@@ -21,8 +21,10 @@ from polytile.scheduling.cost.operation_cost import fused_operations, is_double,
 
 # Registers of strips, fitted to 147 kernels of 15 stencils (CUDA 13.0; results/overlapped-tiles-2026-11-26): within 8%
 # (root mean square) of what ptxas takes.
-STRIP_BASE_WORDS = 45  # for addresses, bounds and masks
+STRIP_BASE_WORDS = 44  # for addresses, bounds and masks
 STRIP_STEP_WORDS = 1.4  # of each step that is made
+STRIP_SUM_WORDS = 1.5  # more of those that planes add to, in single precision; twice that where lanes have as many
+STRIP_SUM_COLUMNS = 4  # columns as this
 STRIP_PLANES = 1.15  # for each that a value takes from one plane to the next: some have both at once
 STRIP_LOADED = 3  # for each of the inputs' next plane, with addresses
 # Registers of lines, fitted to what ptxas needs without spilling.
@@ -189,6 +191,8 @@ class StreamFigures:
         kept = STRIP_PLANES * sum(s.words * (s.kept + s.sums) for s in self.steps)
         under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
         steps = STRIP_STEP_WORDS * sum(1 for _ in self.made)
+        sums = sum(1 for s in self.made if s.sums and s.words == 1)
+        steps += STRIP_SUM_WORDS * sums * (2 if plan.points[-1] >= STRIP_SUM_COLUMNS else 1)
         return STRIP_BASE_WORDS + prod(plan.points) * (kept + under_way) + steps
 
     def _line_words(self, plan: PlannedThreads) -> float:
