@@ -13,7 +13,7 @@ from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
-from polytile.frontend.counted_loops import with_counted_loops
+from polytile.frontend.counted_loops import while_loops, with_counted_loops
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
@@ -76,6 +76,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         return _live_after(place, liveness, name)
 
     body, pointers = with_pointer_offsets(body, place.scope, live_after)
+    whiles = while_loops(body)
     body = tuple(with_counted_loops([without_switch(node) for node in body]))
     body = tuple(without_continue(node) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
@@ -86,9 +87,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
     result = replace(result, body=loads.body)
     stepped = with_counted_steps(result.body, place.scope, live_after)
-    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address)
+    counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     body = with_counted_reductions(counted.body, place.scope, live_after)
-    body = with_data_loops(with_distributed_conditions(body), live_after)
+    body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
@@ -110,6 +111,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=frozenset(counted.names) | pointers,
         known=known.constants,
+        initial={name: value for name, value in known.initial.items() if name in counted.names},
+        numbers=known.numbers,
         loads={**loads.loads, **stepped.trips},
         tables=tables,
         independent=independent,
@@ -117,6 +120,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
+        whiles=whiles,
     )
 
 

@@ -63,6 +63,8 @@ def is_linear(node: c_ast.Node, scope: Scope) -> bool:
             plain = [side for side in (node.left, node.right) if scope.constant(side) is None]
             product = node.op == "*" or node.left in plain
             return len(plain) < 2 and product and all(is_linear(side, scope) for side in plain)
+        case c_ast.TernaryOp(cond=condition, iftrue=then, iffalse=otherwise):
+            return all(is_linear(part, scope) for part in (condition, then, otherwise))
         case c_ast.BinaryOp(op=op) if op not in ("<<", ">>", "&", "|", "^"):
             return is_linear(node.left, scope) and is_linear(node.right, scope)
     return False
@@ -121,12 +123,19 @@ def _stable(
 
 
 def keeps_values(
-    names: set[str], item: c_ast.Node, place: ScopPlace, body: list[c_ast.Node], order: dict[int, int]
+    names: set[str],
+    item: c_ast.Node,
+    place: ScopPlace,
+    body: list[c_ast.Node],
+    order: dict[int, int],
+    *,
+    to_start: bool = False,
 ) -> bool:
     """Whether variables that no pointer leads to keep the values that they have after `item`, a statement of the
-    function `body`, to the end of the SCoP. `order` are the places of its nodes, by id."""
+    function `body`, to the end of the SCoP, or to its start. `order` are the places of its nodes, by id."""
     start = max(order[id(n)] for n in nodes_below(item)) + 1
-    end = max(order[id(n)] for n in nodes_below(place.items[-1]))
+    last = order[id(place.items[0])] - 1
+    end = last if to_start else max(order[id(n)] for n in nodes_below(place.items[-1]))
     spans = [(start, end)]
     for loop in place.path:
         if isinstance(loop, _LOOPS) and order[id(loop)] >= start:

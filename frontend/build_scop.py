@@ -34,7 +34,7 @@ from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
-from polytile.frontend.relations import lift_domain, without, without_in_map
+from polytile.frontend.relations import at_numbers, lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
@@ -92,8 +92,7 @@ class _Assembler:
         parameters = self._parameters()
         space = isl.Set(f"[{', '.join(p.name for p in parameters)}] -> {{ : }}").get_space()
         statements = tuple(self._statement(d, space) for d in self.drafts)
-        domains = {s.name: s.domain for s in statements}
-        tree = schedule(orders, domains)
+        tree = schedule(orders, {s.name: s.domain for s in statements})
         assert tree is not None
         context = self._context(space)
         return Scop(
@@ -117,6 +116,7 @@ class _Assembler:
             reached=self._reached(statements, tree),
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
+            set_before=tuple(self.region.numbers.items()),
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:
@@ -214,7 +214,7 @@ class _Assembler:
         value = self.evaluator.of_polynomial(subscript, expr)
         iterators = tuple(self.evaluator.iterators)
         points = access.points.intersect(self.evaluator.context)
-        runs = without(points, iterators)
+        runs = at_numbers(without(points, iterators), self.region.numbers)
         outside = without(points.subtract(in_range(value, size)), iterators)
         if not runs.is_empty() and runs.is_subset(outside):
             spelt = describe(to_expr(extent, self.evaluator))

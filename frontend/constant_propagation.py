@@ -25,10 +25,14 @@ from polytile.ir.expr import CType
 
 @dataclass(frozen=True, slots=True)
 class KnownValues:
-    """`constants` are the values of variables by name, `relations` conditions such as `last == n - 1`."""
+    """`constants` are the values of variables by name, `relations` conditions such as `last == n - 1`; `initial` are
+    the values of variables that the SCoP changes, when it starts, `numbers` those of all variables that are numbers
+    then."""
 
     constants: Mapping[str, c_ast.Node] = field(default_factory=dict)
     relations: tuple[c_ast.Node, ...] = ()
+    initial: Mapping[str, c_ast.Node] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 def known_values(place: ScopPlace) -> KnownValues:
@@ -50,6 +54,8 @@ class _Finder:
     plain: dict[str, CType]  # the scalars whose every change is an assignment to their name
     constants: dict[str, c_ast.Node] = field(default_factory=dict)
     relations: list[c_ast.Node] = field(default_factory=list)
+    initial: dict[str, c_ast.Node] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, place: ScopPlace) -> _Finder:
@@ -67,45 +73,71 @@ class _Finder:
     def run(self) -> KnownValues:
         for binding in self.place.scope.bindings():
             self._constant_of_file(binding)
-        if any(isinstance(n, c_ast.Goto | c_ast.Switch) for n in self.body):
-            return KnownValues()  # what stands before need not have run
         for item in statements_before(self.place, self.order):
             name, value = _set_by(item)
-            if name in self.plain and value is not None:
+            if name in self.plain and value is not None and not self._is_jumped_over(item):
                 self._set(name, value, item)
         sizes = _sizes(self.place)
         constants = {name: value for name, value in self.constants.items() if name not in sizes}
-        return KnownValues(constants, tuple(self.relations))
+        initial = {name: substituted(copied(value), constants) for name, value in self.initial.items()}
+        return KnownValues(constants, tuple(self.relations), initial, self.numbers)
+
+    def _is_jumped_over(self, item: c_ast.Node) -> bool:
+        """Whether the SCoP may run without a statement before it, or again after others than those between."""
+        start, end = self.order[id(item)], max(self.order[id(n)] for n in nodes_below(self.place.items[-1]))
+        if any(isinstance(n, c_ast.Switch) and self.order[id(n)] < start for n in self.place.path):
+            return True
+        labels = {n.name for n in self.body if isinstance(n, c_ast.Label) and start < self.order[id(n)] <= end}
+        jumps = (n for n in self.body if isinstance(n, c_ast.Goto) and n.name in labels)
+        return any(not start < self.order[id(n)] <= end for n in jumps)
 
     def _constant_of_file(self, binding: Binding) -> None:
         """`static const int size = 64;`"""
         ctype, node = _integer(binding), binding.node
         fixed = binding.level == "global" and binding.shape.const and not self.declared.get(binding.name)
         if fixed and ctype is not None and isinstance(node, c_ast.Decl) and node.init is not None:
-            self._note(binding.name, node.init, ctype)
+            constant = self._constant(node.init, ctype)
+            if constant is not None:
+                self.constants[binding.name] = constant
 
     def _set(self, name: str, value: c_ast.Node, item: c_ast.Node) -> None:
+        value = substituted(copied(value), self.initial)
         used = {str(u.name) for u in variables_in(value)}
-        if keeps_values({name}, item, self.place, self.body, self.order):
-            if self._note(name, value, self.plain[name]):
-                return
+        if not keeps_values({name}, item, self.place, self.body, self.order, to_start=True):
+            return
+        constant = self._constant(value, self.plain[name])
+        if constant is not None:
+            self.numbers[name] = self._number(constant)
+        if not keeps_values({name}, item, self.place, self.body, self.order):
+            if constant is not None:
+                self.initial[name] = constant
+            elif self._is_sum(name, value, used, item):
+                self.initial[name] = value
+        elif constant is not None:
+            self.constants[name] = constant
+        else:
             whole = c_ast.BinaryOp("==", c_ast.ID(name, item.coord), copied(value), item.coord)
             if name not in used and self._is_sum(name, value, used, item):
                 self.relations.append(whole)
 
-    def _note(self, name: str, value: c_ast.Node, ctype: CType) -> bool:
+    def _number(self, constant: c_ast.Node) -> int:
+        found = self.place.scope.constant(constant)
+        assert found is not None
+        return found.value
+
+    def _constant(self, value: c_ast.Node, ctype: CType) -> c_ast.Node | None:
+        """A value in a type, as a constant of that type; None where it is none."""
         constant = self.place.scope.constant(substituted(copied(value), self.constants))
         converted = None if constant is None else convert(constant.value, ctype)
         if converted is None:
-            return False
+            return None
         node = constant_node(converted, value.coord)
         exact = self.place.scope.constant(node)
         if exact is None or exact.type != ctype:
             at = value.coord
             spelt = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(ctype.name.split(" "), at), at)
             node = c_ast.Cast(c_ast.Typename(None, [], None, spelt, at), node, at)
-        self.constants[name] = node
-        return True
+        return node
 
     def _is_sum(self, name: str, value: c_ast.Node, used: set[str], item: c_ast.Node) -> bool:
         """Whether a value is a sum of scalars, all of them signed and no wider, that have the same values later."""

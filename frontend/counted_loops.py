@@ -11,12 +11,18 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.parse import nodes_below
+from polytile.diagnostics import Location
+from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.trees import address_taken, block_items, copied, map_children, variables_in, written_name
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _WHILE = (c_ast.While, c_ast.DoWhile)
 _VALUES = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp)
+
+
+def while_loops(nodes: Sequence[c_ast.Node]) -> frozenset[Location]:
+    """The places of the `while` and `do` loops in statements, which are those of the `for` loops made of them, too."""
+    return frozenset(location_of(n) for node in nodes for n in nodes_below(node) if isinstance(n, _WHILE))
 
 
 def with_counted_loops(nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
@@ -71,11 +77,13 @@ def _only_counts(name: str, loop: Any, body: list[c_ast.Node]) -> bool:
     return not any(_changes(node, name) or _leaves(node) for node in body)
 
 
-def _leaves(node: c_ast.Node) -> bool:
-    """Whether a jump may skip the rest of an iteration."""
-    if isinstance(node, c_ast.Continue | c_ast.Break | c_ast.Goto | c_ast.Return | c_ast.Label | c_ast.Switch):
+def _leaves(node: c_ast.Node, inner: bool = False) -> bool:
+    """Whether a jump may skip the rest of an iteration; `inner` says that the node stands in a loop inside of it."""
+    if isinstance(node, c_ast.Continue | c_ast.Break):
+        return not inner
+    if isinstance(node, c_ast.Goto | c_ast.Return | c_ast.Label | c_ast.Switch):
         return True
-    return any(_leaves(child) for _, child in node.children())
+    return any(_leaves(child, inner or isinstance(node, _LOOPS)) for _, child in node.children())
 
 
 def _changes(node: c_ast.Node, name: str) -> bool:

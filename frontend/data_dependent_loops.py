@@ -8,26 +8,31 @@ after:  { p = head; while (next[p] > 0) { S; p = next[p]; } }
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.diagnostics import Location
 from polytile.frontend.callees import called_name
 from polytile.frontend.induction_variables import outside_own_loops
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.name_binding import loop_iterator
-from polytile.frontend.parse import nodes_below
+from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.trees import block_items, map_children, variables_in, written_name
 
 _Asked = Callable[[str], bool]
 
 
-def with_data_loops(body: Sequence[c_ast.Node], live_after: _Asked) -> tuple[c_ast.Node, ...]:
-    """The statements of a SCoP, changed in place; `live_after` says whether a variable may be read behind them."""
-    loops = _Loops(tuple(body), live_after, frozenset(name for node in body for name in _set_by_statements(node)))
+def with_data_loops(
+    body: Sequence[c_ast.Node], live_after: _Asked, whiles: Collection[Location] = ()
+) -> tuple[c_ast.Node, ...]:
+    """The statements of a SCoP, changed in place; `live_after` says whether a variable may be read after them, `whiles`
+    are the places of loops that were `while` or `do` loops."""
+    varying = frozenset(name for node in body for name in _set_by_statements(node))
+    loops = _Loops(tuple(body), live_after, varying, frozenset(whiles))
     return tuple(map(loops.changed, body))
 
 
@@ -38,6 +43,7 @@ class _Loops:
     body: tuple[c_ast.Node, ...]
     live_after: _Asked
     varying: frozenset[str]
+    whiles: frozenset[Location]
 
     def changed(self, node: Any) -> Any:
         node = map_children(node, self.changed)
@@ -48,8 +54,9 @@ class _Loops:
         on behind it."""
         counter = loop_iterator(loop)
         name = "" if counter is None else str(counter.name)
-        if not (has_break(loop) or any(self._depends(part, name) for part in (loop.init, loop.cond, loop.next))):
-            return False
+        parts = (loop.init, loop.cond, loop.next)
+        if not (has_break(loop) or any(self._depends(part, name) for part in parts)):
+            return location_of(loop) in self.whiles and not isinstance(counter, c_ast.Decl) and self._used_outside(name)
         if counter is None or loop.cond is None or self._depends(loop.next, name):
             return True
         if written_name(loop.next) != name or any(written_name(n) == name for n in nodes_below(loop.stmt)):

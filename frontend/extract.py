@@ -142,7 +142,7 @@ class _Extractor:
         try:
             points = domain(head, self.evaluator, here.points)
         except NotAffineError as problem:
-            if problem.data:
+            if problem.data or head.location in self.region.whiles:
                 return self._data_loop(node, here)
             raise bad_bound(problem, head, self.translator) from None
         inside = _Here(points, (*here.iterators, head.iterator), (*here.loops, head.location))

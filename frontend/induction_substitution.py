@@ -9,12 +9,13 @@ is, and is refused where it decides what is accessed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.forward_substitution import with_forwarded_counters
 from polytile.frontend.induction_variables import induction_variables, outside_own_loops
 from polytile.frontend.jump_elimination import has_break
@@ -57,18 +58,27 @@ class Counted:
     names: frozenset[str] = frozenset()
 
 
-def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Asked, has_address: _Asked) -> Counted:
+def without_induction(
+    body: Sequence[c_ast.Node],
+    scope: Scope,
+    live_after: _Asked,
+    has_address: _Asked,
+    initial: Mapping[str, c_ast.Node],
+) -> Counted:
     """Replace the variables that count, one after the other. `live_after` says whether a variable's value may be read
-    after the statements, `has_address` whether pointers may lead to it."""
+    after the statements, `has_address` whether pointers may lead to it; `initial` are values of some before them."""
     done: tuple[c_ast.Node, ...] = tuple(body)
     names: set[str] = set()
     waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
+    if waiting:
+        done = with_names_apart(done, scope, waiting)
+        waiting = [n for n in induction_variables(done, scope, live_after) if not has_address(n)]
     done = with_forwarded_counters(done, scope, waiting, live_after)
     while waiting:
         left: list[str] = []
         for name in waiting:
             try:
-                done = _Replacement.of(name, done, scope).run(done, live_after)
+                done = _Replacement.of(name, done, scope).run(done, live_after, initial.get(name))
             except UnknownValueError:
                 left.append(name)
                 continue
@@ -83,8 +93,12 @@ def without_induction(body: Sequence[c_ast.Node], scope: Scope, live_after: _Ask
 class _Replacement(ScalarValue):
     """Follows the value of one variable through statements."""
 
-    def run(self, body: tuple[c_ast.Node, ...], live_after: _Asked) -> tuple[c_ast.Node, ...]:
-        start = c_ast.ID(self.name) if self.outer else None
+    def run(
+        self, body: tuple[c_ast.Node, ...], live_after: _Asked, initial: c_ast.Node | None
+    ) -> tuple[c_ast.Node, ...]:
+        start = None
+        if self.outer:
+            start = c_ast.ID(self.name) if initial is None else self._known(copied(initial))
         items, value = self._block([copied(n) for n in body], start)
         if self.outer and live_after(self.name):
             if value is None or self._mentions(value):
@@ -115,12 +129,8 @@ class _Replacement(ScalarValue):
         if not isinstance(node, c_ast.Assignment) or written_name(node) == self.name:
             return [node]
         steps = [n for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and written_name(n) == self.name]
-        sometimes = any(
-            isinstance(n, c_ast.TernaryOp) or (isinstance(n, c_ast.BinaryOp) and n.op in ("&&", "||"))
-            for n in nodes_below(node)
-        )
         uses = [n for n in nodes_below(node) if isinstance(n, c_ast.ID) and n.name == self.name]
-        if len(steps) != 1 or len(uses) != 1 or sometimes or steps[0].op not in ("p++", "p--"):
+        if len(steps) != 1 or len(uses) != 1 or steps[0].op not in ("p++", "p--") or not _always(node, steps[0]):
             return [node]
         step = steps[0]
         return [_exchanged(node, step, step.expr), c_ast.UnaryOp(step.op, c_ast.ID(self.name), step.coord)]
@@ -333,6 +343,16 @@ class _Replacement(ScalarValue):
 
 def _as_node(value: int | c_ast.Node) -> c_ast.Node:
     return number(value) if isinstance(value, int) else value
+
+
+def _always(node: c_ast.Node, part: c_ast.Node) -> bool:
+    """Whether a part of an expression is evaluated whenever the whole is."""
+    match node:
+        case _ if node is part:
+            return True
+        case c_ast.TernaryOp(cond=first) | c_ast.BinaryOp(op="&&" | "||", left=first):
+            return _always(first, part)
+    return any(_always(child, part) for _, child in node.children())
 
 
 def _exchanged(node: Any, old: c_ast.Node, new: c_ast.Node) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import islpy as isl
 
@@ -52,6 +52,15 @@ def without(points: isl.Set, names: Sequence[str]) -> isl.Set:
         position = points.find_dim_by_name(_PARAM, name)
         if position >= 0:
             points = points.project_out(_PARAM, position, 1)
+    return points
+
+
+def at_numbers(points: isl.Set, numbers: Mapping[str, int]) -> isl.Set:
+    """The part of a set of parameters where those that are named have these values."""
+    for name, number in numbers.items():
+        position = points.find_dim_by_name(_PARAM, name)
+        if position >= 0:
+            points = points.fix_val(_PARAM, position, isl.Val(number))
     return points
 
 

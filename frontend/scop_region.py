@@ -57,6 +57,8 @@ class Region:
     fields: Mapping[str, tuple[tuple[str, CType], ...]] = field(default_factory=dict)  # of struct types
     counted: frozenset[str] = frozenset()  # variables of the C that are replaced by what they count
     known: Mapping[str, c_ast.Node] = field(default_factory=dict)  # values that replace variables of the function
+    initial: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what those of `counted` are when it starts
+    numbers: Mapping[str, int] = field(default_factory=dict)  # integers that the function sets before it
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
@@ -65,3 +67,4 @@ class Region:
     summaries: Mapping[str, AccessSummary] = field(default_factory=dict)  # of functions that it calls
     device_source: str = ""  # the text that defines these for the device
     arguments: tuple[str, ...] = ()  # the function's parameters that are symbols, in its order
+    whiles: frozenset[Location] = frozenset()  # the `while` and `do` loops of the C, also those made `for` loops

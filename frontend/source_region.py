@@ -79,6 +79,7 @@ class _Writer:
                 self._global(symbol)
         for node in surrounding_declarations(self.place):
             self._declaration(node)
+        self._set_counted()
         signature = [f"{p.type} {self.passed[p.name]}" for p in self.scop.parameters]
         signature += [f"void *{self.passed[a.name]}" for a in self.scop.external_arrays]
         signature += [f"const long long *{self.bytes}"]
@@ -161,6 +162,12 @@ class _Writer:
         made = self._tagless(node)
         made.storage, made.funcspec, made.init = [], [], None
         self.before += [f"{_printed(made)};", f"__builtin_memset(&{node.name}, -1, sizeof {node.name});"]
+
+    def _set_counted(self) -> None:
+        """Give variables that stand for what they count the values that the function sets before the region."""
+        for name, value in self.region.initial.items():
+            if all(use.name in self.region.symbols for use in variables_in(value)):
+                self.before.append(f"{name} = {_printed(value)};")
 
     def _define_tag(self, node: c_ast.Node) -> None:
         """Define the struct or enumeration that a declaration defines along with what it declares."""

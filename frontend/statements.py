@@ -194,7 +194,7 @@ class Branches:
         try:
             points = domain(head, self.evaluator, known)
         except NotAffineError as problem:
-            if not problem.data:
+            if not problem.data and head.location not in self.translator.names.region.whiles:
                 raise bad_bound(problem, head, self.translator) from None
             counts = False
         else:

@@ -104,7 +104,7 @@ def free_variables_in(nodes: Iterable[c_ast.Node]) -> Iterator[c_ast.ID]:
     declared: set[str] = set()
     for node in nodes:
         yield from (use for use in _free_in(node) if use.name not in declared)
-        declared |= {str(d.name) for d in _declarations(node)}
+        declared |= {str(d.name) for d in declarations_of(node)}
 
 
 def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
@@ -120,7 +120,8 @@ def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
                 yield from _free_in(child)
 
 
-def _declarations(node: c_ast.Node) -> list[c_ast.Decl]:
+def declarations_of(node: c_ast.Node) -> list[c_ast.Decl]:
+    """What one statement declares."""
     if isinstance(node, c_ast.DeclList):
         return list(node.decls)
     return [node] if isinstance(node, c_ast.Decl) else []
@@ -155,7 +156,7 @@ def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
     """
     match node:
         case c_ast.ID():
-            return copied(values[node.name]) if node.name in values else node
+            return _placed(copied(values[node.name]), node.coord) if node.name in values else node
         case c_ast.StructRef():
             node.name = substituted(node.name, values)
             return node
@@ -173,6 +174,13 @@ def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
         case None:
             return None
     return map_children(node, lambda child: substituted(child, values))
+
+
+def _placed(node: Any, coord: Any) -> Any:
+    """An expression whose parts that stand nowhere in the file stand at `coord`, in place."""
+    if node.coord is None:
+        node.coord = coord
+    return map_children(node, lambda child: _placed(child, coord))
 
 
 def _rename_declarator(node: Any, name: str) -> None:

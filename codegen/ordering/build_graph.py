@@ -28,7 +28,7 @@ from polytile.ir.expr import (
     walk,
 )
 from polytile.ir.kernel import Comment, Kernel
-from polytile.ir.memory import Space
+from polytile.ir.memory import Space, Storage
 from polytile.ir.polynomial import (
     Monomial,
     Polynomial,
@@ -73,16 +73,44 @@ def is_straight(stmt: Stmt) -> bool:
     return isinstance(stmt, Comment)
 
 
+@dataclass(slots=True)
+class _Known:
+    """Blocks by the identity of their statements, which are kept alive so that no others take their places: several
+    passes ask for the graph of the same ones. `storages` are of the arrays that a block uses."""
+
+    found: dict[tuple[int, ...], tuple[tuple[Stmt, ...], dict[str, Storage], Block]] = field(default_factory=dict)
+
+    def block(self, kernel: Kernel, body: tuple[Stmt, ...]) -> Block | None:
+        """The block, if the kernel has its arrays where they were."""
+        _, storages, block = self.found.get(tuple(map(id, body)), (None, {}, None))
+        return block if all(kernel.storage_of(array) == where for array, where in storages.items()) else None
+
+    def remember(self, body: tuple[Stmt, ...], storages: dict[str, Storage], block: Block) -> None:
+        if len(self.found) >= _MOST_KNOWN:
+            self.found.clear()
+        self.found[tuple(map(id, body))] = (body, storages, block)
+
+
+_KNOWN = _Known()
+_MOST_KNOWN = 64  # blocks
+
+
 def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = ()) -> Block:
     """The graph of statements that are all straight; raises NotStraightError where names would have to live on, as in
     those `behind` them, or change that are declared elsewhere."""
-    declared = {s.name for s in _inside(body) if isinstance(s, Declare)}
-    if declared & {*mentioned_names(*behind)}:
+    statements = tuple(body)
+    declared = {s.name for s in _inside(statements) if isinstance(s, Declare)}
+    if declared and declared & {*mentioned_names(*behind)}:
         raise NotStraightError
+    known = _KNOWN.block(kernel, statements)
+    if known is not None:
+        return known
     builder = _Builder(kernel)
-    builder.taken |= set(_free(body, frozenset()))
-    builder.block(body, top=True)
-    return Block(without_dead_stores(builder.graph), tuple(builder.integers))
+    builder.taken |= set(_free(statements, frozenset()))
+    builder.block(statements, top=True)
+    block = Block(without_dead_stores(builder.graph), tuple(builder.integers))
+    _KNOWN.remember(statements, builder.storages, block)
+    return block
 
 
 def _is_plain(value: Expr) -> bool:
@@ -144,6 +172,12 @@ class _Builder:
         self.own: dict[str, Expr] = {}  # those among them that scopes inside declare
         self.values: dict[str, int | None] = {}
         self.places: dict[str, dict[Hashable, _Place]] = {}
+        self.storages: dict[str, Storage] = {}  # of the arrays that are used
+
+    def storage(self, array: str) -> Storage:
+        if array not in self.storages:
+            self.storages[array] = self.kernel.storage_of(array)
+        return self.storages[array]
 
     # Statements -----------------------------------------------------------------------------------
     def block(self, body: Sequence[Stmt], *, top: bool) -> None:
@@ -244,7 +278,7 @@ class _Builder:
         """The place of an access, what tells it from others, and how it is written."""
         here = replace(access, subscripts=tuple(self._subscript(s) for s in access.subscripts))
         full = replace(access, subscripts=tuple(with_values(s, self.known) for s in access.subscripts))
-        index = index_of(self.kernel.subscripts(full), self.kernel.storage_of(access.array).extents)
+        index = index_of(self.kernel.subscripts(full), self.storage(access.array).extents)
         key = frozenset(index.items())
         moving = key if () not in index else frozenset(term for term in key if term[0])
         place = self.places.setdefault(access.array, {}).setdefault(key, _Place(moving, full.subscripts))
@@ -267,7 +301,7 @@ class _Builder:
         return expression(place, types) if place is not None and plain else found
 
     def _load(self, access: Access) -> int:
-        space = self.kernel.storage_of(access.array).space
+        space = self.storage(access.array).space
         if space is Space.VALUE:
             return self._constant(access)
         if space is Space.POINTER:
@@ -284,7 +318,7 @@ class _Builder:
         return found
 
     def _store(self, target: Access, value: int, location: Location) -> None:
-        if self.kernel.storage_of(target.array).space in (Space.POINTER, Space.VALUE):
+        if self.storage(target.array).space in (Space.POINTER, Space.VALUE):
             raise NotStraightError
         place, where, here = self._place(target)
         others = self._met(target.array, place)

@@ -17,12 +17,10 @@ from polytile.fuzz.tree import (
     Array,
     Compare,
     Condition,
-    Counting,
     Function,
     Let,
     Name,
     Num,
-    Place,
     Program,
     Statement,
 )
@@ -58,8 +56,6 @@ def with_pieces(draw: Draw) -> Program:
     writer = StatementWriter(draw, arrays, jumps=draw.chance(3), inner_rows=True)
     writer.pieces = [piece for family in families for piece in family]
     found = replace(_program(draw, writer), signs=draw.chance(2))
-    if any(isinstance(s, Let | Place | Counting) for f in found.functions for part in f.parts for s in part):
-        found = replace(found, autodetect=False)  # a SCoP would begin behind them, for any of their values
     knowing = replace(found, functions=tuple(_knowing(draw, f) for f in found.functions))
     return knowing if draw.chance(3) and well_formed(knowing) else found
 

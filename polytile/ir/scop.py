@@ -307,8 +307,9 @@ class Scop:
     where the rows of one of `tables` do not lie at equal distances, or one of `reached` ends within a row; `loops` are
     those of the C, outer ones first, as they were before any transformation; `independent` are (array, loop) of which
     the user promises that no two iterations of the loop use one element of the array, if one writes it ("" is all
-    arrays that come from outside);
-    `external` are the functions it calls that are defined elsewhere, in `device_source` where that is known.
+    arrays that come from outside); `external` are the functions it calls that are defined elsewhere, in
+    `device_source` where that is known; `set_before` are parameters and scalars that the C sets to numbers before it:
+    others are right, too, but need not fit its arrays.
     """
 
     name: str
@@ -335,9 +336,12 @@ class Scop:
     reached: tuple[ReachedExtent, ...] = ()
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
+    set_before: tuple[tuple[str, int], ...] = ()
+    _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
+        self._written.update(a.array for s in self.statements for a in s.accesses if a.writes)
         for s in self.statements:
             if s.domain.get_tuple_name() != s.name or s.domain.dim(isl.dim_type.set) != len(s.iterators):
                 raise InternalError(f"statement {s.name} and its domain do not fit: {s.domain}")
@@ -361,7 +365,7 @@ class Scop:
 
     def written(self, array: str) -> bool:
         """Whether some statement writes `array`."""
-        return any(a.writes and a.array == array for s in self.statements for a in s.accesses)
+        return array in self._written
 
     @property
     def domain(self) -> isl.UnionSet:

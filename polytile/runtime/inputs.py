@@ -32,7 +32,8 @@ def new_seed() -> int:
 
 
 def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: Style) -> dict[str, Array]:
-    """Fresh memory for every external array: random where it is live in, poisoned elsewhere; subscripts in range."""
+    """Fresh memory for every external array: random where it is live in, poisoned elsewhere; subscripts in range, and
+    what the C sets before the SCoP as it does."""
     generator = np.random.default_rng(seed)
     memory = {}
     for name, layout in layouts.items():
@@ -47,6 +48,9 @@ def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: S
                 rows = (generator.permutation(high - low)[: data.shape[-1]] for _ in range(data[..., 0].size))
                 drawn = low + np.array(list(rows), drawn.dtype).reshape(data.shape)
             data[...] = np.sort(drawn) if (name, field) in in_order else drawn
+    for name, number in scop.set_before:
+        if name in memory and layouts[name].array.live_in and not layouts[name].shape:
+            memory[name][...] = number
     return memory
 
 

@@ -38,14 +38,19 @@ def check_parameters(parameters: Iterable[Parameter], given: Mapping[str, int]) 
 
 
 def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
-    """A value for every parameter: those given, else small ones that the SCoP's context allows, that run something, and
-    with which subscripts stay in their arrays.
+    """A value for every parameter: those given, else small ones that the C sets before the SCoP, or that the SCoP's
+    context allows, that run something, and with which subscripts stay in their arrays.
 
     Raises UsageError when the given values contradict the context.
     """
     values = {p.name: given[p.name] for p in scop.parameters if p.name in given}
     allowed = allowed_values(scop, values)
     free = [p.name for p in scop.parameters if p.name not in values]
+    for name, number in scop.set_before:
+        chosen = allowed.intersect_params(point({name: number}))
+        if name in free and number <= max(SIZES) and not chosen.is_empty():
+            values[name], allowed = number, chosen
+    free = [name for name in free if name not in values]
     if free:
         allowed = _busy(scop, _inside(scop, allowed))
     for number, name in enumerate(free):

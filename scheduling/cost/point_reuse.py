@@ -8,16 +8,16 @@ open at once; whichever takes fewer registers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import accumulate, product
 from math import prod
 
 from polytile.ir.expr import Binary, Node, children
 from polytile.ir.scop import Statement
-from polytile.scheduling.analysis.affine_references import Number, Reference
+from polytile.scheduling.analysis.affine_references import Form, Number, Reference
 
-Element = tuple[object, ...]  # the number of an array with the forms of its subscripts, and the constants of these
+Element = tuple[int, object]  # the number of a row, and the place in it
 Vector = Sequence[int]
 
 
@@ -47,21 +47,35 @@ def reuse(
 ) -> Reuse:
     """What `reads` load for `counts` points along loops that move the iterators by `steps`, outermost first. Elements
     that `writes` may change between two points are loaded for each."""
-    seen: set[Element] = set()
-    first = [0] * len(reads)
-    places = list(product(*map(range, counts)))
-    by_point: list[set[Element]] = [set() for _ in places]
-    numbers: dict[object, int] = {}  # of arrays with forms of subscripts, which take long to compare
-    for number, reference in enumerate(reads):
-        shared = not any(_may_change(write, reference) for write in writes)
-        read = _read(reference, steps, numbers) if shared else None
-        for own, place in zip(by_point, places, strict=True):
-            element = ("", number, *place) if read is None else read.element(place)
-            own.add(element)
-            if element not in seen:
+    return PointReads.of(reads, steps, writes).reuse(counts)
+
+
+@dataclass(frozen=True, slots=True)
+class PointReads:
+    """The reads of a statement in points along some loops, for tiles of any sizes: None where each point has an element
+    of its own, as a subscript is none that can be followed, or a write may change it."""
+
+    reads: tuple[_Read | None, ...]
+
+    @classmethod
+    def of(cls, reads: Sequence[Reference], steps: Sequence[Vector], writes: Sequence[Reference] = ()) -> PointReads:
+        found = _Followed(steps)
+        shared = (not any(_may_change(write, read) for write in writes) for read in reads)
+        return cls(tuple(found.read(read) if kept else None for read, kept in zip(reads, shared, strict=True)))
+
+    def reuse(self, counts: Sequence[int]) -> Reuse:
+        """What they load for so many points along the loops, outermost first."""
+        tile = _Tile(list(product(*map(range, counts))))
+        seen: set[Element] = set()
+        first = [0] * len(self.reads)
+        by_point: list[set[Element]] = [set() for _ in tile.places]
+        for number, read in enumerate(self.reads):
+            before = len(seen)
+            for own, element in zip(by_point, tile.elements(number, read), strict=True):
+                own.add(element)
                 seen.add(element)
-                first[number] += 1
-    return Reuse(tuple(first), _waiting(by_point), len({element[:-1] for element in seen}))
+            first[number] = len(seen) - before
+        return Reuse(tuple(first), _waiting(by_point), len({row for row, _ in seen}))
 
 
 def reads_neighbours(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
@@ -93,24 +107,71 @@ class _Read:
     constants: tuple[Number, ...]
     moves: tuple[tuple[Number, ...], ...]
 
-    def element(self, place: Sequence[int]) -> Element:
-        """That of a point."""
-        pairs = zip(self.constants, self.moves, strict=True)
-        return (self.form, *(c + sum(u * move for u, move in zip(place, moved, strict=True)) for c, moved in pairs))
+
+class _Followed:
+    """Follows reads along loops that move the iterators by `steps`."""
+
+    def __init__(self, steps: Sequence[Vector]) -> None:
+        self._steps = steps
+        self._numbers: dict[object, int] = {}  # of arrays with forms of subscripts, which take long to compare
+        self._moving: dict[object, bool] = {}  # by coefficients and floors: whether a loop changes quotients
+
+    def read(self, reference: Reference) -> _Read | None:
+        forms: list[object] = [reference.array.name, reference.field]
+        moves: list[tuple[Number, ...]] = []
+        constants: list[Number] = []
+        for form in reference.subscripts:
+            if form is None or (form.floors and self._moves(form)):
+                return None
+            forms.append((form.coefficients, form.parameters, form.floors))
+            moves.append(tuple(0 if form.floors else _whole(form.along(step)) for step in self._steps))
+            constants.append(_whole(form.constant))
+        return _Read(self._numbers.setdefault(tuple(forms), len(self._numbers)), tuple(constants), tuple(moves))
+
+    def _moves(self, form: Form) -> bool:
+        key = form.coefficients, form.floors
+        if key not in self._moving:
+            self._moving[key] = any(map(form.moved_by, self._steps))
+        return self._moving[key]
 
 
-def _read(reference: Reference, steps: Sequence[Vector], numbers: dict[object, int]) -> _Read | None:
-    """None where a subscript is none that can be followed, so that each point has an element of its own."""
-    forms: list[object] = [reference.array.name, reference.field]
-    moves: list[tuple[Number, ...]] = []
-    constants: list[Number] = []
-    for form in reference.subscripts:
-        if form is None or (form.floors and any(form.moved_by(step) for step in steps)):
-            return None
-        forms.append((form.coefficients, form.parameters, form.floors))
-        moves.append(tuple(0 if form.floors else _whole(form.along(step)) for step in steps))
-        constants.append(_whole(form.constant))
-    return _Read(numbers.setdefault(tuple(forms), len(numbers)), tuple(constants), tuple(moves))
+class _Tile:
+    """The elements that reads load at the `places` of a tile of points. Reads of one row share the numbers of rows."""
+
+    def __init__(self, places: Sequence[tuple[int, ...]]) -> None:
+        self.places = places
+        self._numbers: dict[tuple[object, ...], int] = {}  # of rows: all of an element's coordinates but the last
+        self._rows: dict[tuple[object, ...], list[int]] = {}
+        self._moved: dict[tuple[Number, ...], list[Number]] = {}
+
+    def elements(self, number: int, read: _Read | None) -> Iterable[Element]:
+        """Those of a read, at each place."""
+        if read is None:
+            own = [("", number, *place) for place in self.places]
+            return [(self._row(coordinates[:-1]), coordinates[-1]) for coordinates in own]
+        if not read.constants:
+            return [(self._row(()), read.form)] * len(self.places)
+        last = read.constants[-1]
+        return zip(self._rows_of(read), [last + move for move in self._move(read.moves[-1])], strict=True)
+
+    def _row(self, coordinates: tuple[object, ...]) -> int:
+        return self._numbers.setdefault(coordinates, len(self._numbers))
+
+    def _rows_of(self, read: _Read) -> list[int]:
+        outer, moves = read.constants[:-1], read.moves[:-1]
+        key = (read.form, outer, moves)
+        if key not in self._rows:
+            moved = zip(*map(self._move, moves), strict=True) if moves else [()] * len(self.places)
+            rows = [(read.form, *(c + m for c, m in zip(outer, by, strict=True))) for by in moved]
+            self._rows[key] = list(map(self._row, rows))
+        return self._rows[key]
+
+    def _move(self, moves: tuple[Number, ...]) -> list[Number]:
+        """How far a coordinate has moved at each place."""
+        if moves not in self._moved:
+            pairs = [zip(place, moves, strict=True) for place in self.places]
+            self._moved[moves] = [sum(u * move for u, move in one) for one in pairs]
+        return self._moved[moves]
 
 
 def _whole(value: Number) -> Number:
@@ -119,30 +180,40 @@ def _whole(value: Number) -> Number:
 
 
 def _waiting(points: Sequence[set[Element]]) -> int:
-    left: dict[Element, int] = {}
-    for own in points:
-        for element in own:
-            left[element] = left.get(element, 0) + 1
-    most, live = 0, set[Element]()
-    for own in points:
-        for element in own:
-            left[element] -= 1
-        live = {element for element in live | own if left[element]}
-        most = max(most, len(live))
-    return most
+    first, last = dict[Element, int](), dict[Element, int]()
+    for number, own in enumerate(points):
+        last.update(dict.fromkeys(own, number))
+    for number, own in reversed(list(enumerate(points))):
+        first.update(dict.fromkeys(own, number))
+    more = [0] * len(points)
+    for element, number in first.items():
+        more[number] += 1
+        more[last[element]] -= 1
+    return max(accumulate(more), default=0)
 
 
-def open_sums(
-    statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], counts: Sequence[int], *, free: bool
-) -> int:
-    """How many sums are open at once where elements are loaded row by row along the loop that leaves the fewest: those
-    of the points in reach; where sums are `free` to come in another order, one of each point."""
-    own = 1 if free else max(1, sum(map(_sums, statement.body)))
-    points = prod(counts)
-    least = points
-    for count, step in zip(counts, steps, strict=True):
-        least = min(least, points // count * min(count, _reach(reads, step)))
-    return own * least + 1
+@dataclass(frozen=True, slots=True)
+class OpenSums:
+    """The sums of a statement that are open at once: `own` of a point, `reaches` are how many iterations of each loop
+    read one element."""
+
+    own: int
+    reaches: tuple[int, ...]
+
+    @classmethod
+    def of(cls, statement: Statement, reads: Sequence[Reference], steps: Sequence[Vector], *, free: bool) -> OpenSums:
+        """Where sums are `free` to come in another order, a point has one."""
+        own = 1 if free else max(1, sum(map(_sums, statement.body)))
+        return cls(own, tuple(_reach(reads, step) for step in steps))
+
+    def among(self, counts: Sequence[int]) -> int:
+        """Of so many points along the loops, where elements are loaded row by row along the loop that leaves the
+        fewest: those of the points in reach."""
+        points = prod(counts)
+        least = points
+        for count, reach in zip(counts, self.reaches, strict=True):
+            least = min(least, points // count * min(count, reach))
+        return self.own * least + 1
 
 
 def _reach(reads: Sequence[Reference], step: Vector) -> int:
@@ -150,9 +221,9 @@ def _reach(reads: Sequence[Reference], step: Vector) -> int:
     found: dict[object, list[float]] = {}
     for reference in reads:
         for position, form in enumerate(reference.subscripts):
-            if form is not None and not form.floors and form.along(step):
+            if form is not None and not form.floors and (along := form.along(step)):
                 key = (reference.array.name, position, form.coefficients, form.parameters)
-                found.setdefault(key, []).append(float(form.constant) / abs(float(form.along(step))))
+                found.setdefault(key, []).append(float(form.constant) / abs(float(along)))
     return max((int(max(places) - min(places)) + 1 for places in found.values()), default=1)
 
 

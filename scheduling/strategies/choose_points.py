@@ -27,7 +27,7 @@ from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 from polytile.scheduling.cost.multiprocessor import resident_blocks
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double
 from polytile.scheduling.cost.point_count import fix_parameters
-from polytile.scheduling.cost.point_reuse import Reuse, open_sums, reads_neighbours, reuse, take_turns
+from polytile.scheduling.cost.point_reuse import OpenSums, PointReads, Reuse, reads_neighbours, take_turns
 from polytile.scheduling.cost.statement_cost import Work
 from polytile.scheduling.strategies.points_per_thread import PointKernel, point_kernel
 from polytile.tuning import PointTuning
@@ -112,6 +112,8 @@ class _Choice:
     works: Sequence[Work]
     free: bool  # whether sums may add up their elements in another order
     known: dict[tuple[int, ...], list[Reuse]] = field(default_factory=dict)
+    followed: list[PointReads] = field(default_factory=list)  # of each work, once they are asked for
+    sums: list[OpenSums] = field(default_factory=list)  # the same
 
     @property
     def clearly(self) -> float:
@@ -231,9 +233,9 @@ class _Choice:
     def _registers(self, counts: tuple[int, ...], found: Sequence[Reuse]) -> int:
         """Of a thread: values that wait, or sums that are open, addresses, and the rest."""
         live, together = 0.0, dict[str, float]()
-        for work, one in zip(self.works, found, strict=True):
+        for work, one, open_sums in zip(self.works, found, self._sums(), strict=True):
             words = max(r.array.element.size for r in work.references) // REGISTER_BYTES
-            sums = open_sums(work.statement, work.reads, self._steps(work), counts, free=self.free)
+            sums = open_sums.among(counts)
             live = max(live, words * min(one.waiting + 1, sums) if prod(counts) > 1 else words)
             stored = next(r.array.name for r in work.references if r.access.writes)
             together[stored] = max(together.get(stored, 0.0), words * sums)
@@ -247,8 +249,17 @@ class _Choice:
 
     def _reuse(self, counts: tuple[int, ...]) -> list[Reuse]:
         if counts not in self.known:
-            self.known[counts] = [reuse(work.reads, self._steps(work), counts, self._writes) for work in self.works]
+            if not self.followed:
+                writes = self._writes
+                self.followed.extend(PointReads.of(work.reads, self._steps(work), writes) for work in self.works)
+            self.known[counts] = [reads.reuse(counts) for reads in self.followed]
         return self.known[counts]
+
+    def _sums(self) -> list[OpenSums]:
+        if not self.sums:
+            of = OpenSums.of
+            self.sums.extend(of(w.statement, w.reads, self._steps(w), free=self.free) for w in self.works)
+        return self.sums
 
     def _steps(self, work: Work) -> list[tuple[int, ...]]:
         """How a statement's iterators move along each thread dimension."""

@@ -16,6 +16,12 @@ PROGRAMS = {
     "by two, from one": (VECTORS, "j = 1; for (i = 0; i < n; i++) { a[j] = b[i] + j; j += 2; }"),
     "before it is used": (VECTORS, "j = n; for (i = n - 1; i >= 0; i--) { j = j - 1; a[j] = b[i]; }"),
     "inside a subscript": (VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i];"),
+    "inside a subscript beside a choice": (
+        VECTORS, "j = 0; for (i = 0; i < n; i++) a[j++] = b[i] > 0 && i > 1 ? b[i] : i > m ? 2 : 3;",
+    ),
+    "inside a subscript of a choice": (
+        VECTORS, "j = 0; for (i = 0; i < n; i++) { a[i] = b[j++] > 0 ? i : 3; a[i] += 1; }",
+    ),
     "inside a subscript that is read": (VECTORS, "j = n; for (i = 0; i < n; i++) a[i] += 2 * b[j--];"),
     "in the header": (VECTORS, "for (i = 0, j = n; i < n; i++, j--) a[j] = b[i];"),
     "in steps of the loop": (VECTORS, "j = 0; for (i = 1; i < n; i += 3) { a[j] = b[i]; j += 2; } a[j] += 1;"),
@@ -131,6 +137,22 @@ PROGRAMS = {
         "j = 2 * n; for (i = 0; i < n; i++) { k2 = j; a[k2] = b[i]; k2 = k2 - 1; j = k2; a[j] = k2 + b[i]; j--; }",
     ),
     "while": (VECTORS, "i = 0; j = 0; while (i < n) { a[j] = b[i]; j += 2; i++; } a[i] = 7;"),
+    "around an iterator of its loop's name": (
+        VECTORS,
+        "j = 0; for (int r = 0; r < n; r++) { for (int r = 0; r < 2; r++) a[j++] = b[r] + r; a[r] += b[r]; }",
+    ),
+    "along an iterator that is hidden": (
+        VECTORS, "j = 0; for (int r = 0; r < n; r++) { a[j] = b[r]; { int r = j; a[r + 1] = r; } j++; }",
+    ),
+    "from a size that is hidden": (VECTORS, "j = k; for (i = 0; i < n; i++) { int k = i; a[j] = b[k]; j++; }"),
+    "two of one name": (
+        MATRICES,
+        "for (i = 0; i < n; i++) { int q = 0; for (int r = 0; r < m; r++) a[i][q++] = b[i][r]; }"
+        " for (i = 0; i < n; i++) { int q = 1; for (int r = 0; r < m; r++) { int l = r; a[i][q++] += b[i][l]; } }",
+    ),
+    "one that hides another": (
+        VECTORS, "j = 1; { int j = 0; for (i = 0; i < n; i++) a[j++] = b[i]; } for (i = 0; i < n; i++) a[j++] += b[i];",
+    ),
     "seen after the SCoP": (VECTORS, "l = 5; for (i = 0; i < n; i++) { a[l] = b[i]; l++; }"),
     "an iterator seen after the SCoP": (VECTORS, "for (l = 0; l < n; l++) a[l] = b[l];"),
 }
@@ -183,7 +205,6 @@ REFUSED = {
     "through a variable that is kept": (
         "k = 0; j = 0; for (i = 0; i < n; i++) { a[k] = b[i]; k = j + 1; if (b[i] > 0) j = k + 1; }"
     ),
-    "a name that is hidden": "j = n; for (i = 0; i < k; i++) { int n = 3; a[j] = b[n]; j++; }",
 }
 
 

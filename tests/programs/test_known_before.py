@@ -6,6 +6,7 @@ import pytest
 
 import polytile
 from polytile.options import SCHEDULES
+from polytile.runtime.emulator.instrument import CHECKS
 from tests.bitwise import same_as_c
 from tests.every_schedule import same_in_every_schedule
 
@@ -53,6 +54,57 @@ def test_values_from_before(name: str) -> None:
     assert not same_in_every_schedule(function(*KNOWN[name]), SIZES)
 
 
+COUNTED = {
+    "a number": ("int c = 3;", "for (int i = 0; i < n; i++) a[c++] = b[i];"),
+    "a size": ("int c; c = 2 * n - 1;", "for (int i = 0; i < n; i++) { a[c] = b[i]; c--; }"),
+    "a choice": ("int c = n > 3 ? 4 : n;", "for (int i = 0; i < n; i++) { a[c] = b[i]; c++; } a[0] = c;"),
+    "one of many": ("int c = 1; c = 4; int d = c;", "for (int i = 0; i < n; i++) { a[c++] = b[d--]; d++; }"),
+    "wider": ("long c = 2;", "for (int i = 1; i < n; i++) { a[c] = b[i]; c += 2; }"),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counters_from_before(name: str) -> None:
+    before, body = COUNTED[name]
+    text = function("double a[2 * n + 9], const double b[n + 9]", before, body)
+    assert not same_in_every_schedule(text, SIZES)
+    (scop,) = polytile.compile(text).scops
+    assert not {"c", "d"} & {p.name for p in scop.scop.parameters}
+
+
+def test_a_counter_from_before_that_is_read_after() -> None:
+    text = (
+        "int f(int n, double a[n + 9])\n{\nint c = 3;\n#pragma scop\nfor (int i = 0; i < n; i++) a[c++] = i;\n"
+        "#pragma endscop\nreturn c;\n}\n"
+    )
+    (scop,) = polytile.compile(text, strict=True).scops
+    assert [p.name for p in scop.scop.parameters] == ["n"]
+    same_as_c(scop, SIZES)
+
+
+def test_a_statement_that_never_runs_by_what_is_set_before() -> None:
+    text = function(
+        "double a[n + 3], const double b[n + 3]",
+        "int first = 1;",
+        "for (int i = first; i < n; i++) { a[i] = b[i]; if (i < -3) a[i] = b[i + 1]; }",
+    )
+    assert not same_in_every_schedule(text, SIZES)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_validation_starts_with_what_is_set_before() -> None:
+    text = (
+        "int f(int n, double a[n + 3], const double b[n + 9])\n{\nint k = 3, e = 2;\n"
+        "for (int i = 0; i < n; i++) a[i + k] = b[i];\nfor (int i = k; i < k + 2 && i < n; i++) a[i] += 1;\n"
+        "for (int i = 0; i < n; i++) if (b[i] > 0) { a[e] = b[i]; e++; }\nreturn e;\n}\n"
+    )
+    (scop,) = polytile.compile(text, strict=True, autodetect=True).scops
+    assert scop.scop.set_before == (("k", 3), ("e", 2))
+    for seed in range(4):
+        for report in scop.validate(on="emulator", seed=seed, sanitize=CHECKS):
+            assert report.bitwise and " k=3" in report.line, report.line
+
+
 def test_constants_of_the_file() -> None:
     body = "for (int i = 0; i < n; i += width) a[i] = width;"
     same_in_every_schedule(function("double a[n]", "", body, "static const int width = 3;"), SIZES)
@@ -68,10 +120,47 @@ UNKNOWN = {
 }
 
 
+JUMPS = {
+    "before": "if (n > 7) goto on; m++; on: ; int k = 2;",
+    "between": "int k = 2; if (n > 7) goto on; m++; on: ;",
+    "a switch": "int k = 2; switch (n) { case 2: m++; break; default: m = 0; }",
+}
+
+
+@pytest.mark.parametrize("before", JUMPS.values(), ids=JUMPS)
+def test_jumps_that_go_past(before: str) -> None:
+    (scop,) = polytile.compile(function("double *a", before, "for (int i = 0; i < n; i++) a[i + k] = 0;")).scops
+    assert "k" not in [p.name for p in scop.scop.parameters]
+
+
+def test_jumps_inside_and_behind() -> None:
+    text = (
+        "void f(int n, double a[n + 3], const double b[n])\n{\nint k = 3, end = n;\n#pragma scop\n"
+        "for (int i = 0; i < end; i++) { switch (i % 3) { case 0: a[i + k] = b[i]; break; default: a[i + k] = 1; }"
+        " if (b[i] > 0) goto on; a[i + k] += 2; on: ; }\n#pragma endscop\n"
+        "if (n > 3) goto done; a[0] = 1; k = 4; done: ;\n}\n"
+    )
+    assert not same_in_every_schedule(text, SIZES)
+
+
 @pytest.mark.parametrize("before", UNKNOWN.values(), ids=UNKNOWN)
 def test_what_may_have_changed_is_a_size(before: str) -> None:
     (scop,) = polytile.compile(function("double *a", before, "for (int i = 0; i < n; i++) a[i + k] = 0;")).scops
     assert "k" in [p.name for p in scop.scop.parameters]
+
+
+AROUND = {
+    "over by a case": "int k; switch (n) { case 2: k = 1; default: { %s } }",
+    "back from behind": "int k = 1; again: ; { %s } k = n; if (a[0] > k) goto again;",
+    "over from before": "int k = n; if (n > 3) goto on; k = 1; on: ; { %s }",
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_what_a_jump_may_have_gone_past_is_a_size(around: str) -> None:
+    scop = "\n#pragma scop\nfor (int i = 0; i < n; i++) a[i + k] = 0;\n#pragma endscop\n"
+    (made,) = polytile.compile(f"void f(int n, double *a)\n{{\n{around % scop}\n}}\n").scops
+    assert "k" in [p.name for p in made.scop.parameters]
 
 
 def test_sizes_stay_sizes() -> None:

@@ -15,7 +15,7 @@ what nobody needs is garbage in its own cells, which is never stored.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import lcm
@@ -54,6 +54,7 @@ class KernelBody(ConstantCells):
         self.low, self.high = self.name("low"), self.name("high")  # of those that need no tests
         self.group, self.turn = self.name("group"), self.name("turn")
         self.regular, self.inside = self.name("regular", BOOL), self.name("inside", BOOL)
+        self._known_reads: dict[tuple[int, str], Mapping[Access, Access]] = {}  # by step and statement
         retimed = (step for step in self.plan.steps if step.retimed)
         self.sums = {
             s.index: plane_sums(self.plan, s, stream.writers(s)[0], names.fresh(f"sum{s.index}")) for s in retimed
@@ -366,8 +367,14 @@ class KernelBody(ConstantCells):
         target = self.rings[step.index].at(0, self.v)
         return instance(self.stream.scop, writer.statement, target, reads, values, self.integer)
 
-    def _reads(self, step: StreamStep, writer: Writer) -> dict[Access, Access]:
-        """Where accesses of a statement read."""
+    def _reads(self, step: StreamStep, writer: Writer) -> Mapping[Access, Access]:
+        """Where accesses of a statement read, which is the same in all planes and terms."""
+        key = step.index, writer.statement.name
+        if key not in self._known_reads:
+            self._known_reads[key] = self._found_reads(step, writer)
+        return self._known_reads[key]
+
+    def _found_reads(self, step: StreamStep, writer: Writer) -> dict[Access, Access]:
         own = (read for read in self.plan.reads_of(step.index) if read.statement == writer.statement.name)
         values = {read.access: self.value(read) for read in own}
         return {node: values[k] for node, numbers in writer.numbers.items() for k in numbers[::-1] if k in values}

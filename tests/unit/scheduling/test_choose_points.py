@@ -13,7 +13,7 @@ import polytile
 from polytile.api import read_program
 from polytile.ir.schedule import nodes, thread_sizes
 from polytile.scheduling.analysis.affine_references import Reference, references
-from polytile.scheduling.cost.point_reuse import open_sums, reuse
+from polytile.scheduling.cost.point_reuse import OpenSums, reuse
 from tests.every_schedule import source
 
 ROOT = Path(__file__).parents[3]
@@ -71,9 +71,9 @@ def test_open_sums_are_those_of_points_in_reach() -> None:
     )
     (scop,) = read_program("f.c", text).scops
     statement, reads = scop.statements[0], reads_of(text)
-    counts = [open_sums(statement, reads, STEPS, (n, 1), free=False) for n in (1, 2, 4, 8)]
+    counts = [OpenSums.of(statement, reads, STEPS, free=False).among((n, 1)) for n in (1, 2, 4, 8)]
     assert counts == [3, 5, 7, 7]
-    assert [open_sums(statement, reads, STEPS, (n, 1), free=True) for n in (1, 2, 4, 8)] == [2, 3, 4, 4]
+    assert [OpenSums.of(statement, reads, STEPS, free=True).among((n, 1)) for n in (1, 2, 4, 8)] == [2, 3, 4, 4]
 
 
 def points_of(scop: polytile.CompiledScop) -> str:
