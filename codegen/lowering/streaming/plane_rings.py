@@ -8,12 +8,28 @@ after:  double x3[3][1 + V + 1]: V columns of the lane's own in each plane, and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from polytile.diagnostics import InternalError
-from polytile.ir.arith import add, compare, lift
-from polytile.ir.expr import INT, Access, Assign, Cast, CType, Expr, For, Literal, Name, Stmt
+from polytile.ir.arith import add, compare, known, lift
+from polytile.ir.expr import (
+    INT,
+    Access,
+    Assign,
+    Binary,
+    Cast,
+    CType,
+    Expr,
+    For,
+    Literal,
+    Name,
+    Scope,
+    Stmt,
+    rewrite,
+    walk,
+)
 from polytile.ir.gpu_ops import PrivateArray, Shuffle
 from polytile.ir.stream_plan import StreamPlan, StreamRead, planes_behind, read_when
 from polytile.machine import REGISTER_BYTES
@@ -69,7 +85,7 @@ class Ring:
 
     def at(self, age: int, cell: Sequence[Expr | int]) -> Access:
         """A cell, counted from the first that is the thread's own."""
-        place = (add(c, before.cells) for c, before in zip(cell, self.before, strict=True))
+        place = (_behind(c, before.cells) for c, before in zip(cell, self.before, strict=True))
         return Access(self.name, (lift(age), *place), self.element)
 
     def ageing(self, cell: Sequence[Expr]) -> Iterator[Stmt]:
@@ -107,15 +123,69 @@ def column_of_lane(ring: Ring, age: int, column: int, rows: Sequence[Expr | int]
 def each(points: Sequence[int], cell: Sequence[Name], *body: Stmt, step: int = 1) -> Stmt:
     """Loops over the cells of a thread, which are unrolled; over every so many along the last dimension."""
     for name, count in zip(reversed(cell), reversed(points), strict=True):
-        body = (For(name.name, lift(0), compare("<", name, count), step, body, name.type, unroll=0),)
+        body = _repeated(range(0, count, step), name, body, always=len(points) == 1)
         step = 1
-    return body[0]
+    return _together(body)
 
 
 def over(values: range, name: Name, *body: Stmt) -> Stmt:
     """A loop that is unrolled."""
-    first, end = values.start, values[-1] + 1
-    return For(name.name, lift(first), compare("<", name, end), values.step, body, name.type, unroll=0)
+    return _together(_repeated(values, name, body))
+
+
+def _repeated(values: range, name: Name, body: tuple[Stmt, ...], *, always: bool = False) -> tuple[Stmt, ...]:
+    """A body for each of the values: without a loop where there is one value, the name is but a place in rings, and a
+    loop is not `always` wanted. Else compilers would arrange address arithmetic and conditions in other ways, and the
+    instructions of strips.
+
+    before: for (int u = 2; u < 3; ++u) x0[u + 1] = 0;
+    after:  x0[3] = 0;
+    """
+    if len(values) == 1 and not always and _is_place(name, body):
+        return tuple(_with_place(stmt, name, values.start) for stmt in body)
+    first, end = lift(values.start), compare("<", name, values.stop)
+    return (For(name.name, first, end, values.step, body, name.type, unroll=0),)
+
+
+def _is_place(name: Name, body: tuple[Stmt, ...]) -> bool:
+    """Whether a name occurs as a subscript alone, and in such as are it and a constant."""
+    subscripts = (s for node in walk(*body) if isinstance(node, Access) for s in node.subscripts)
+    places = sum(_constant_behind(s, name) is not None for s in subscripts)
+    return places == sum(isinstance(node, Name) and node.name == name.name for node in walk(*body))
+
+
+def _constant_behind(subscript: Expr, name: Name) -> int | None:
+    match subscript:
+        case Name(name=own) if own == name.name:
+            return 0
+        case Binary(op="+" | "-" as op, left=Name(name=own), right=right) if own == name.name:
+            constant = known(right)
+            return -constant if constant is not None and op == "-" else constant
+    return None
+
+
+def _with_place(stmt: Stmt, name: Name, value: int) -> Stmt:
+    def change(node: Any) -> Any:
+        if not isinstance(node, Access):
+            return node
+        behind = [_constant_behind(s, name) for s in node.subscripts]
+        moved = (s if k is None else lift(value + k) for s, k in zip(node.subscripts, behind, strict=True))
+        return replace(node, subscripts=tuple(moved)) if any(k is not None for k in behind) else node
+
+    result: Stmt = rewrite(stmt, change)
+    return result
+
+
+def _together(body: tuple[Stmt, ...]) -> Stmt:
+    return body[0] if len(body) == 1 else Scope(body)
+
+
+def _behind(place: Expr | int, cells: int) -> Expr:
+    """A place so many cells behind another one: `u + 1` behind `u - 1` by two, not `u - 1 + 2`."""
+    match place:
+        case Binary(op="+" | "-" as op, left=left, right=right) if (constant := known(right)) is not None:
+            return add(left, cells + (constant if op == "+" else -constant))
+    return add(place, cells)
 
 
 def runs(values: Sequence[int]) -> Iterator[range]:
