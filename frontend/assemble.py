@@ -24,6 +24,7 @@ from polytile.frontend.initial_values import with_assigned_elements
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
+from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.local_structs import with_separate_fields
 from polytile.frontend.normalise import normalised
@@ -88,7 +89,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     result = replace(result, body=loads.body)
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
-    body = with_counted_reductions(counted.body, place.scope, live_after)
+    split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
+    body = with_counted_reductions(split.body, place.scope, live_after)
     body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
@@ -109,7 +111,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
-        counted=frozenset(counted.names) | pointers,
+        counted=counted.names | split.names | pointers,
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names},
         numbers=known.numbers,
