@@ -21,7 +21,7 @@ from polytile.frontend.ast_builders import declared, mentions, names_in, unused
 from polytile.frontend.complex_kinds import IMAGINARY_UNIT, Kinds, is_complex_struct
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import block_items, copied, map_children, possible_bases
+from polytile.frontend.trees import WRITING, block_items, copied, map_children, possible_bases
 
 Parts = tuple[c_ast.Node, c_ast.Node]
 _PARTS = {"creal": 0, "cimag": 1, "crealf": 0, "cimagf": 1}
@@ -66,7 +66,7 @@ class _Splitter:
             case c_ast.Assignment() if self.kinds.of(node.lvalue):
                 return self._assignment(node)
             case c_ast.If():
-                node.cond = self._real(node.cond)
+                node.cond = self._truth(node.cond)
                 node.iftrue = self._body(node.iftrue)
                 node.iffalse = None if node.iffalse is None else self._body(node.iffalse)
                 return [node]
@@ -85,7 +85,7 @@ class _Splitter:
             if part is not None:
                 for decl in part.decls if isinstance(part, c_ast.DeclList) else ():
                     self.kinds.declare(decl)
-                setattr(node, slot, self._real(part))
+                setattr(node, slot, self._truth(part) if slot == "cond" else self._real(part))
         if self.before:
             raise _refused(node, "the header of a loop computes with complex numbers")
         node.stmt = self._body(node.stmt)
@@ -139,16 +139,27 @@ class _Splitter:
                 pairs = zip(self._parts(left), self._parts(right), strict=True)
                 one, other = (c_ast.BinaryOp(op, a, b) for a, b in pairs)
                 return c_ast.BinaryOp("&&" if op == "==" else "||", one, other)
+            case c_ast.UnaryOp(op="!", expr=inner):
+                return c_ast.UnaryOp("!", self._truth(inner), node.coord)
             case c_ast.BinaryOp(op="&&" | "||") | c_ast.TernaryOp():
                 return self._guarded(node)
             case c_ast.FuncCall() if node.args is not None and any(map(self.kinds.of, node.args.exprs)):
                 raise _refused(node, f"`{node.name.name}` takes complex numbers")
         return map_children(node, self._real)
 
+    def _truth(self, node: c_ast.Node) -> c_ast.Node:
+        """A condition: a complex number is true where one of its parts is."""
+        if not self.kinds.of(node):
+            return self._real(node)
+        real, imaginary = (c_ast.BinaryOp("!=", p, c_ast.Constant("int", "0")) for p in self._parts(node))
+        return c_ast.BinaryOp("||", real, imaginary)
+
     def _guarded(self, node: c_ast.Node) -> c_ast.Node:
         """What may not be evaluated needs no statements before it."""
         count = len(self.before)
-        made = map_children(node, self._real)
+        if isinstance(node, c_ast.TernaryOp):
+            node.cond = self._truth(node.cond)
+        made = map_children(node, self._truth if isinstance(node, c_ast.BinaryOp) else self._real)
         if len(self.before) != count:
             raise _refused(node, "a part of a condition computes with complex numbers")
         return made
@@ -165,6 +176,7 @@ class _Splitter:
                 return c_ast.ID(real), c_ast.ID(imaginary)
             case c_ast.ID() | c_ast.ArrayRef() | c_ast.StructRef() | c_ast.UnaryOp(op="*"):
                 place = map_children(node, self._real) if not isinstance(node, c_ast.ID) else node
+                _check_unchanging(place)
                 return _field(place, "re"), _field(copied(place), "im")
             case c_ast.UnaryOp(op="-" | "+" | "~" as op, expr=inner):
                 real, imaginary = self._parts(inner)
@@ -183,7 +195,7 @@ class _Splitter:
         raise _refused(node, "complex numbers have no such operation here")
 
     def _choice(self, node: c_ast.TernaryOp) -> Parts:
-        condition = self._real(node.cond)
+        condition = self._truth(node.cond)
         kind = self.kinds.of(node) or "double"
         names = [self._declare(kind, None) for _ in range(2)]
         sides = []
@@ -199,24 +211,24 @@ class _Splitter:
     def _arithmetic(self, node: c_ast.BinaryOp) -> Parts:
         op, (left, right) = node.op, (node.left, node.right)
         (a, b), (c, d) = self._parts(left), self._parts(right)
-        one, other = self.kinds.of(left), self.kinds.of(right)
+        one, other, kind = self.kinds.of(left), self.kinds.of(right), self.kinds.of(node) or "double"
         if op in "+-":
             imaginary = c_ast.BinaryOp(op, b, d) if one and other else b if one else d
             return c_ast.BinaryOp(op, a, c), c_ast.UnaryOp("-", d) if op == "-" and not one else imaginary
         if one:
             a, b = self._kept((a, b), one)
         else:
-            (a,) = self._kept((a,), self.kinds.real(left))
+            (a,) = self._kept((a,), kind)
         if other:
             c, d = self._kept((c, d), other)
         else:
-            (c,) = self._kept((c,), self.kinds.real(right))
+            (c,) = self._kept((c,), kind)
         if not other:
             return c_ast.BinaryOp(op, a, c), c_ast.BinaryOp(op, b, copied(c))
         if op == "*":
             return _product(a, b, c, d) if one else (_times(a, c), _times(a, d))
         numerator = (a, b if one else c_ast.Constant("double", "0.0"))
-        return self._quotient(numerator, (c, d), self.kinds.of(node) or "double")
+        return self._quotient(numerator, (c, d), kind)
 
     def _quotient(self, numerator: Parts, denominator: Parts, kind: str) -> Parts:
         if kind == "float":
@@ -288,10 +300,22 @@ def _call(function: str, *arguments: c_ast.Node) -> c_ast.Node:
 
 
 def _cast(kind: str, value: c_ast.Node) -> c_ast.Node:
-    if isinstance(value, c_ast.Constant):
+    if isinstance(value, c_ast.Constant) and value.value == "0.0":
         return value
     named = c_ast.Typename(None, [], None, c_ast.TypeDecl(None, [], None, c_ast.IdentifierType([kind])))
     return c_ast.Cast(named, copied(value))
+
+
+def _check_unchanging(place: c_ast.Node) -> None:
+    """What says where a complex number is is evaluated for each part."""
+    changes = (n for n in nodes_below(place) if isinstance(n, c_ast.UnaryOp) and n.op in WRITING)
+    change = next(changes, None) or next((n for n in nodes_below(place) if isinstance(n, c_ast.Assignment)), None)
+    if change is not None:
+        raise UserError(
+            f"`{change.op.removeprefix('p')}` in a subscript of complex numbers",
+            location=location_of(change),
+            hint="make it a statement of its own, before or after this one",
+        )
 
 
 def _refused(node: c_ast.Node, reason: str) -> UserError:

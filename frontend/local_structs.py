@@ -6,21 +6,21 @@ after:  double p_x = a[i].x, p_y = a[i].y; p_x += 1; b[i].x = p_x; b[i].y = p_y;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pycparser import c_ast
 
-from polytile.frontend.ast_builders import declared, names_in, unused
+from polytile.frontend.ast_builders import declared, is_plain, mentions, names_in, unused
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, StructType
-from polytile.frontend.trees import copied, map_children, variables_in
+from polytile.frontend.trees import block_items, copied, free_variables_in, map_children, possible_bases, variables_in
 
 
 def with_separate_fields(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
     """The statements of a SCoP, whose types are spelt out, changed in place. Structs stay whose fields are no numbers,
-    or that are used in another way than by their fields and in assignments."""
+    or that are used in another way than by their fields and in assignments that copy them field by field."""
     found = _candidates(body, scope)
     taken = names_in(body)
     fields = {n: {f: (unused(f"{n}_{f}", taken), kind) for f, kind in _numbers(struct)} for n, struct in found.items()}
@@ -28,20 +28,51 @@ def with_separate_fields(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_as
 
 
 def _candidates(body: Sequence[c_ast.Node], scope: Scope) -> dict[str, StructType]:
-    nodes = [n for item in body for n in nodes_below(item)]
-    declarations = [n for n in nodes if isinstance(n, c_ast.Decl)]
+    names = [str(n.name) for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl)]
+    statements = list(_statements(body))
     found: dict[str, StructType] = {}
-    for node in declarations:
+    for node in (n for n in statements if isinstance(n, c_ast.Decl) and names.count(str(n.name)) == 1):
         struct = _struct_of(node, scope)
-        alone = sum(other.name == node.name for other in declarations) == 1
-        if struct is not None and alone and _numbers(struct) and not isinstance(node.init, c_ast.InitList):
+        if struct is not None and _numbers(struct) and not isinstance(node.init, c_ast.InitList) and not node.storage:
             found[str(node.name)] = struct
-    by_field = [n.name for n in nodes if isinstance(n, c_ast.StructRef) and n.type == "."]
-    whole = [side for n in nodes if _copies(n) for side in (n.lvalue, n.rvalue)]
-    whole += [n.init for n in declarations if n.name in found and n.init is not None]
+    copies = [(n.lvalue, n.rvalue) for n in statements if _copies(n)]
+    begun = (n for n in statements if isinstance(n, c_ast.Decl) and n.name in found and n.init)
+    copies += [(c_ast.ID(n.name), n.init) for n in begun]
+    by_field = [n.name for item in body for n in nodes_below(item) if isinstance(n, c_ast.StructRef) and n.type == "."]
+    whole = [side for sides in copies if _one_by_one(*sides) for side in sides]
     known = {id(n) for n in (*by_field, *whole) if isinstance(n, c_ast.ID)}
     other = {str(use.name) for item in body for use in variables_in(item) if id(use) not in known}
+    other |= {str(target.name) for target, value in copies if isinstance(target, c_ast.ID) and id(target) not in known}
+    other |= {str(use.name) for use in free_variables_in(body)}
     return {name: struct for name, struct in found.items() if name not in other}
+
+
+def _statements(nodes: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
+    """Statements with those inside of them, but none that stands in an expression or in the header of a loop."""
+    for node in nodes:
+        yield node
+        match node:
+            case c_ast.Compound():
+                yield from _statements(block_items(node))
+            case c_ast.If():
+                yield from _statements([side for side in (node.iftrue, node.iffalse) if side is not None])
+            case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+                yield from _statements([node.stmt])
+
+
+def _one_by_one(target: c_ast.Node, value: c_ast.Node) -> bool:
+    """Whether a struct may be copied field by field: what says which one it is is read again for each field, and must
+    neither change anything, as in `a[c++] = p`, nor be changed, as in `p = a[p.k]`."""
+    bases = [str(base.name) for base in possible_bases(target)]
+    inner = [part for side in (target, value) for part in _subscripts(side)]
+    return is_plain(target, value) and not any(mentions(part, *bases) for part in inner)
+
+
+def _subscripts(place: c_ast.Node) -> Iterator[c_ast.Node]:
+    while isinstance(place, c_ast.ArrayRef | c_ast.StructRef):
+        if isinstance(place, c_ast.ArrayRef):
+            yield place.subscript
+        place = place.name
 
 
 def _copies(node: c_ast.Node) -> bool:

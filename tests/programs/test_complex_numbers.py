@@ -54,6 +54,19 @@ PROGRAMS = {
         " for (int k = 0; k < m; k++) C[i][j] += A[i][k] * B[k][j]; }",
     ),
     "a product that is updated": ("double complex *a", "for (int i = 1; i < n; i++) a[i] *= a[i - 1] * (a[i] - 1);"),
+    "conditions": (
+        "double complex *a, double *r",
+        "for (int i = 0; i < n; i++) { double complex z = r[i] * I - r[i] * I; r[i] = !(2 * I) ? 8 : 1; if (z + I)"
+        " r[i] += 2; if (!z) r[i] += 4; if (I && creal(a[i]) > 0) r[i] += 16; a[i] = 0 * z + I ? a[i] : 3; }",
+    ),
+    "whole numbers that float does not hold": (
+        "double complex *a, int *k",
+        "for (int i = 0; i < n; i++) a[i] = a[i] * (k[i] % 2 + 16777217) + (k[i] % 3 + 16777219) / (a[i] + 2);",
+    ),
+    "constants that are converted": (
+        "double complex *a, float complex *f",
+        "for (int i = 0; i < n; i++) { a[i] = (float complex)0.1 * a[i]; f[i] = (double complex)0.1f * f[i]; }",
+    ),
     "variables": (
         "double complex *a, double complex *b",
         "for (int i = 0; i < n; i++) { double complex t = a[i] + b[i], u; u = t * t; t = conj(u) - t;"
@@ -163,6 +176,7 @@ def test_a_program(tmp_path: Path) -> None:
 REFUSED = {
     "a function": ("for (int i = 0; i < n; i++) a[i] = csqrt(a[i]);", "no such operation"),
     "a condition": ("for (int i = 0; i < n; i++) if (i > 2 && cabs(a[i] * a[i] * a[i]) > 1) a[i] = 0;", "a part of a"),
+    "a subscript that counts": ("int c = 0; for (int i = 0; i < n; i++) a[c++] = 2 * a[i];", r"`\+\+` in a subscript"),
     "long double": ("for (int i = 0; i < n; i++) l[i] = 0;", "its type is long double _Complex"),
 }
 
