@@ -35,6 +35,7 @@ from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
 from polytile.frontend.program import read_program
 from polytile.ir.host import HostProgram
+from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.output import check_targets, write_outputs
@@ -264,8 +265,8 @@ def compile_file(
 
     `observe` is called with the SCoP's name, a stage's name and its result. `preprocessor` is the command that expands
     macros, and `preprocessor_flags` are options for it beside `defines` and `include_dirs`. `device_source` is CUDA
-    that defines functions with access summaries. Raises UserError when the
-    file as a whole cannot be read, and UsageError when an option does not fit any SCoP.
+    that defines functions with access summaries. Raises UserError when the file as a whole cannot be read, and
+    UsageError when an option does not fit any SCoP.
     """
     source = read_program(
         path,
@@ -285,24 +286,12 @@ def compile_file(
     loaded = {} if schedules is None else split_schedules(schedules, names, schedules_file)
     done = []
     for scop in source.scops:
-        own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
-        chosen = replace(options, parameters=own, load_schedule=loaded.get(scop.name))
-        try:
-            allowed_values(scop, own)
-            if observe is not None:
-                observe(scop.name, "scop", scop)
-            with piece(f"{scop.name} {scop.span}", scop.location) as hurried:
-                if hurried:
-                    chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
-                done.append(CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name))))
-        except UserError as error:
-            refused.append(error)
-            marked += [] if scop.name in source.detected else [error]
-        except Exception as error:
-            if options.raise_bugs or not is_bug(error):
-                raise
-            refused.append(reported(error, scop.location))
-            marked += [] if scop.name in source.detected else [refused[-1]]
+        found = _attempted(scop, replace(options, load_schedule=loaded.get(scop.name)), observe)
+        if isinstance(found, CompiledScop):
+            done.append(found)
+            continue
+        refused.append(found)
+        marked += [] if scop.name in source.detected else [found]
     made = source.path, source.text, tuple(done), tuple(refused)
     left = tuple(remark.error for remark in source.left_out)
     reading = {
@@ -315,6 +304,33 @@ def compile_file(
     }
     read = tuple(include_dirs), tuple(defines), source.macros
     return Program(*made, options, *read, tuple(marked), left, reading)
+
+
+def _attempted(
+    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None
+) -> CompiledScop | UserError | InternalError:
+    """One SCoP, or why it stays C. Raises what is no bug, and bugs where `options` ask for them."""
+    try:
+        return _compiled(scop, options, observe)
+    except UserError as error:
+        return error
+    except Exception as error:
+        if options.raise_bugs or not is_bug(error):
+            raise
+        return reported(error, scop.location)
+
+
+def _compiled(scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None) -> CompiledScop:
+    """One SCoP, by the values of its own parameters."""
+    own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+    chosen = replace(options, parameters=own)
+    allowed_values(scop, own)
+    if observe is not None:
+        observe(scop.name, "scop", scop)
+    with piece(f"{scop.name} {scop.span}", scop.location) as hurried:
+        if hurried:
+            chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
+        return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))
 
 
 def _named(observe: Callable[[str, str, object], None] | None, name: str) -> Observer | None:

@@ -157,12 +157,7 @@ def _run_options(group: argparse._ArgumentGroup) -> None:
 def parse(arguments: Sequence[str]) -> Request:
     """Read a command line; raises UsageError, or SystemExit after --help and --version."""
     found = _parser().parse_args(_with_libraries(arguments))
-    if found.link and found.build is None:
-        raise UsageError("--link needs --build", hint="--build EXE --link FILE")
-    if found.sanitize is not None and (not found.validate or found.on == "gpu"):
-        raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
-    if found.count and (not found.validate or found.on == "gpu"):
-        raise UsageError("--count counts what --validate runs in the emulator", hint="--validate --on emulator --count")
+    _check_together(found)
     return Request(
         input=found.input,
         output=found.output,
@@ -206,6 +201,16 @@ def parse(arguments: Sequence[str]) -> Request:
         seed=_optional("--seed", found.seed),
         device_source=found.device_source,
     )
+
+
+def _check_together(found: argparse.Namespace) -> None:
+    """Raises UsageError where an option needs another one."""
+    if found.link and found.build is None:
+        raise UsageError("--link needs --build", hint="--build EXE --link FILE")
+    if found.sanitize is not None and (not found.validate or found.on == "gpu"):
+        raise UsageError("--sanitize checks what --validate runs in the emulator", hint="--validate --on emulator")
+    if found.count and (not found.validate or found.on == "gpu"):
+        raise UsageError("--count counts what --validate runs in the emulator", hint="--validate --on emulator --count")
 
 
 def _with_libraries(arguments: Sequence[str]) -> list[str]:
