@@ -5,8 +5,9 @@ before: for (i) { S0; if (c[i] > b[i]) { k = i; break; } S1; }
 after:  at = largest; for (i) if (c[i] > b[i]) at = i < at ? i : at;
         for (i) { if (i <= at) S0; if (i < at) S1; }      if (at < largest) k = at;
 
-S0 and S1 set nothing that the condition reads. All iterations are asked, those behind the first one, too, where there
-may be no elements of arrays without a size.
+S0 and S1 set nothing that the condition reads. All iterations are asked, those behind the first one, too, so that all
+have to stay in their arrays: `for (i < n)` for c[n], and not `for (i < m)`, in which the `break` may be what keeps i
+below n.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from polytile.frontend.jump_elimination import LOOPS, has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope
 from polytile.frontend.trees import address_taken, block_items, copied
+from polytile.frontend.trip_counts import linear
 
 _JUMPS = (c_ast.Goto, c_ast.Label, c_ast.Return, c_ast.Continue, c_ast.Break)
 
@@ -78,6 +80,8 @@ def _exit(node: c_ast.Node, scope: Scope) -> _Exit | None:
     iterator = counted_up(node)
     if iterator is None or not has_break(node) or not _has_sizes(node, scope):
         return None
+    if not _stays_inside(node, iterator, scope):
+        return None
     items = block_items(node.stmt)
     tests = [k for k, item in enumerate(items) if isinstance(item, c_ast.If) and _ends_in_break(item)]
     if len(tests) != 1 or any(isinstance(item, c_ast.Decl) for item in items):
@@ -96,6 +100,44 @@ def _has_sizes(node: c_ast.Node, scope: Scope) -> bool:
         if not layers or any(layer.pointer or layer.extent is None for layer in layers):
             return False
     return not any(isinstance(n, c_ast.StructRef) or _dereferences(n) for n in nodes_below(node))
+
+
+def _stays_inside(loop: c_ast.For, iterator: str, scope: Scope) -> bool:
+    """Whether the last iteration, too, uses elements that arrays have, as far as sums of one size and a constant say;
+    of other subscripts, whether the size is one of the array's."""
+    end = _end(loop.cond, iterator)
+    if end is None:
+        return False
+    for subscript, extent in _subscripts(loop, scope):
+        form, size = linear(subscript), linear(extent)
+        if form is not None and form[0] == iterator:
+            if size is None or size[0] != end[0] or form[1] + end[1] > size[1]:
+                return False
+        elif mentions(subscript, iterator) and end[0] and not mentions(extent, end[0]):
+            return False
+    return True
+
+
+def _end(condition: c_ast.Node, iterator: str) -> tuple[str, int] | None:
+    """The first value that the iterator does not take: n + 1 of `i <= n`."""
+    if not isinstance(condition, c_ast.BinaryOp) or condition.op not in ("<", "<="):
+        return None
+    if not isinstance(condition.left, c_ast.ID) or condition.left.name != iterator:
+        return None
+    bound = linear(condition.right)
+    return None if bound is None else (bound[0], bound[1] + (condition.op == "<="))
+
+
+def _subscripts(loop: c_ast.For, scope: Scope) -> Iterator[tuple[c_ast.Node, c_ast.Node]]:
+    """The subscripts of arrays that have extents, each with its extent."""
+    for node in (n for n in nodes_below(loop) if isinstance(n, c_ast.ArrayRef)):
+        base, depth = node.name, 0
+        while isinstance(base, c_ast.ArrayRef):
+            base, depth = base.name, depth + 1
+        binding = scope.lookup(base.name) if isinstance(base, c_ast.ID) else None
+        layers = () if binding is None else binding.shape.layers
+        if depth < len(layers) and (extent := layers[depth].extent) is not None:
+            yield node.subscript, extent
 
 
 def _is_name(node: c_ast.Node) -> bool:

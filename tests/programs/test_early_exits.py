@@ -36,6 +36,10 @@ IN_ORDER = {
     "data behind it may be no indices": (
         "for (int i = 0; i < n; i++) { if (p[i] < 0 || c[p[i]] > 1) { r[0] = i; break; } }"
     ),
+    "the break may keep it inside": (
+        "for (int i = 0; i < m; i++) { d[i] = 1; if (b[i] > 0.9f) { r[0] = i; break; } }"
+    ),
+    "the bound is beyond the array": "for (int i = 0; i < n + 2; i++) { if (b[i] > 0.9f) { r[0] = i; break; } }",
     "two ways out": "for (int i = 0; i < n; i++) { if (a[i] > 9) break; if (c[i] > 0.9) break; d[i] = 0; }",
     "else": "for (int i = 0; i < n; i++) { if (a[i] > 9) break; else d[i] = 1; }",
 }
