@@ -27,7 +27,7 @@ from polytile.frontend.scop_region import Region
 from polytile.frontend.trees import copied, free_variables_in, substituted
 from polytile.ir.scop import ReachedExtent
 
-_PREFIX = "polytile_"
+_PREFIX = "polytile_own_"  # of the copies: none of the names that the host file has besides
 
 
 def reached_extent(

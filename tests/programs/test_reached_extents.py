@@ -85,10 +85,10 @@ void f(int n, int m, float *J, float *D, const int *above, const int *left, cons
             k = i * m + j;
             D[k] = J[above[i] * m + j] + J[i * m + left[j]] - 2 * J[k];
         }
-    for (int i = 0; i < n; i++) {
-        best = above[i];
+    for (int at = 0; at < n; at++) {
+        best = above[at];
         if (best >= 0)
-            D[i] += limit[3 * best + 1];
+            D[at] += limit[3 * best + 1];
     }
 #pragma endscop
 }
@@ -145,7 +145,7 @@ def test_the_program_finds_what_is_used(compiler_checks: str, tmp_path: Path, mo
 def test_loops_over_even_sums_visit_their_ends() -> None:
     text = source("double *x, int *p, double *y", "for (int i = 0; i < n; i++) y[i] = x[p[i]] + x[i];")
     host = polytile.compile(text, name="f.c").host
-    assert "polytile_i = (polytile_i < (n - 1)) ? (n - 1) : (n)" in host
+    assert "polytile_own_i = (polytile_own_i < (n - 1)) ? (n - 1) : (n)" in host
     assert "if (polytile_least_x >= 0 && ((polytile_most_x + 1) >= n)) {" in host
 
 
