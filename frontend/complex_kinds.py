@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pycparser import c_ast
 
 from polytile.frontend.scope import Scope, Shape
-from polytile.ir.expr import DOUBLE
+from polytile.ir.expr import BOOL, DOUBLE
 
 IMAGINARY_UNIT = "__polytile_imaginary_unit"
 _TAGS = {"float_complex": "float", "double_complex": "double"}
@@ -68,6 +68,16 @@ class Kinds:
     def any(self, *nodes: c_ast.Node) -> bool:
         """Whether some expression is a complex number."""
         return any(map(self.of, nodes))
+
+    def is_bool(self, node: c_ast.Node) -> bool:
+        """Whether an lvalue is a `_Bool`, to which a complex number is converted by both of its parts."""
+        shape = self._shape(node)
+        return shape is not None and not shape.layers and shape.base == BOOL
+
+    def is_bool_type(self, node: c_ast.Node) -> bool:
+        """The same of a type."""
+        shape = self._shape_of_type(node)
+        return not shape.layers and shape.base == BOOL
 
     def _wider(self, left: c_ast.Node, right: c_ast.Node) -> str:
         one, other = self.of(left), self.of(right)

@@ -97,7 +97,7 @@ class _Splitter:
         scalar = isinstance(node.type, c_ast.TypeDecl)
         value = None if node.init is None else node.init
         if not scalar or not is_complex_struct(node.type.type):
-            node.init = None if value is None else self._real(value)
+            node.init = None if value is None else self._converted(value, node.type)
             self.kinds.declare(node)
             self.locals.pop(str(node.name), None)
             return [node]
@@ -139,6 +139,13 @@ class _Splitter:
                 pairs = zip(self._parts(left), self._parts(right), strict=True)
                 one, other = (c_ast.BinaryOp(op, a, b) for a, b in pairs)
                 return c_ast.BinaryOp("&&" if op == "==" else "||", one, other)
+            case c_ast.Cast(to_type=c_ast.Typename(type=to_type), expr=inner):
+                node.expr = self._converted(inner, to_type)
+                return node
+            case c_ast.Assignment(op="=") if self.kinds.of(node.rvalue):
+                node.rvalue = self._truth(node.rvalue) if self.kinds.is_bool(node.lvalue) else self._real(node.rvalue)
+                node.lvalue = self._real(node.lvalue)
+                return node
             case c_ast.UnaryOp(op="!", expr=inner):
                 return c_ast.UnaryOp("!", self._truth(inner), node.coord)
             case c_ast.BinaryOp(op="&&" | "||") | c_ast.TernaryOp():
@@ -146,6 +153,9 @@ class _Splitter:
             case c_ast.FuncCall() if node.args is not None and any(map(self.kinds.of, node.args.exprs)):
                 raise _refused(node, f"`{node.name.name}` takes complex numbers")
         return map_children(node, self._real)
+
+    def _converted(self, value: c_ast.Node, to_type: c_ast.Node) -> c_ast.Node:
+        return self._truth(value) if self.kinds.is_bool_type(to_type) else self._real(value)
 
     def _truth(self, node: c_ast.Node) -> c_ast.Node:
         """A condition: a complex number is true where one of its parts is."""

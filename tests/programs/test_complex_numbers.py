@@ -57,7 +57,9 @@ PROGRAMS = {
     "conditions": (
         "double complex *a, double *r",
         "for (int i = 0; i < n; i++) { double complex z = r[i] * I - r[i] * I; r[i] = !(2 * I) ? 8 : 1; if (z + I)"
-        " r[i] += 2; if (!z) r[i] += 4; if (I && creal(a[i]) > 0) r[i] += 16; a[i] = 0 * z + I ? a[i] : 3; }",
+        " r[i] += 2; if (!z) r[i] += 4; if (I && creal(a[i]) > 0) r[i] += 16;"
+        " _Bool b = z + I, c; c = z * I; r[i] += b * 32 + (_Bool)(z - I) * 64 + c * 128;"
+        " a[i] = 0 * z + I ? a[i] : 3; }",
     ),
     "whole numbers that float does not hold": (
         "double complex *a, int *k",
