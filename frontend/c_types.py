@@ -129,7 +129,7 @@ def declared_type(node: c_ast.Node, types: Mapping[str, CType]) -> tuple[CType, 
         raise UserError(
             "pointers and functions cannot be declared inside a SCoP",
             location=location,
-            hint="declare the pointer before the SCoP",
+            hint="use subscripts of the array, or a pointer that is set once, to an array and an offset",
         )
     inner = node.type
     if isinstance(inner, c_ast.IdentifierType):
