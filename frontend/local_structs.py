@@ -17,10 +17,13 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, StructType
 from polytile.frontend.trees import block_items, copied, free_variables_in, map_children, possible_bases, variables_in
 
+_MOST = 24  # variables
+
 
 def with_separate_fields(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
     """The statements of a SCoP, whose types are spelt out, changed in place. Structs stay whose fields are no numbers,
-    or that are used in another way than by their fields and in assignments that copy them field by field."""
+    or that are used in another way than by their fields and in assignments that copy them field by field; and many
+    of a type that variables around the SCoP have, which may stay: many variables make many statements."""
     found = _candidates(body, scope)
     taken = names_in(body)
     fields = {n: {f: (unused(f"{n}_{f}", taken), kind) for f, kind in _numbers(struct)} for n, struct in found.items()}
@@ -44,7 +47,16 @@ def _candidates(body: Sequence[c_ast.Node], scope: Scope) -> dict[str, StructTyp
     other = {str(use.name) for item in body for use in variables_in(item) if id(use) not in known}
     other |= {str(target.name) for target, value in copies if isinstance(target, c_ast.ID) and id(target) not in known}
     other |= {str(use.name) for use in free_variables_in(body)}
-    return {name: struct for name, struct in found.items() if name not in other}
+    return _few(body, scope, {name: struct for name, struct in found.items() if name not in other})
+
+
+def _few(body: Sequence[c_ast.Node], scope: Scope, found: dict[str, StructType]) -> dict[str, StructType]:
+    """Those without which there is no way, where all would be too many variables."""
+    if sum(len(_numbers(struct)) for struct in found.values()) <= _MOST:
+        return found
+    bindings = [scope.lookup(str(use.name)) for item in body for use in variables_in(item)]
+    around = {b.shape.struct.name for b in bindings if b is not None and b.shape.struct is not None}
+    return {name: struct for name, struct in found.items() if struct.name not in around}
 
 
 def _statements(nodes: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
