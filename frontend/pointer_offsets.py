@@ -15,6 +15,7 @@ from typing import Any
 
 from pycparser import c_ast
 
+from polytile.frontend.alpha_renaming import with_names_apart
 from polytile.frontend.ast_builders import declared, names_in, unused
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, Shape
@@ -28,12 +29,18 @@ def with_pointer_offsets(
 ) -> tuple[tuple[c_ast.Node, ...], frozenset[str]]:
     """The statements of a SCoP, whose types are spelt out, with offsets in the place of pointers that they set; and
     these pointers."""
-    found = _Pointers.of(body, scope, live_after)
+    own = {str(n.name) for item in body for n in nodes_below(item) if _declares_pointer(n)}
+    apart = with_names_apart(body, scope, own)
+    found = _Pointers.of(apart, scope, live_after)
     if not found.bases:
         return tuple(body), frozenset()
-    taken = names_in(body)
+    taken = names_in(apart)
     offsets = {name: unused(f"{name}_at", taken) for name in found.bases}
-    return tuple(_Rewriting(found.bases, offsets).items(body)), frozenset(found.bases)
+    return tuple(_Rewriting(found.bases, offsets).items(apart)), frozenset(found.bases)
+
+
+def _declares_pointer(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Decl) and isinstance(node.type, c_ast.PtrDecl)
 
 
 @dataclass(slots=True)
@@ -48,7 +55,7 @@ class _Pointers:
     def of(cls, body: Sequence[c_ast.Node], scope: Scope, live_after: Callable[[str], bool]) -> _Pointers:
         nodes = [n for item in body for n in nodes_below(item)]
         made = cls(scope, {})
-        for node in (n for n in nodes if isinstance(n, c_ast.Decl) and isinstance(n.type, c_ast.PtrDecl)):
+        for node in filter(_declares_pointer, nodes):
             made.shapes[str(node.name)] = scope.shape(node.type)
         own = set(made.shapes)
         set_ = {name for n in nodes if (name := written_name(n)) is not None}
@@ -209,6 +216,11 @@ class _Rewriting:
                 return node
             case c_ast.ArrayRef(name=c_ast.ID(name=name), subscript=subscript) if name in self.bases:
                 return self._element(name, self._visit(subscript), node)
+            case c_ast.UnaryOp(op="*", expr=c_ast.UnaryOp(op=step, expr=c_ast.ID(name=name))) if (
+                step in _STEPS and name in self.bases
+            ):
+                moved = c_ast.UnaryOp(step, c_ast.ID(self.offsets[name], node.coord), node.coord)
+                return c_ast.ArrayRef(c_ast.ID(self.bases[name], node.coord), moved, node.coord)
             case c_ast.UnaryOp(op="*", expr=inner) if (root := _root(inner)) in self.bases:
                 return c_ast.ArrayRef(c_ast.ID(self.bases[root], node.coord), self._value(inner, root), node.coord)
             case c_ast.StructRef(name=c_ast.ID(name=name), type="->") if name in self.bases:

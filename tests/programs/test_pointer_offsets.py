@@ -30,6 +30,23 @@ PROGRAMS = {
         "struct point { double x, y; } *a, double *b",
         "for (int i = 0; i < n; i++) { struct point *p = a + i; b[i] = p->x * p[1].y; p->y = 2; }",
     ),
+    "stepped where it is used": (
+        "double *a, const double *b",
+        "double *p = a; const double *q = b; for (int i = 0; i < n; i++) *p++ = *q++ * 2;",
+    ),
+    "stepped where it is added to": (
+        "double *a, const double *b",
+        "double *p = a; for (int i = 0; i < n; i++) { *p++ += b[i]; *p++ -= b[i] * 2; }",
+    ),
+    "declared again": (
+        "double *a, double *b",
+        "for (int i = 0; i < n; i++) { double *p = a + i; *p += 1; } "
+        "for (int i = 0; i < m; i++) { double *p = &b[i]; *p = a[0]; { double *p = b + m; p[i] = 3; } }",
+    ),
+    "into an array whose name is hidden": (
+        "double *a, double *b",
+        "for (int i = 0; i < n; i++) { double *p = a + i; { double a = b[i]; *p = a; } }",
+    ),
     "a row of data": (
         "double *a, double *b, int *first",
         "for (int i = 0; i < n; i++) { double *p = a + first[i]; b[i] = p[0] + p[2]; }",
