@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
@@ -78,10 +78,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
 
     body, pointers = with_pointer_offsets(body, place.scope, live_after)
     whiles = while_loops(body)
-    body = tuple(with_counted_loops([without_switch(node) for node in body]))
-    body = tuple(without_continue(node) for node in with_breaks(body))
-    body = without_goto(body, goto_targets(place.function, place.items))
-    body = tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
+    body = _without_jumps(body, place)
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     summaries = called_summaries(result.body, context.summaries)
@@ -124,6 +121,15 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
         whiles=whiles,
     )
+
+
+def _without_jumps(body: Sequence[c_ast.Node], place: ScopPlace) -> tuple[c_ast.Node, ...]:
+    """The statements with loops and conditions in the place of `switch`, `continue`, `break` and `goto`, and searches
+    as reductions."""
+    body = tuple(with_counted_loops([without_switch(node) for node in body]))
+    body = tuple(without_continue(node) for node in with_breaks(body))
+    body = without_goto(body, goto_targets(place.function, place.items))
+    return tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
 
 
 def _live_after(place: ScopPlace, liveness: Liveness, name: str) -> bool:
