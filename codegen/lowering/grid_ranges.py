@@ -10,7 +10,7 @@ import islpy as isl
 
 from polytile.ir.isl_util import OverBudgetError, budget
 
-END_OPERATIONS = 1_000_000  # of isl, for the ends of a grid dimension
+END_OPERATIONS = 100_000  # of isl, for the ends of a grid dimension: 1,000,000 take minutes where there are divisions
 MOST_PIECES = 6  # of the ends of a grid dimension
 
 
