@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from polytile.ir.expr import Binary, Call, Cast, Expr, Literal, Ternary, Unary
+from polytile.ir.expr import Binary, Call, Cast, CType, Expr, Literal, Ternary, Unary
 from polytile.ir.gpu_ops import Offset, Shuffle, WarpReduce
 from polytile.machine import WARP_SIZE
 
@@ -76,3 +76,8 @@ def helper_registers(expr: Expr) -> int:
 
 def _is_product(expr: Expr) -> bool:
     return isinstance(expr, Binary) and expr.op == "*"
+
+
+def width(ctype: CType) -> int:
+    """The registers of a value."""
+    return max(1, ctype.size // 4)

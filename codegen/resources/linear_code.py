@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 
-from polytile.codegen.resources.instruction_costs import helper_registers, instructions, operation, registers
+from polytile.codegen.resources.instruction_costs import helper_registers, instructions, operation, registers, width
 from polytile.codegen.resources.register_pressure import Loop, Value
 from polytile.ir.arith import known
 from polytile.ir.expr import (
@@ -68,11 +68,6 @@ def code_of(kernel: Kernel) -> Code:
     return builder.code
 
 
-def width(ctype: CType) -> int:
-    """The registers of a value."""
-    return max(1, ctype.size // 4)
-
-
 class _Builder:
     """Goes through a kernel once; positions count instructions."""
 
@@ -86,6 +81,8 @@ class _Builder:
         self.declared: dict[str, int] = {}
         self.versions: dict[str, int] = {}
         self.writes: dict[int, int] = {}  # how often a variable was set
+        self.reads: dict[Hashable, int] = {}  # where a variable was read last
+        self.conditions = 0  # around, inside of the innermost loop
         self.needs: dict[int, int] = {}  # by identity of the expression
         self.changing = kernel.changing
         self.constant = {p.buffer for p in kernel.parameters if p.const}
@@ -115,9 +112,11 @@ class _Builder:
                 self._loop(stmt)
             case If(condition=condition, then=then, otherwise=otherwise):
                 self.value(condition)
+                self.conditions += 1
                 for branch in (then, otherwise):
                     with self._scope():
                         self.block(branch)
+                self.conditions -= 1
             case While(condition=condition, body=body):
                 self._repeated(condition, body)
             case Scope(body=body):
@@ -158,10 +157,12 @@ class _Builder:
         iterator = self._new(width(loop.type), _CHANGES)
         self.code.values[iterator].level = len(self.starts)
         self.names[loop.iterator] = iterator
+        conditions, self.conditions = self.conditions, 0
         with self._scope():
             self.block(loop.body)
             self._step([self.value(loop.condition), iterator])
             straight = self.block_start == start
+        self.conditions = conditions
         if not strides:
             self.starts.pop()
         if loop.unroll is not None:
@@ -332,11 +333,23 @@ class _Builder:
             key = self._cell(target)
             if key is not None:
                 self._use(uses)
+                if self._starts_anew(key[0], target):
+                    del self.variables[key[0]]
                 self._variable(*key)
             elif isinstance(target, Access):
                 self._step([*uses, self._address(target)])
                 self.versions[target.array] = self.at
         self.at += 1
+
+    def _starts_anew(self, key: Hashable, target: Access | Name) -> bool:
+        """Whether each iteration of the innermost loop has set an element of a private array before it reads it: what
+        the element held before is needed no longer."""
+        if isinstance(target, Name) or target.field is not None or not isinstance(key, tuple) or len(key) == 1:
+            return False
+        if not self.starts or self.conditions or key not in self.variables:
+            return False
+        inside = self.code.values[self.variables[key]].start >= self.starts[-1]
+        return inside or self.reads.get(key, -1) < self.starts[-1]
 
     def _cell(self, target: Access | Name) -> tuple[Hashable, int] | None:
         """The variable that registers hold, and how many of them; None for memory."""
@@ -368,6 +381,7 @@ class _Builder:
             found = self._variable(key, size)
             name = key[0] if isinstance(key, tuple) else key
             self.code.values[found].start = self.declared.get(str(name), 0)
+        self.reads[key] = self.at
         return self.variables[key]
 
 

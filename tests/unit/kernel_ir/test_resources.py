@@ -15,7 +15,7 @@ from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import Loop, Value, pressure
 from polytile.diagnostics import DeviceError
 from polytile.ir.arith import add, compare, lift, mul
-from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, Literal, Name, Stmt
+from polytile.ir.expr import DOUBLE, FLOAT, INT, Access, Assign, Binary, Declare, Expr, For, If, Literal, Name, Stmt
 from polytile.ir.gpu_ops import PrivateArray, ThreadIndex
 from polytile.ir.kernel import Coordinate, Kernel, KernelParameter
 from polytile.ir.memory import Space, Storage
@@ -142,6 +142,25 @@ def test_an_array_in_registers_takes_as_many_as_its_elements() -> None:
         return least(PrivateArray("p", FLOAT, (size,)), *fill, store(*reversed(cells)))
 
     assert held(40) - held(10) == 30
+
+
+@pytest.mark.parametrize(("carried", "conditional"), [(False, False), (True, False), (False, True)])
+def test_elements_that_each_iteration_sets_first_take_none_through_the_loop(carried: bool, conditional: bool) -> None:
+    """for (k) { p[0] = A[..]; B[i] = p[0]; p[1] = A[..]; B[i] = p[1]; .. }, with p set before the loop, too."""
+
+    def taken(size: int) -> int:
+        cells = [Access("p", (lift(c),), DOUBLE) for c in range(size)]
+        fill: list[Stmt] = [Assign(c, "", Literal("0.0", DOUBLE)) for c in cells]
+        steps: list[Stmt] = []
+        for k, cell in enumerate(cells):
+            new: Stmt = Assign(cell, "", at("A", add(mul(K, 100), k)))
+            new = If(compare("<", K, N), (new,)) if conditional else new
+            steps += [store(cell), new] if carried else [new, store(cell)]
+        loop = For("k", lift(0), compare("<", K, N), 1, tuple(steps))
+        return least(PrivateArray("p", DOUBLE, (size,)), *fill, loop)
+
+    more = taken(10) - taken(1)
+    assert more >= 18 if carried or conditional else more == 0
 
 
 def test_neighbours_share_an_address_and_equal_values_are_computed_once() -> None:
