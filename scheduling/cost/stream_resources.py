@@ -103,6 +103,13 @@ class StepFigures:
         return self.arithmetic - (SLOW_TIMES - 1) * self.slow
 
     @property
+    def beside_kept(self) -> int:
+        """The values from neighbouring lanes that a strip keeps of planes which several later ones read beside their
+        own column: those of a box whose planes are not added up as they come."""
+        beside = [columns for columns in self.neighbours() if columns]
+        return max(beside) * (len(beside) - 1) if beside else 0
+
+    @property
     def beside(self) -> tuple[Place, ...]:
         """Where others read it beside their own column."""
         return tuple(place for place in self.places if any(place[1]))
@@ -188,12 +195,13 @@ class StreamFigures:
 
     def _strip_words(self, plan: PlannedThreads) -> float:
         """Of a lane of a strip of its own."""
-        kept = STRIP_PLANES * sum(s.words * (s.kept + s.sums) for s in self.steps)
+        points = prod(plan.points)
+        kept = STRIP_PLANES * sum(s.words * (points * (s.kept + s.sums) + s.beside_kept) for s in self.steps)
         under_way = STRIP_LOADED * sum(s.words for s in self.inputs) + 2 * max(s.words for s in self.made)
         steps = STRIP_STEP_WORDS * sum(1 for _ in self.made)
         sums = sum(1 for s in self.made if s.sums and s.words == 1)
         steps += STRIP_SUM_WORDS * sums * (2 if plan.points[-1] >= STRIP_SUM_COLUMNS else 1)
-        return STRIP_BASE_WORDS + prod(plan.points) * (kept + under_way) + steps
+        return STRIP_BASE_WORDS + kept + points * under_way + steps
 
     def _line_words(self, plan: PlannedThreads) -> float:
         """The same in one dimension."""

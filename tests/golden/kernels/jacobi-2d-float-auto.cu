@@ -124,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
                         }
@@ -143,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
                         }
@@ -156,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
                         }
@@ -169,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
                         }
@@ -182,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
                         }
@@ -195,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x6[0][v] = x4[2][v + 1];
                         }
@@ -261,42 +261,42 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_in(int n, int 
                     x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t0, row - 2
                     x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
                     x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t0 + 1, row - 3
                     x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
                     x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 4: A after iteration t0 + 1, row - 4
                     x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                     x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 5: B after iteration t0 + 2, row - 5
                     x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
                     x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 6: A after iteration t0 + 2, row - 6
                     x5[1][0] = __shfl_up_sync(0xffffffffu, x5[1][4], 1, 32);
                     x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                     }
                     if (row - 6 >= first) {
                         if (wide) {
@@ -475,7 +475,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 1 >= 1) & (row - 1 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x1[0][v + 1] = early1[v];
                         }
@@ -494,7 +494,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 2 >= 1) & (row - 2 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x2[0][v + 1] = x0[2][v + 1];
                         }
@@ -507,7 +507,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 3 >= 1) & (row - 3 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x3[0][v + 1] = x1[2][v + 1];
                         }
@@ -520,7 +520,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 4 >= 1) & (row - 4 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x4[0][v + 1] = x2[2][v + 1];
                         }
@@ -533,7 +533,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 5 >= 1) & (row - 5 <= n - 2) ? cells_S0 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                         if (!((made >> v) & 1)) {
                             x5[0][v + 1] = x3[2][v + 1];
                         }
@@ -553,7 +553,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     unsigned int made = (row - 6 >= 1) & (row - 6 <= n - 2) ? cells_S1 : 0u;
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                         if (!((made >> v) & 1)) {
                             x6[0][v] = x4[2][v + 1];
                         }
@@ -612,42 +612,41 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x0[1][5] = __shfl_down_sync(0xffffffffu, x0[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v - 1 + 1] + x0[1][v + 1 + 1] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
+                        x1[0][v + 1] = 0.2f * (x0[1][v + 1] + x0[1][v] + x0[1][v + 2] + x0[0][v + 1] + x0[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 2: A after iteration t1, row - 2
                     x1[1][0] = __shfl_up_sync(0xffffffffu, x1[1][4], 1, 32);
                     x1[1][5] = __shfl_down_sync(0xffffffffu, x1[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v - 1 + 1] + x1[1][v + 1 + 1] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
+                        x2[0][v + 1] = 0.2f * (x1[1][v + 1] + x1[1][v] + x1[1][v + 2] + x1[0][v + 1] + x1[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 3: B after iteration t1 + 1, row - 3
                     x2[1][0] = __shfl_up_sync(0xffffffffu, x2[1][4], 1, 32);
                     x2[1][5] = __shfl_down_sync(0xffffffffu, x2[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v - 1 + 1] + x2[1][v + 1 + 1] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
+                        x3[0][v + 1] = 0.2f * (x2[1][v + 1] + x2[1][v] + x2[1][v + 2] + x2[0][v + 1] + x2[2][v + 1]);  // jacobi-2d.c:22
                     }
                     // step 4: A after iteration t1 + 1, row - 4
                     x3[1][0] = __shfl_up_sync(0xffffffffu, x3[1][4], 1, 32);
                     x3[1][5] = __shfl_down_sync(0xffffffffu, x3[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v - 1 + 1] + x3[1][v + 1 + 1] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
+                        x4[0][v + 1] = 0.2f * (x3[1][v + 1] + x3[1][v] + x3[1][v + 2] + x3[0][v + 1] + x3[2][v + 1]);  // jacobi-2d.c:27
                     }
                     // step 5: B after iteration t1 + 2, row - 5
                     x4[1][0] = __shfl_up_sync(0xffffffffu, x4[1][4], 1, 32);
                     x4[1][5] = __shfl_down_sync(0xffffffffu, x4[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v - 1 + 1] + x4[1][v + 1 + 1] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
+                        x5[0][v + 1] = 0.2f * (x4[1][v + 1] + x4[1][v] + x4[1][v + 2] + x4[0][v + 1] + x4[2][v + 1]);  // jacobi-2d.c:22
                     }
                     if ((row - 5 >= first) & (row - 5 < until) & is_last) {
                         if (wide) {
                             #pragma unroll
                             for (int v = 0; v < 4; v += 4) {
-                                if ((own >> v) & 1) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 1 + 1], x5[0][v + 2 + 1],
-                                        x5[0][v + 3 + 1]);
+                                if ((own >> v) & 1) *(float4 *)&to5[v] = make_float4(x5[0][v + 1], x5[0][v + 2], x5[0][v + 3], x5[0][v + 4]);
                             }
                         } else {
                             #pragma unroll
@@ -662,7 +661,7 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
                     x5[1][5] = __shfl_down_sync(0xffffffffu, x5[1][1], 1, 32);
                     #pragma unroll
                     for (int v = 0; v < 4; ++v) {
-                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v - 1 + 1] + x5[1][v + 1 + 1] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
+                        x6[0][v] = 0.2f * (x5[1][v + 1] + x5[1][v] + x5[1][v + 2] + x5[0][v + 1] + x5[2][v + 1]);  // jacobi-2d.c:27
                     }
                     if (row - 6 >= first) {
                         if (wide) {
