@@ -4,7 +4,7 @@ before: for (i < n) { k = p[i]; if (k >= 0) y[i] = x[k + 1] * c[i]; }
 after:  for (i < n) { k = p[i]; if (k >= 0) polytile_visit(k + 1); }                       of x
 
 That is a program slice (M. Weiser, Program slicing, 1984), of an access and backwards, along the syntax tree. It may
-run in front of the SCoP where all that it reads has the value there that it had before the SCoP (first_reads.py).
+run in front of the SCoP where all that it reads has the value there that it had before it (upward_exposed_reads.py).
 """
 
 from __future__ import annotations

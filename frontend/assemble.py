@@ -26,11 +26,11 @@ from polytile.frontend.invariant_loads import with_constant_loads
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
-from polytile.frontend.local_structs import with_separate_fields
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_offsets import with_pointer_offsets
+from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches

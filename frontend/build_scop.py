@@ -27,9 +27,7 @@ from polytile.frontend.delinearise import (
     to_expr,
 )
 from polytile.frontend.describe import describe
-from polytile.frontend.first_reads import reads_what_was_there
 from polytile.frontend.index_width import leaves_int, with_declared_sizes
-from polytile.frontend.moved_relations import MovedRelations
 from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
@@ -39,6 +37,8 @@ from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
 from polytile.frontend.shapes import Shapes, to_array
+from polytile.frontend.translated_relations import MovedRelations
+from polytile.frontend.upward_exposed_reads import reads_what_was_there
 from polytile.ir.expr import INT, Access, Expr, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Parameter, ReachedExtent, RowTable, Scop, Statement
 from polytile.ir.substitute import with_names

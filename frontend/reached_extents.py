@@ -4,7 +4,7 @@ before: for (i < n) y[i] = x[p[i]];              float *x, as large as may be
 after:  x has x_size elements, one more than the greatest of the p[i], 0 <= i < n, which the host looks for
 
 Only what decides which elements are used runs on the host, in front of the SCoP (access_slices.py), and all that it
-reads has to be what stood there before the SCoP, also where the SCoP reads it (first_reads.py).
+reads has to be what stood there before the SCoP, also where the SCoP reads it (upward_exposed_reads.py).
 
 before: ... y[i * m + j] = x[p[i] * m + j];
 after:  x has x_size rows of m elements, where the last element that is used is the last one of its row; the user's C

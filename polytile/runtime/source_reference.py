@@ -76,8 +76,11 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
     """Hold what was extracted against the user's own text, on the same inputs, bit for bit.
 
     Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ,
-    UserError where that is because the text leaves its arrays.
+    UserError where that is because the text leaves its arrays, or where one whose size the host looks for was given
+    or drawn too small.
     """
+    if scop.reached and _strays(scop, expectation):
+        raise _too_small(scop, expectation)
     if scop.verbatim is None:
         return ""
     own = verbatim(scop.verbatim)
@@ -111,6 +114,16 @@ def _strays(scop: Scop, expectation: Expectation) -> bool:
         return False
     run = reference(scop, scop.source)
     return strays(lambda arrays: run(expectation.layouts, expectation.values, arrays), expectation.inputs)
+
+
+def _too_small(scop: Scop, expectation: Expectation) -> UserError:
+    names = " and ".join(r.source for r in scop.reached)
+    sizes = " ".join(f"--param {r.extent}=N" for r in scop.reached)
+    return UserError(
+        f"{scop.name}: the C uses more elements of {names} than validation has made ({describe(expectation)})",
+        location=scop.location,
+        hint=f"a program's host file finds out how many there are; here {sizes} says it",
+    )
 
 
 def _strayed(scop: Scop, expectation: Expectation) -> UserError:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 import polytile
 from polytile.diagnostics import UserError
 from tests.every_schedule import same_in_every_schedule, source
+from tests.same_output import prints_the_same
 
 SIZES = ({"n": 0, "m": 3}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 33, "m": 40})
 GATHERS = {
@@ -118,28 +117,9 @@ int main(void)
 """
 
 
-def printed(*command: str | Path) -> str:
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
-
-
 @pytest.mark.parametrize("compiler_checks", ["", "address"])
 def test_the_program_finds_what_is_used(compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gcc = shutil.which("gcc")
-    if gcc is None:
-        pytest.skip("needs a C compiler")
-    path = tmp_path / "program.c"
-    path.write_text(MAIN)
-    printed(gcc, "-std=gnu99", "-ffp-contract=off", path, "-o", tmp_path / "before")
-    compiled = polytile.compile(path, strict=True, raise_bugs=True)
-    assert not compiled.refusals
-    if compiler_checks:
-        monkeypatch.setenv("CC", f"{gcc} -fsanitize={compiler_checks}")
-        monkeypatch.setenv("CXX", f"g++ -fsanitize={compiler_checks}")
-        monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
-    compiled.build(tmp_path / "after", on="emulator")
-    assert printed(tmp_path / "after") == printed(tmp_path / "before")
+    prints_the_same(MAIN, compiler_checks, tmp_path, monkeypatch)
 
 
 def test_loops_over_even_sums_visit_their_ends() -> None:
@@ -155,6 +135,23 @@ def test_sizes_follow_from_shapes() -> None:
     x, p, y = np.random.default_rng(1).random((6, 4)), np.array([5, 0, 2], dtype=np.int32), np.zeros((3, 4))
     program["f"](n=3, m=4, x=x, p=p, y=y, on="emulator")
     assert np.array_equal(y, x[p])
+
+
+def test_validation_says_when_it_made_too_few_elements() -> None:
+    """Found by `polytile fuzz --family pieces --seed 2026 --only 1701`."""
+    body = """for (int i = 0; i < 3; i++)
+        for (int j = 0; j < n; j++) {
+            if (d[j] < -9)
+                break;
+            int k = i * (n + 1) + j;
+            b[k] += 1;
+        }"""
+    (scop,) = polytile.compile(source("unsigned *b, double d[n]", body), name="f.c", strict=True).scops
+    with pytest.raises(UserError, match="uses more elements of b than validation has made") as refused:
+        scop.validate(on="emulator", parameters={"n": 5, "b_size": 13}, seed=1)
+    assert refused.value.hint is not None and "--param b_size=N" in refused.value.hint
+    (result,) = scop.validate(on="emulator", parameters={"n": 5, "b_size": 17}, seed=1, sanitize="address")
+    assert "bitwise equal" in result.line
 
 
 REFUSED = {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 import polytile
 from polytile.diagnostics import UserError
 from tests.every_schedule import same_in_every_schedule, source
+from tests.same_output import prints_the_same
 
 SIZES = ({"n": 0, "m": 2}, {"n": 1, "m": 1}, {"n": 7, "m": 9}, {"n": 33, "m": 40}, {"n": 9, "m": 8, "w_pitch": 20})
 PROGRAMS = {
@@ -105,29 +104,9 @@ int main(void)
 """
 
 
-def printed(*command: str | Path) -> str:
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
-
-
 @pytest.mark.parametrize("compiler_checks", ["", "address"])
 def test_rows_that_lie_anywhere(compiler_checks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gcc = shutil.which("gcc")
-    if gcc is None:
-        pytest.skip("needs a C compiler")
-    path = tmp_path / "program.c"
-    path.write_text(MAIN)
-    printed(gcc, "-std=gnu99", "-ffp-contract=off", path, "-o", tmp_path / "before")
-    compiled = polytile.compile(path, strict=True, raise_bugs=True)
-    assert not compiled.refusals
-    assert len(compiled.programs) == 1
-    if compiler_checks:
-        monkeypatch.setenv("CC", f"{gcc} -fsanitize={compiler_checks}")
-        monkeypatch.setenv("CXX", f"g++ -fsanitize={compiler_checks}")
-        monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
-    compiled.build(tmp_path / "after", on="emulator")
-    assert printed(tmp_path / "after") == printed(tmp_path / "before")
+    assert len(prints_the_same(MAIN, compiler_checks, tmp_path, monkeypatch).programs) == 1
 
 
 def test_the_host_asks_for_each_row_that_is_used() -> None:
