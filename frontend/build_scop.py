@@ -36,7 +36,7 @@ from polytile.frontend.relations import at_numbers, lift_domain, without, withou
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
-from polytile.frontend.shapes import Shapes, to_array
+from polytile.frontend.shapes import Shape, Shapes, to_array
 from polytile.frontend.translated_relations import MovedRelations
 from polytile.frontend.upward_exposed_reads import reads_what_was_there
 from polytile.ir.expr import INT, Access, Expr, Stmt, rewrite
@@ -270,10 +270,16 @@ class _Assembler:
     def _arrays(self, statements: Sequence[Statement]) -> tuple[Array, ...]:
         used = {a.array for s in statements for a in s.accesses}
         return tuple(
-            to_array(shape, tuple(self._named(e) for e in self.extents[name]))
+            to_array(shape, tuple(self._named(e) for e in self.extents[name]), self._elements(name, shape))
             for name, shape in self.shapes.found.items()
             if name in used
         )
+
+    def _elements(self, name: str, shape: Shape) -> Expr | None:
+        """How many elements C declares, where the rows that an array was found to have need not divide them."""
+        uneven = name in self.strides and self.sizes[name][0] is None
+        elements: Expr | None = self._named(shape.extents[0] if uneven else None)
+        return elements
 
     # Parameters and context -----------------------------------------------------------------------------------------
     def _parameters(self) -> tuple[Parameter, ...]:

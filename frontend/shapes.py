@@ -124,7 +124,7 @@ def _check_size(shape: Shape) -> None:
         )
 
 
-def to_array(shape: Shape, extents: tuple[Expr | None, ...]) -> Array:
+def to_array(shape: Shape, extents: tuple[Expr | None, ...], elements: Expr | None) -> Array:
     """The `Array` of a shape whose final extents are given."""
     variable, symbol = shape.variable, shape.variable.symbol
     if symbol is None:
@@ -150,4 +150,5 @@ def to_array(shape: Shape, extents: tuple[Expr | None, ...]) -> Array:
         variable.fields,
         variable.location,
         rows_apart=symbol.table,
+        elements=elements,
     )

@@ -13,9 +13,10 @@ import numpy as np
 from polytile.diagnostics import InternalError, UserError
 from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType
-from polytile.ir.scop import AccessKind, Array, Scop
+from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import offsets
 from polytile.runtime.parameters import point
+from polytile.runtime.touched_elements import beyond_the_end, touched_elements
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 LARGEST = (1 << 63) - 1
@@ -137,6 +138,8 @@ def _layout(scop: Scop, array: Array, values: Mapping[str, int]) -> Layout:
     for dimension, extent in enumerate((outer, *inner)):
         if extent is not None:
             _check_bounds(scop, array, values, dimension, extent)
+    if array.elements is not None:
+        _check_elements(scop, array, values)
     rows = high + 1 if outer is None else outer
     lead_rows = max(0, -low) if outer is None else 0
     pitch = int(np.prod(inner, dtype=object)) if inner else 1
@@ -148,13 +151,23 @@ def _check_bounds(scop: Scop, array: Array, values: Mapping[str, int], dimension
     """Refuse sizes at which the C itself is undefined, since it leaves its array."""
     low, high = index_range(scop, array.name, values, dimension, certain=True)
     if low < 0 or high >= extent:
-        sizes = ", ".join(f"{name}={value}" for name, value in values.items())
-        index = low if low < 0 else high
-        raise UserError(
-            f"with {sizes} the program accesses {array.name} at index {index}, but its extent is {extent}",
-            location=array.location,
-            hint="give sizes with --param for which the sequential C is defined",
-        )
+        raise _leaves(array, values, low if low < 0 else high, extent)
+
+
+def _check_elements(scop: Scop, array: Array, values: Mapping[str, int]) -> None:
+    """The same for an array whose rows need not divide it."""
+    beyond = beyond_the_end(scop, array, values, point(values))
+    if beyond is not None:
+        raise _leaves(array, values, *beyond)
+
+
+def _leaves(array: Array, values: Mapping[str, int], index: int, extent: int) -> UserError:
+    sizes = ", ".join(f"{name}={value}" for name, value in values.items())
+    return UserError(
+        f"with {sizes} the program accesses {array.name} at index {index}, but its extent is {extent}",
+        location=array.location,
+        hint="give sizes with --param for which the sequential C is defined",
+    )
 
 
 def _check_size(array: Array, size: int) -> None:
@@ -174,18 +187,9 @@ def index_range(
     `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
     """
     low, high = 0, -1
-    here = point(values)
-    for statement in scop.statements:
-        if certain and any(a.kind is AccessKind.MAY_WRITE for a in statement.accesses):
-            continue
-        for access in statement.accesses:
-            if access.array != array:
-                continue
-            touched = access.relation.intersect_domain(statement.domain).intersect_params(here).range()
-            if touched.is_empty():
-                continue
-            low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
-            high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
+    for touched in touched_elements(scop, array, point(values), certain=certain):
+        low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
+        high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
     return low, high
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import islpy as isl
 
@@ -11,6 +11,7 @@ from polytile.ir.evaluate import integer_range
 from polytile.ir.expr import Binary, Expr, Literal, Name
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
+from polytile.runtime.touched_elements import beyond_the_end
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept
@@ -53,10 +54,7 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
     free = [name for name in free if name not in values]
     if free:
         allowed = _busy(scop, _inside(scop, allowed))
-    for number, name in enumerate(free):
-        value = _choice(allowed, name, number)
-        values[name] = value
-        allowed = allowed.intersect_params(point({name: value}))
+    values |= _small(scop, allowed, values, free)
     return {p.name: values[p.name] for p in scop.parameters}
 
 
@@ -143,10 +141,34 @@ def bounded(scop: Scop) -> isl.Set:
     return allowed
 
 
-def _choice(allowed: isl.Set, name: str, number: int) -> int:
+def _small(scop: Scop, allowed: isl.Set, values: Mapping[str, int], free: Sequence[str]) -> dict[str, int]:
+    """Small values for the parameters that are left, with which the SCoP stays in arrays that are indexed by hand.
+
+    before: for (i < 160) a[i * inc] of a[160], inc = 13
+    after:  inc = 1
+    """
+    uneven = [array for array in scop.arrays if array.elements is not None]
+    for most in sorted(SIZES, reverse=True):
+        chosen = _choices(allowed, free, most)
+        every = {**values, **chosen}
+        if not any(beyond_the_end(scop, array, every, point(every)) for array in uneven):
+            break
+    return chosen
+
+
+def _choices(allowed: isl.Set, names: Sequence[str], most: int) -> dict[str, int]:
+    """Small values for these parameters, if possible at most so large."""
+    values: dict[str, int] = {}
+    for number, name in enumerate(names):
+        values[name] = _choice(allowed, name, number, most)
+        allowed = allowed.intersect_params(point({name: values[name]}))
+    return values
+
+
+def _choice(allowed: isl.Set, name: str, number: int, most: int) -> int:
     start = number % 4
     for value in (*SIZES[start:4], *SIZES[:start], *SIZES[4:]):
-        if not allowed.intersect_params(point({name: value})).is_empty():
+        if value <= most and not allowed.intersect_params(point({name: value})).is_empty():
             return value
     return _least(allowed, name)
 

@@ -136,3 +136,27 @@ def test_sizes_that_are_not_given_hold_what_the_loops_reach() -> None:
     (scop,) = read_program("f.c", READ_SIZES).scops
     chosen = choose_parameters(scop, {})
     assert 0 < chosen["grid_0"] <= chosen["n"] and 0 <= chosen["grid_1"] <= chosen["m"]
+
+
+BY_HAND = """
+float a[160];
+void f(int n, int inc) {
+#pragma scop
+  for (int i = 0; i < n; i++) for (int j = 0; j < inc; j++) a[i * inc + j] += 1;
+#pragma endscop
+}
+"""
+
+
+def test_sizes_of_an_array_indexed_by_hand_stay_within_what_it_has() -> None:
+    (scop,) = read_program("f.c", BY_HAND).scops
+    chosen = choose_parameters(scop, {})
+    assert 0 < chosen["n"] * chosen["inc"] <= 160 and min(chosen.values()) > 1
+    assert choose_parameters(scop, {"inc": 80})["n"] <= 2
+    assert layouts(scop, {"n": 2, "inc": 80})["a"].elements == 160
+
+
+def test_sizes_that_leave_an_array_indexed_by_hand_are_refused() -> None:
+    (scop,) = read_program("f.c", BY_HAND).scops
+    with pytest.raises(UserError, match="with n=3, inc=80 the program accesses a at index 239, but its extent is 160"):
+        layouts(scop, {"n": 3, "inc": 80})
