@@ -122,6 +122,7 @@ class SplitTuning:
     split_barriers: bool = False  # whether warps arrive, compute, and then wait (H100: 0 to 2%)
     barrier_us: float = 0.004  # the same for each warp, where warps of a block meet
     tile_us: float = 0.3  # of a tile's fill and drain
+    found: float = 0.1  # of the L2 cache, by a launch of what the one before has written (H100, bytes by ncu)
     slab_share: float = 0.6  # of the L2 cache that the planes of a slab take
     slab_spread: float = 0.6  # of a slab's planes by which it gets narrower in a band of steps, at most
 

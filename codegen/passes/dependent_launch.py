@@ -8,8 +8,9 @@ first launch of a run is a plain one, so that nothing from before the run is sti
 
 ptxas moves loads through pointers to constants that nothing aliases ahead of any barrier, and of this wait. That is
 right of arrays that no kernel writes; the others lose their `__restrict__`. As ptxas then keeps their loads behind the
-stores before them, a kernel whose loops do both is left as it is, and one whose blocks of all points of a thread load
-behind stores. (The loops over single points, at the sides, may: few threads run them.)
+stores before them, a kernel whose loops do both is left as it is. Blocks of all points of a thread store last
+(stores_last.py), and a kernel where they cannot is left as it is, too. (The loops over single points, at the sides, may
+load behind stores: few threads run them.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import LoweredPlan
+from polytile.codegen.passes.stores_last import stores_last
 from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
@@ -38,8 +40,15 @@ def start_early(program: HostProgram) -> HostProgram:
     if most_launches(program.body) < 2:
         return program
     written = {p.buffer for k in program.kernels for p in k.parameters if p.buffer is not None and not p.const}
-    kernels = tuple(_waiting(k, written) if _can_wait(k, written) else k for k in program.kernels)
-    return replace(program, kernels=kernels)
+    return replace(program, kernels=tuple(_early(k, written) for k in program.kernels))
+
+
+def _early(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
+    """The kernel that waits: as it is, or with stores behind loads, where either is as fast as before."""
+    for one in (kernel, stores_last(kernel)):
+        if _can_wait(one, written):
+            return _waiting(one, written)
+    return kernel
 
 
 def _waiting(kernel: Kernel, written: AbstractSet[str]) -> Kernel:

@@ -23,6 +23,7 @@ from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
+from polytile.runtime.programmatic_launch import available, programmatic_launch
 
 INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
 
@@ -100,16 +101,25 @@ class Bound:
     def record(self) -> list[Callable[[], None]]:
         """The launches of one run, to be repeated without the cost of finding them."""
         found: list[Callable[[], None]] = []
-        execute(self.engine.program.body, self.values, lambda *launch: found.append(self._launch(*launch)))
+        early = self.engine.launches_early
+
+        def launch(*what: Any) -> None:
+            found.append(self._launch(*what, early=early and bool(found)))  # the first one comes after the run before
+
+        execute(self.engine.program.body, self.values, launch)
         return found
 
-    def _launch(self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int]) -> Callable[[], None]:
+    def _launch(
+        self, name: str, grid: tuple[int, int, int], scope: Mapping[str, int], *, early: bool = False
+    ) -> Callable[[], None]:
         kernel = self.engine.program.kernel(name)
         if grid[0] > MAX_GRID[0]:
             raise UserError(f"the kernel {name} needs {grid[0]} blocks, more than a grid can have")
         clamped = (grid[0], min(grid[1], MAX_GRID[1]), min(grid[2], MAX_GRID[2]))
         shared = dynamic_shared_bytes(kernel)
         function, arguments = self.engine.functions[name], self._arguments(kernel, scope)
+        if early and kernel.starts_early:
+            return programmatic_launch(require_cupy(), function.kernel.ptr, clamped, kernel.block, shared, arguments)
         if kernel.cooperative:
             together = function.kernel
             return lambda: together(clamped, kernel.block, arguments, shared_mem=shared, enable_cooperative_groups=True)
@@ -129,10 +139,14 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class CupyEngine:
-    """One host program compiled for the current GPU. See Engine."""
+    """One host program compiled for the current GPU. See Engine.
+
+    With `launches_early`, recorded launches of kernels that wait for those before them happen while these end.
+    """
 
     program: HostProgram
     functions: Mapping[str, Any]
+    launches_early: bool = False
     label: str = "the GPU through CuPy"
     replays: Replays = field(default_factory=Replays, compare=False)
 
@@ -207,4 +221,4 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
         for kernel in program.kernels:
             if size := dynamic_shared_bytes(kernel):
                 functions[kernel.name].max_dynamic_shared_size_bytes = size
-    return CupyEngine(program, functions)
+    return CupyEngine(program, functions, available(cupy))

@@ -208,7 +208,15 @@ class SplitCost:
 
     @property
     def memory(self) -> float:
-        return self._tiles_a_step * self._bytes / self.machine.speed.memory
+        return self.moved / self.machine.speed.memory
+
+    @property
+    def moved(self) -> float:
+        """Bytes of device memory: what tiles fill and drain, but for what a launch finds in the L2 cache of what the
+        one before it has written, which is a part of what it fills."""
+        touched = self._tiles_a_step * self._bytes
+        found = self._tuning.found * self.machine.speed.l2_bytes * len(self.plan.phases) / self.plan.height
+        return touched - min(found, touched / 2)
 
     @property
     def issuing(self) -> float:

@@ -14,6 +14,7 @@ import polytile
 from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.targets.c.header import print_header
 from polytile.codegen.targets.cuda.cuda import print_kernel, print_unit
+from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import InternalError
 from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import HostProgram
@@ -175,3 +176,55 @@ def _machine_code(found: HostProgram, folder: Path) -> list[str]:
     subprocess.run(command, cwd=folder, check=True, timeout=120)
     shown = subprocess.run(["nvdisasm", "-c", "f.cubin"], cwd=folder, check=True, capture_output=True, text=True)
     return re.split(r"\n\s*\.section\s+\.text\.", shown.stdout)[1:]
+
+
+# Threads compute four neighbouring points each, and load for the next one what they have for the last.
+POINTS = """
+void f(int t, int n, double A[n][n][n], double B[n][n][n])
+{
+#pragma scop
+    for (int s = 0; s < t; s++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                for (int k = 1; k < n - 1; k++)
+                    B[i][j][k] = 0.125 * (A[i + 1][j][k] - 2.0 * A[i][j][k] + A[i - 1][j][k])
+                               + 0.125 * (A[i][j + 1][k] - 2.0 * A[i][j][k] + A[i][j - 1][k])
+                               + 0.125 * (A[i][j][k + 1] - 2.0 * A[i][j][k] + A[i][j][k - 1]) + A[i][j][k];
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                for (int k = 1; k < n - 1; k++)
+                    A[i][j][k] = B[i][j][k];
+    }
+#pragma endscop
+}
+"""
+
+
+def points(text: str) -> CompiledScop:
+    (scop,) = polytile.compile(text, schedule="classic", points=(1, 4, 1, 1)).scops
+    return scop
+
+
+def test_several_points_of_a_thread_load_before_they_store() -> None:
+    """
+    before: v11 = A[..]; B[i][j][k] = v7 + v11; v12 = A[..]; ...; B[i + 3][j][k] = ..;
+    after:  v11 = A[..]; B_new = v7 + v11; v12 = A[..]; ...; B[i][j][k] = B_new; ..; B[i + 3][j][k] = B_new_4;
+    """
+    found = points(POINTS).program
+    assert found is not None and found.kernels[0].starts_early
+    text = print_kernel(found.kernels[0])
+    block = text[text.index("int i = 4 *") : text.index("} else")]
+    assert block.rindex(" A[") < block.index(" B[")
+    assert re.findall(r" B\[.*\] = (\w+);", block) == ["B_new", "B_new_2", "B_new_3", "B_new_4"]
+
+
+def test_points_that_read_what_they_store_stay() -> None:
+    """Each adds to its own element, which may be the one that the next point loads as far as the code can tell."""
+    found = points(POINTS.replace("B[i][j][k] = 0", "B[i][j][k] = B[i][j][k] + 0")).program
+    assert found is not None and not found.kernels[0].starts_early
+
+
+@pytest.mark.slow
+def test_the_emulator_takes_launches_of_several_points(checking_compiler: None) -> None:
+    for n in (0, 1, 2, 3, 5, 9, 35):
+        points(POINTS).validate(on="emulator", parameters={"n": n, "t": 3}, sanitize=("address", "undefined", "race"))

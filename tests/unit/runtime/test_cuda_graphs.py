@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from polytile.ir.expr import INT, Binary, For, Literal, Name
+from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import FEWEST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Launch
 from polytile.runtime import cupy_engine
@@ -177,3 +178,35 @@ def test_cooperative_kernels_are_launched_so(sample: Any, cupy: Any) -> None:
     engine = CupyEngine(program, {"update_kernel0": SimpleNamespace(kernel=together)})
     engine.run(layouts(sample.scop, VALUES), VALUES, memory)
     assert found == [{"shared_mem": 0, "enable_cooperative_groups": True}]
+
+
+def test_recorded_launches_of_kernels_that_wait_may_be_early(
+    sample: Any, cupy: Any, gpu: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but the first of a run, which comes behind the run before; on devices that know such launches."""
+
+    def early(_: Any, function: int, *what: Any) -> Callable[[], None]:
+        return lambda: gpu.launch(("early", function, what[1]))
+
+    monkeypatch.setattr(cupy_engine, "programmatic_launch", early)
+    (kernel,) = sample.program.kernels
+    waiting = replace(kernel, body=(AwaitLaunches(), *kernel.body))
+
+    class Function:
+        kernel = SimpleNamespace(ptr=77)
+
+        def __call__(self, *_: Any, **__: Any) -> None:
+            gpu.launch("plain")
+
+    for kernels, is_able, expected in (
+        ((waiting,), True, ["plain", *[("early", 77, kernel.block)] * 8]),
+        ((waiting,), False, ["plain"] * 9),
+        ((kernel,), True, ["plain"] * 9),
+    ):
+        gpu.ran.clear()
+        program = replace(repeated(sample.program, 9), kernels=kernels)
+        engine = CupyEngine(program, {kernel.name: Function()}, is_able)
+        memory = {"y": Resident(64, (3, 4)), "x": Resident(0, (4,)), "a": np.array(1.0)}
+        for launch in engine.bind(layouts(sample.scop, VALUES), VALUES, memory, {}).record():
+            launch()
+        assert gpu.ran == expected
