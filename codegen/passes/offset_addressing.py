@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from polytile.codegen.passes.basic_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers
+from polytile.codegen.passes.basic_blocks import AUTO_SHARE, Body, each_block, is_short_of_registers, large_graphs
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.ir.arith import add, compare, known, lift, mul, sub
@@ -63,7 +63,7 @@ def offset_addressing(program: HostProgram, plans: Sequence[LoweredPlan], _: Mac
     tests: dict[str, Expr] = {}
     bounded = {kernel.name for kernel, plan in zip(program.kernels, plans, strict=False) if plan.bounded}
     for kernel in program.kernels:
-        narrow = with_offsets(kernel, bounded=kernel.name in bounded) if needs_offsets(kernel) else kernel
+        narrow = _narrowed(kernel, bounded=kernel.name in bounded)
         test = None if narrow is kernel else _are_small(program, kernel, narrow)
         kernels.append(kernel if test is None else narrow)
         if test is not None and known(test) != 1:
@@ -83,6 +83,22 @@ def _launched(node: Any, tests: Mapping[str, Expr]) -> Any:
 
 
 # Where it pays ------------------------------------------------------------------------------------
+def _narrowed(kernel: Kernel, *, bounded: bool) -> Kernel:
+    """The kernel with offsets where it needs them, and below a bound that was asked for where it reads many arrays: up
+    to a bound ptxas loads as early as it can, the addresses of all of them among that (hypterm of polybench/reorder,
+    float, 64 registers: 60 bytes are spilled where values and addresses take 23 registers in turn; none with offsets).
+    """
+    if needs_offsets(kernel):
+        return with_offsets(kernel, bounded=bounded)
+    many = len(_read_arrays(kernel)) >= MANY_ARRAYS
+    return with_offsets(kernel) if bounded and many and large_graphs(kernel) else kernel
+
+
+def _read_arrays(kernel: Kernel) -> frozenset[str]:
+    """The arrays that a kernel only reads."""
+    return frozenset(p.buffer for p in kernel.parameters if p.const and p.buffer is not None)
+
+
 def needs_offsets(kernel: Kernel) -> bool:
     """Whether the values of a large body, and a pointer for each row that is live, take more registers than there are,
     and the values alone fit better."""
@@ -255,8 +271,7 @@ class _Rewriter:
 
     def _are_many(self) -> bool:
         """Whether many arrays have the same rows: a name for an offset would live from one to another."""
-        read = {p.buffer for p in self.kernel.parameters if p.const}
-        return len(self.arrays & read) >= MANY_ARRAYS
+        return len(self.arrays & _read_arrays(self.kernel)) >= MANY_ARRAYS
 
     def _base(self, base: Polynomial, types: Mapping[str, CType], names: dict[_Base, Name]) -> Name:
         """The name of what a place begins with; an iterator by itself has one."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from polytile.codegen.ordering.address_registers import live_registers
 from polytile.codegen.ordering.build_graph import NotStraightError, build_graph
 from polytile.codegen.ordering.code_motion import interleave
 from polytile.codegen.ordering.emit import emit
@@ -66,7 +67,8 @@ def _ordered(kernel: Kernel, run: Body, behind: Body, plan: LoweredPlan, context
     if graph.operations > MOST_OPERATIONS or (graph.operations < LEAST_OPERATIONS and not (plan.points and shared)):
         return run
     few = AUTO_SHARE * (plan.registers or MAX_THREAD_REGISTERS)
-    if plan.order == AUTO and not shared and max_live(graph, graph.order) <= few:
+    live = live_registers if plan.registers else max_live  # below a bound, ptxas has to hold addresses, too
+    if plan.order == AUTO and not shared and live(graph, graph.order) <= few:
         return run
     sequence = graph.order
     if plan.order:

@@ -184,6 +184,19 @@ def test_few_registers_ask_for_them(registers: int) -> None:
     assert narrow.max_registers == wide.max_registers == registers
 
 
+def test_bounds_that_are_asked_for_give_many_arrays_offsets() -> None:
+    """Below them ptxas loads of all arrays early; without one, or of few arrays, values and addresses fit."""
+    more = " + ".join(f"A[i + {k % 4}][j + {k % 5}]" for k in range(12))
+    text = MANY.replace("R[i][j] =", f"R[i][j] = {more} +")
+    narrow, wide = program_of(compiled(text, points=(1, 1), registers=128)).kernels
+    assert any(isinstance(n, Declare) and isinstance(n.value, Offset) for n in narrow.nodes)  # rows keep theirs
+    assert not needs_offsets(wide)
+    (free,) = program_of(compiled(text, points=(1, 1))).kernels
+    assert not any(isinstance(n, Offset) for n in (*wide.nodes, *free.nodes))
+    few = compiled(BOX, points=(1, 1, 1), registers=128)
+    assert not any(map(offsets, program_of(few).kernels))
+
+
 def test_arrays_that_loops_use_too_keep_their_pointers(always: None) -> None:
     text = BOX.replace("w[k] *", "w[k] * (n > 3 ? A[i][j][k] : 1.0) *")
     kernel = program_of(compiled(text)).kernels[0]
