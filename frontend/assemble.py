@@ -38,7 +38,7 @@ from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
-from polytile.frontend.trees import free_variables_in, substituted, variables_in
+from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
 from polytile.ir.expr import INT, CType
 
 
@@ -153,7 +153,7 @@ def _without_assumptions(body: tuple[c_ast.Node, ...]) -> tuple[c_ast.Node, ...]
 
 def _stripped(node: c_ast.Node) -> c_ast.Node:
     """Drop `__builtin_assume(...)` and pragmas below a node, in place."""
-    for inner in nodes_below(node):
+    for inner in statements_below(node):
         if isinstance(inner, c_ast.Compound):
             inner.block_items = [i for i in inner.block_items or [] if not is_assumption(i)]
     return node

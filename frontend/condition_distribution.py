@@ -18,7 +18,7 @@ from pycparser import c_ast
 from polytile.frontend.ast_builders import block, declared, names_in, unused
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import WRITING, address_taken, alike, block_items, copied, written_name
+from polytile.frontend.trees import WRITING, address_taken, alike, block_items, copied, statements_below, written_name
 from polytile.frontend.trip_counts import count_of, linear
 from polytile.ir.digraph import edge_of_a_cycle, graph_of
 
@@ -28,7 +28,7 @@ _STATEMENTS = (c_ast.Assignment, c_ast.If, c_ast.UnaryOp, c_ast.EmptyStatement, 
 def with_distributed_conditions(body: Sequence[c_ast.Node]) -> tuple[c_ast.Node, ...]:
     """The statements of a SCoP, with such blocks in loops taken apart, in place."""
     taken = names_in(body)
-    for loop in (n for node in body for n in nodes_below(node) if isinstance(n, c_ast.For)):
+    for loop in (n for node in body for n in statements_below(node) if isinstance(n, c_ast.For)):
         items = block_items(loop.stmt)
         count = count_of(loop)
         down = count.name if count is not None and count.step < 0 else ""

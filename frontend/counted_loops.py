@@ -13,7 +13,15 @@ from pycparser import c_ast
 
 from polytile.diagnostics import Location
 from polytile.frontend.parse import location_of, nodes_below
-from polytile.frontend.trees import address_taken, block_items, copied, map_children, variables_in, written_name
+from polytile.frontend.trees import (
+    address_taken,
+    block_items,
+    copied,
+    map_statements,
+    statements_below,
+    variables_in,
+    written_name,
+)
 
 _LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 _WHILE = (c_ast.While, c_ast.DoWhile)
@@ -22,7 +30,7 @@ _VALUES = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp)
 
 def while_loops(nodes: Sequence[c_ast.Node]) -> frozenset[Location]:
     """The places of the `while` and `do` loops in statements, which are those of the `for` loops made of them, too."""
-    return frozenset(location_of(n) for node in nodes for n in nodes_below(node) if isinstance(n, _WHILE))
+    return frozenset(location_of(n) for node in nodes for n in statements_below(node) if isinstance(n, _WHILE))
 
 
 def with_counted_loops(nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
@@ -40,7 +48,7 @@ def _inside(node: Any) -> Any:
     if isinstance(node, c_ast.Compound):
         node.block_items = with_counted_loops(node.block_items or [])
         return node
-    return map_children(node, _inside)
+    return map_statements(node, _inside)
 
 
 def _counted(loop: Any, before: list[c_ast.Node]) -> c_ast.For | None:

@@ -21,7 +21,7 @@ from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.name_binding import loop_iterator
 from polytile.frontend.parse import location_of, nodes_below
-from polytile.frontend.trees import block_items, map_children, variables_in, written_name
+from polytile.frontend.trees import block_items, map_statements, variables_in, written_name
 
 _Asked = Callable[[str], bool]
 
@@ -46,7 +46,7 @@ class _Loops:
     whiles: frozenset[Location]
 
     def changed(self, node: Any) -> Any:
-        node = map_children(node, self.changed)
+        node = map_statements(node, self.changed)
         return _as_while(node) if isinstance(node, c_ast.For) and self._is_while(node) else node
 
     def _is_while(self, loop: c_ast.For) -> bool:
@@ -83,12 +83,15 @@ def _is_unknown(node: c_ast.Node) -> bool:
 
 def _set_by_statements(node: c_ast.Node) -> Iterator[str]:
     """The variables that something else than the header of a loop sets."""
-    if isinstance(node, c_ast.For):
-        node = c_ast.Compound([node.stmt] if node.stmt is not None else [])
-    elif (name := written_name(node)) is not None:
-        yield name
-    for _, child in node.children():
-        yield from _set_by_statements(child)
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, c_ast.For):
+            stack += [] if top.stmt is None else [top.stmt]
+            continue
+        if (name := written_name(top)) is not None:
+            yield name
+        stack += list(top)
 
 
 def _as_while(node: c_ast.For) -> c_ast.Node:

@@ -13,7 +13,7 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import copied, map_children
+from polytile.frontend.trees import copied, map_statements
 from polytile.ir.name_supply import fresh
 
 _MOST = 64  # values that are assigned one by one
@@ -43,7 +43,7 @@ class _Lists:
         if isinstance(node, c_ast.Compound):
             node.block_items = self.items(node.block_items or [])
             return node
-        return map_children(node, self._below)
+        return map_statements(node, self._below)
 
     def _assigned(self, node: c_ast.Decl) -> list[c_ast.Node] | None:
         extents = _extents(node.type)

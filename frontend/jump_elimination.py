@@ -16,7 +16,15 @@ from typing import Any
 from pycparser import c_ast
 
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import alike, block_items, copied, map_children, variables_in
+from polytile.frontend.trees import (
+    alike,
+    block_items,
+    copied,
+    map_statements,
+    statements_below,
+    statements_in,
+    variables_in,
+)
 
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
 MOST_COPIES = 64  # of statements behind branches that end in either way
@@ -25,7 +33,7 @@ MOST_COPIES = 64  # of statements behind branches that end in either way
 def without_continue(node: c_ast.Node) -> c_ast.Node:
     """Rewrite all loops below a node, in place, `goto` in them too. A jump stays where a declaration around it would be
     seen by what it skips, or where what it skips would be written down too often; it is refused there."""
-    for loop in reversed([n for n in nodes_below(node) if isinstance(n, LOOPS)]):  # inner loops first
+    for loop in reversed([n for n in statements_below(node) if isinstance(n, LOOPS)]):  # inner loops first
         body = block_items(loop.stmt)
         if any(map(jumps, body)):
             room = [MOST_COPIES]
@@ -69,14 +77,14 @@ def _with_breaks_below(node: Any) -> Any:
     if isinstance(node, c_ast.Compound):
         node.block_items = with_breaks(node.block_items or [])
         return node
-    return map_children(node, _with_breaks_below)
+    return map_statements(node, _with_breaks_below)
 
 
 def _with_break(node: Any, labels: Collection[str]) -> Any:
     """A part of a loop's body in which a `goto` to one of the labels ends this loop."""
     if isinstance(node, c_ast.Goto) and node.name in labels:
         return c_ast.Break(node.coord)
-    return node if isinstance(node, (*LOOPS, c_ast.Switch)) else map_children(node, lambda c: _with_break(c, labels))
+    return node if isinstance(node, (*LOOPS, c_ast.Switch)) else map_statements(node, lambda c: _with_break(c, labels))
 
 
 def _labels_apart(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
@@ -92,7 +100,7 @@ def _labels_apart(items: Sequence[c_ast.Node]) -> list[c_ast.Node]:
 
 def without_labels(node: Any, named: Collection[str]) -> Any:
     """The statement without labels but those that a `goto` names."""
-    node = map_children(node, lambda child: without_labels(child, named))
+    node = map_statements(node, lambda child: without_labels(child, named))
     return node.stmt if isinstance(node, c_ast.Label) and node.name not in named else node
 
 
@@ -110,20 +118,20 @@ def has_break(loop: Any) -> bool:
 def _breaks(node: c_ast.Node | None) -> bool:
     if node is None or isinstance(node, (*LOOPS, c_ast.Switch)):
         return False
-    return isinstance(node, c_ast.Break) or any(_breaks(child) for _, child in node.children())
+    return isinstance(node, c_ast.Break) or any(map(_breaks, statements_in(node)))
 
 
 def jumps(node: c_ast.Node) -> bool:
     """Whether a `continue` of the loop at hand, or a `goto`, is in a statement."""
     if isinstance(node, c_ast.Continue | c_ast.Goto):
         return True
-    return not isinstance(node, LOOPS) and any(jumps(child) for _, child in node.children())
+    return not isinstance(node, LOOPS) and any(map(jumps, statements_in(node)))
 
 
 def _continues(node: c_ast.Node) -> bool:
     if isinstance(node, c_ast.Continue):
         return True
-    return not isinstance(node, LOOPS) and any(_continues(child) for _, child in node.children())
+    return not isinstance(node, LOOPS) and any(map(_continues, statements_in(node)))
 
 
 def rewritten(body: list[c_ast.Node], room: list[int]) -> list[c_ast.Node]:

@@ -21,7 +21,7 @@ from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
-from polytile.frontend.trees import address_taken, copied, map_children, substituted, variables_in, written_name
+from polytile.frontend.trees import address_taken, copied, map_statements, substituted, variables_in, written_name
 from polytile.frontend.trip_counts import minus, plus, total
 from polytile.ir.expr import CType
 from polytile.ir.name_supply import fresh
@@ -77,7 +77,7 @@ class _Steps:
         return cls(body, scope, live_after, changed, taken | {b.name for b in scope.bindings()})
 
     def visit(self, node: Any) -> Any:
-        node = map_children(node, self.visit)
+        node = map_statements(node, self.visit)
         head = _header(node) if isinstance(node, c_ast.For) else None
         counted = None if head is None or not self._can_count(head, node) else self._type(head, node)
         if head is None or counted is None:

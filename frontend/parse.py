@@ -121,7 +121,10 @@ def nodes_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
     while stack:
         top = stack.pop()
         yield top
-        if type(top) not in _LEAVES:
+        kind = type(top)
+        if kind is c_ast.BinaryOp:
+            stack += (top.right, top.left)
+        elif kind not in _LEAVES:
             stack += list(top)[::-1]
 
 

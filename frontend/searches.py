@@ -97,6 +97,8 @@ class _Search:
 
 def _search(node: c_ast.Node) -> _Search | None:
     """The search that a nest of loops is."""
+    if not isinstance(_innermost(node), c_ast.If):
+        return None
     loops: list[c_ast.For] = []
     iterators: list[str] = []
     while (iterator := counted_up(node)) is not None:
@@ -117,6 +119,13 @@ def _search(node: c_ast.Node) -> _Search | None:
         return None
     found = _Search(tuple(loops), tuple(iterators), node.cond, places, extremes[0] if extremes else None)
     return found if _fits(found, {str(s.lvalue.name) for s in sets}) else None
+
+
+def _innermost(node: c_ast.Node) -> c_ast.Node:
+    """What loops in one another repeat, if that is a single statement."""
+    while isinstance(node, c_ast.For) and len(items := block_items(node.stmt)) == 1:
+        node = items[0]
+    return node
 
 
 def _fits(found: _Search, changed: set[str]) -> bool:

@@ -78,6 +78,8 @@ def _names(region: Region) -> set[str]:
 
 def _renamed(nodes: list[c_ast.Node], names: Mapping[str, str]) -> list[c_ast.Node]:
     """Copies whose calls and definitions of the file's functions carry names that no header has."""
+    if not names:
+        return nodes
     result = [copied(node) for node in nodes]
     for node in (n for part in result for n in nodes_below(part)):
         if called_name(node) in names:

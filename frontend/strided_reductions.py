@@ -18,7 +18,7 @@ from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scalar_value import changes
 from polytile.frontend.scope import Scope, Shape
-from polytile.frontend.trees import alike, copied, map_children, substituted, variables_in
+from polytile.frontend.trees import alike, copied, map_statements, substituted, variables_in
 from polytile.frontend.trip_counts import Count, bound, count_of, integer, scaled, total
 from polytile.ir.expr import INT
 
@@ -32,7 +32,7 @@ def with_counted_reductions(
     of a variable may be read after them."""
 
     def changed(node: Any) -> Any:
-        node = map_children(node, changed)
+        node = map_statements(node, changed)
         count = count_of(node) if isinstance(node, c_ast.For) else None
         if count is None or abs(count.step) == 1 or not _adds_up(count, node):
             return node

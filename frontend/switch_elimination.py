@@ -13,7 +13,7 @@ from pycparser import c_ast
 
 from polytile.frontend.jump_elimination import LOOPS
 from polytile.frontend.parse import nodes_below
-from polytile.frontend.trees import block_items, copied, map_children
+from polytile.frontend.trees import block_items, copied, map_statements
 
 MOST_COPIES = 64  # of statements that are reached from several cases
 _Section = tuple[list[c_ast.Node | None], list[c_ast.Node]]  # the values (None: `default`) and what follows them
@@ -22,7 +22,7 @@ _Section = tuple[list[c_ast.Node | None], list[c_ast.Node]]  # the values (None:
 def without_switch(node: Any) -> Any:
     """Rewrite the `switch` statements of a statement, in place. One with declarations, with a `break` inside another
     statement of it, or of a value that a side effect computes, stays, and is refused."""
-    node = map_children(node, without_switch)
+    node = map_statements(node, without_switch)
     if not isinstance(node, c_ast.Switch):
         return node
     made = _as_branches(node)

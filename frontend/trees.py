@@ -9,11 +9,17 @@ from pycparser import c_ast
 
 WRITING = ("++", "--", "p++", "p--")
 _SLOTS: dict[type, tuple[str, ...]] = {}  # by class of node
+_CHILD_SLOTS: dict[type, tuple[str, ...]] = {}
+_EXPRESSIONS = frozenset((
+    c_ast.ID, c_ast.Constant, c_ast.UnaryOp, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.Assignment, c_ast.ArrayRef,
+    c_ast.StructRef, c_ast.FuncCall, c_ast.Cast, c_ast.ExprList,
+))  # fmt: skip
 
 
 def copied(node: Any) -> Any:
     """A copy in which no node is shared with the original or appears twice; coordinates are shared."""
-    return map_children(twin(node), copied)
+    new = twin(node)
+    return map_children(new, copied) if _child_slots(type(node)) else new
 
 
 def twin(node: Any) -> Any:
@@ -32,15 +38,52 @@ def _slots(kind: Any) -> tuple[str, ...]:
     return _SLOTS[kind]
 
 
+def _child_slots(kind: Any) -> tuple[str, ...]:
+    """Those that may hold other nodes: attributes do not, but for alignments."""
+    if kind not in _CHILD_SLOTS:
+        _CHILD_SLOTS[kind] = tuple(s for s in _slots(kind) if s not in kind.attr_names or s == "align")
+    return _CHILD_SLOTS[kind]
+
+
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     """Replace each direct child c of `node` by change(c), in place."""
-    for slot in _slots(type(node)):
+    for slot in _child_slots(type(node)):
         value = getattr(node, slot, None)
         if isinstance(value, c_ast.Node):
             setattr(node, slot, change(value))
         elif isinstance(value, list):
             setattr(node, slot, [change(v) if isinstance(v, c_ast.Node) else v for v in value])
     return node
+
+
+def map_statements(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The same for nodes that hold statements: what a rewriting of loops and jumps needs not look into is most of a
+    tree."""
+    for slot in _child_slots(type(node)):
+        value = getattr(node, slot, None)
+        if _holds_statements(value):
+            setattr(node, slot, change(value))
+        elif isinstance(value, list):
+            setattr(node, slot, [change(v) if _holds_statements(v) else v for v in value])
+    return node
+
+
+def _holds_statements(part: Any) -> bool:
+    return isinstance(part, c_ast.Node) and type(part) not in _EXPRESSIONS
+
+
+def statements_in(node: c_ast.Node) -> list[c_ast.Node]:
+    """The direct children of a node that are no expressions."""
+    return [] if type(node) in _EXPRESSIONS else [child for child in node if type(child) not in _EXPRESSIONS]
+
+
+def statements_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
+    """The node and all below it that are no expressions, parents first, in source order."""
+    stack = [] if node is None else [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack += statements_in(top)[::-1]
 
 
 def block_items(statement: c_ast.Node | None) -> list[c_ast.Node]:
@@ -92,7 +135,7 @@ def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
         if isinstance(top, c_ast.ID):
             yield top
         else:
-            stack.extend(reversed(_value_children(top)))
+            stack += _value_children(top)[::-1]
 
 
 def free_variables_in(nodes: Iterable[c_ast.Node]) -> Iterator[c_ast.ID]:
@@ -108,16 +151,17 @@ def free_variables_in(nodes: Iterable[c_ast.Node]) -> Iterator[c_ast.ID]:
 
 
 def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
-    match node:
-        case c_ast.ID():
-            yield node
-        case c_ast.Compound():
-            yield from free_variables_in(node.block_items or ())
-        case c_ast.For(init=init, cond=condition, next=step, stmt=body):
-            yield from free_variables_in(n for n in (init, condition, step, body) if n is not None)
-        case _:
-            for child in _value_children(node):
-                yield from _free_in(child)
+    stack = [node]  # sums of hundreds of terms are as deep
+    while stack:
+        match top := stack.pop():
+            case c_ast.ID():
+                yield top
+            case c_ast.Compound():
+                yield from free_variables_in(top.block_items or ())
+            case c_ast.For(init=init, cond=condition, next=step, stmt=body):
+                yield from free_variables_in(n for n in (init, condition, step, body) if n is not None)
+            case _:
+                stack += _value_children(top)[::-1]
 
 
 def declarations_of(node: c_ast.Node) -> list[c_ast.Decl]:
@@ -129,13 +173,15 @@ def declarations_of(node: c_ast.Node) -> list[c_ast.Decl]:
 
 def _value_children(node: c_ast.Node) -> list[c_ast.Node]:
     match node:
+        case c_ast.BinaryOp():
+            return [node.left, node.right]
         case c_ast.StructRef(name=inner):
             return [inner]
         case c_ast.FuncCall(name=c_ast.ID(), args=arguments):
             return [] if arguments is None else [arguments]
         case c_ast.NamedInitializer(name=designators, expr=value):
             return [*(d for d in designators if not isinstance(d, c_ast.ID)), value]
-    return [child for _, child in node.children()]
+    return list(node)
 
 
 def alike(one: c_ast.Node, other: c_ast.Node) -> bool:

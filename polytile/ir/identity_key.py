@@ -28,15 +28,15 @@ class IdentityKey(Generic[T]):
 def remembered(find: Callable[[T], R]) -> Callable[[T], R]:
     """A function of one frozen value that is not asked twice for the same object: equal ones, which may differ in
     what comparisons leave out, are not the same. Objects that it remembers stay alive."""
-    known: dict[IdentityKey[T], R] = {}
+    known: dict[int, tuple[T, R]] = {}  # by identity
 
     @wraps(find)
     def found(value: T) -> R:
-        key = IdentityKey(value)
-        if key not in known:
+        pair = known.get(id(value))
+        if pair is None:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            known[key] = find(value)
-        return known[key]
+            pair = known[id(value)] = (value, find(value))
+        return pair[1]
 
     return found

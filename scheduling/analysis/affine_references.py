@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from dataclasses import field as _field
 from fractions import Fraction
 
 import islpy as isl
 
+from polytile.ir.access_boxes import taken_apart
 from polytile.ir.scop import AccessKind, AccessRelation, Array, Scop, Statement
 
 Number = int | Fraction  # whole numbers are int, which is faster
@@ -33,8 +35,8 @@ class Form:
     constant: Number = 0
     parameters: tuple[tuple[str, Number], ...] = ()
     floors: tuple[Floor, ...] = ()
-    _along: dict[tuple[int, ...], Number] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _moved: dict[tuple[int, ...], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _along: dict[tuple[int, ...], Number] = _field(default_factory=dict, init=False, repr=False, compare=False)
+    _moved: dict[tuple[int, ...], bool] = _field(default_factory=dict, init=False, repr=False, compare=False)
 
     def value(self, point: Sequence[int], parameters: Mapping[str, int]) -> Number:
         """The value at a point of the iterators; parameters without a value count as 0."""
@@ -90,15 +92,26 @@ class Form:
         return tuple(found)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearPart:
+    """The forms of subscripts without the whole constants that are added to them. References that differ by these
+    alone, as in a stencil, have the same one: what depends on nothing else is found once."""
+
+    forms: tuple[Form | None, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """An access and its subscripts, outermost first; None where a subscript is no function of the iterators (it
-    depends on data, or differs from one part of the domain to another). `field` is the field of a struct's element."""
+    depends on data, or differs from one part of the domain to another). `field` is the field of a struct's element.
+    The `constants` are those of the subscripts that are known."""
 
     access: AccessRelation
     array: Array
     subscripts: tuple[Form | None, ...]
-    field: int | None = None
+    field: int | None
+    linear: LinearPart = _field(repr=False, compare=False)
+    constants: tuple[Number, ...] = _field(repr=False, compare=False)
 
     @property
     def exact(self) -> bool:
@@ -122,12 +135,28 @@ class _Known:
     """References by the identity of their statement, which is kept alive so that no other takes its place: statements
     that compare equal may differ in their relations."""
 
-    found: dict[int, tuple[Statement, Scop, tuple[Reference, ...]]] = field(default_factory=dict)
-    forms: dict[Form, Form] = field(default_factory=dict)  # equal ones are one, which remembers how it moves
+    found: dict[int, tuple[Statement, Scop, tuple[Reference, ...]]] = _field(default_factory=dict)
+    forms: dict[Form, Form] = _field(default_factory=dict)  # equal ones are one, which remembers how it moves
+    linear: dict[tuple[Form | None, ...], LinearPart] = _field(default_factory=dict)
 
     def form(self, form: Form | None) -> Form | None:
         """The form that stands for all that are equal to it."""
         return None if form is None else self.forms.setdefault(form, form)
+
+    def without_constants(self, forms: Sequence[Form | None]) -> LinearPart:
+        """The linear part that stands for all that are equal to it."""
+        plain = tuple(map(_without_constant, forms))
+        return self.linear.setdefault(plain, LinearPart(plain))
+
+    def clear(self) -> None:
+        self.found.clear()
+        self.forms.clear()
+        self.linear.clear()
+
+
+def _without_constant(form: Form | None) -> Form | None:
+    whole = form is not None and isinstance(form.constant, int) and form.constant != 0
+    return replace(form, constant=0) if form is not None and whole else form
 
 
 _KNOWN = _Known()
@@ -140,24 +169,50 @@ def references(scop: Scop, statement: Statement) -> tuple[Reference, ...]:
     if known is not None and known[1] is scop:
         return known[2]
     if len(_KNOWN.found) >= _MOST_KNOWN:
-        _KNOWN.found.clear()
-        _KNOWN.forms.clear()
+        _KNOWN.clear()
     kinds = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
-    found = [_reference(scop.array(access.array), access) for access in statement.relations(*kinds)]
-    result = tuple(reference for reference in found if not scop.by_value(reference.array))
+    functions: dict[str, _Function] = {}
+    accesses = [a for a in statement.relations(*kinds) if not scop.by_value(scop.array(a.array))]
+    result = tuple(_reference(scop.array(access.array), access, functions) for access in accesses)
     _KNOWN.found[id(statement)] = (statement, scop, result)
     return result
 
 
-def _reference(array: Array, access: AccessRelation) -> Reference:
-    forms = [_KNOWN.form(_subscript(access.relation, i)) for i in range(array.access_rank)]
-    if not array.fields:
-        return Reference(access, array, tuple(forms))
-    number = forms.pop()
-    if number is not None and any(number.involves()):
-        forms[-1:] = [None]  # an element of an array in the struct, which the loops choose
-        number = None
-    return Reference(access, array, tuple(forms), None if number is None else int(number.constant))
+_Function = tuple[Sequence[Form | None], LinearPart, tuple[int, ...]]  # of the first access that is one
+
+
+def _reference(array: Array, access: AccessRelation, functions: dict[str, _Function]) -> Reference:
+    forms, linear = _forms(array, access.relation, functions)
+    number: Form | None = None
+    if array.fields:
+        *forms, number = forms
+        if number is not None and any(number.involves()):
+            forms[-1:] = [None]  # an element of an array in the struct, which the loops choose
+            number = None
+        linear = _KNOWN.without_constants(forms)
+    constants = tuple(form.constant for form in forms if form is not None)
+    field_number = None if number is None else int(number.constant)
+    return Reference(access, array, tuple(forms), field_number, linear, constants)
+
+
+def _forms(
+    array: Array, relation: isl.Map, functions: dict[str, _Function]
+) -> tuple[Sequence[Form | None], LinearPart]:
+    """The subscripts of an access, also without constants. An affine function is looked at once: hundreds of accesses
+    may be the same one with other constants."""
+    text, constants = taken_apart(relation) or ("", ())
+    if text not in functions:
+        found = [_KNOWN.form(_subscript(relation, i)) for i in range(array.access_rank)]
+        linear = _KNOWN.without_constants(found)
+        if text and all(form is not None for form in found):
+            functions[text] = found, linear, constants
+        return found, linear
+    first, linear, before = functions[text]
+    forms: list[Form | None] = []
+    for form, behind, c in zip(first, constants, before, strict=True):
+        assert form is not None
+        forms.append(form if behind == c else _KNOWN.form(replace(form, constant=form.constant + behind - c)))
+    return forms, linear
 
 
 def _subscript(relation: isl.Map, position: int) -> Form | None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from polytile.ir.scop import Array, Scop
-from polytile.scheduling.analysis.affine_references import Form, Number, Reference, references
+from polytile.scheduling.analysis.affine_references import Form, LinearPart, Number, Reference, references
 
 
 class ReferenceRow(Protocol):
@@ -87,11 +87,11 @@ def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Referen
 
 def groups_along(found: Sequence[Reference], steps: Sequence[Sequence[int]]) -> tuple[ReferenceGroup, ...]:
     """The groups of one statement's references under loops that advance its iterators by these steps."""
-
-    def along(form: Form) -> tuple[tuple[Number, ...], Number]:
-        return tuple(form.along(step) for step in steps), form.constant
-
-    return _grouped([(reference, *_parts(reference, along)) for reference in found])
+    known: dict[LinearPart, tuple[_Linear, ...]] = {}
+    for part in {reference.linear for reference in found}:
+        forms = [form for form in part.forms if form is not None]
+        known[part] = tuple((tuple(form.along(step) for step in steps), form.parameters) for form in forms)
+    return _grouped([(reference, known[reference.linear], reference.constants) for reference in found])
 
 
 _Linear = tuple[tuple[Number, ...], tuple[tuple[str, Number], ...]]  # by loop; by parameter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 
@@ -42,19 +42,6 @@ class Touched:
     sectors: float
     lines: float
     elements: int
-
-
-def without_constants(forms: Sequence[Form], pitches: Sequence[int | None]) -> tuple[tuple[Form, ...], int]:
-    """The forms without their whole constants, and the bytes that these shift an address by within its row. Accesses
-    that differ by constants, as in a stencil, make the same requests elsewhere."""
-    shift = 0
-    shape: list[Form] = []
-    for form, pitch in zip(forms, pitches, strict=True):
-        if isinstance(form.constant, int):
-            shift += form.constant * (pitch or 0)
-            form = replace(form, constant=0)
-        shape.append(form)
-    return tuple(shape), shift
 
 
 @lru_cache(maxsize=4096)

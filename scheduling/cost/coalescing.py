@@ -8,14 +8,14 @@ warp, and other iterators that shift an address take all values alike, so that t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 
 from polytile.ir.scop import AccessRelation, Scop
 from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
 from polytile.scheduling.analysis.affine_references import Reference, references
-from polytile.scheduling.cost.addresses import Along, Element, touch, warp_points, without_constants
+from polytile.scheduling.cost.addresses import Along, Element, touch, warp_points
 from polytile.scheduling.cost.array_layout import element_size, field_bytes, pitches
 
 
@@ -56,8 +56,8 @@ def predict(
     Neighbours along x are one vector where they are so in memory. Parameters with a value make the lengths of rows
     known."""
     found = scop.statement(statement)
-    along = [lane_step(lane, len(found.iterators)) for lane in lanes]
-    return tuple(request(r, along, parameters or {}, _vector(r, lanes)) for r in references(scop, found))
+    warp = Warp(tuple(lane_step(lane, len(found.iterators)) for lane in lanes), parameters or {})
+    return tuple(warp.request(r, _vector(r, lanes)) for r in references(scop, found))
 
 
 def _vector(reference: Reference, lanes: Sequence[Lane]) -> int:
@@ -77,23 +77,48 @@ def lane_step(lane: Lane, rank: int) -> Along:
     return Along(step, lane.extent, lane.extent)
 
 
-def request(
-    reference: Reference, along: Sequence[Along], parameters: Mapping[str, int], elements: int = 1
-) -> Request:
-    """The request of one access of a warp, with the dimensions of the thread block from x on; each lane wants so many
-    neighbouring elements at once."""
-    offset, size = field_bytes(reference.array, reference.field)
-    size *= elements
-    known = tuple(form for form in reference.subscripts if form is not None)
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """Requests of one warp, whose lanes are `along` the dimensions of the thread block from x on. Accesses that differ
+    by constants, as in a stencil, make the same requests elsewhere."""
+
+    along: tuple[Along, ...]
+    parameters: Mapping[str, int]
+    _known: dict[object, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _layouts: dict[str, tuple[int | None, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def request(self, reference: Reference, elements: int = 1) -> Request:
+        """The request of one access; each lane wants so many neighbouring elements at once."""
+        array = reference.array
+        layout = self._layouts.get(array.name)
+        if layout is None:
+            layout = self._layouts[array.name] = pitches(array, self.parameters)
+        shift = _shift(reference, layout) % CACHE_LINE_BYTES
+        key = array.name, reference.field, reference.linear, elements, shift
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._of(reference, layout, elements, shift)
+        return Request(reference.access, known.sectors, known.lines, known.least, known.exact)
+
+    def _of(self, reference: Reference, layout: tuple[int | None, ...], elements: int, shift: int) -> Request:
+        offset, size = field_bytes(reference.array, reference.field)
+        size *= elements
+        if not reference.exact:
+            lanes = len(warp_points(self.along, int(reference.access.relation.dim(isl.dim_type.in_))))
+            sectors = float(lanes * -(-size // SECTOR_BYTES))
+            return Request(reference.access, sectors, float(lanes), _least(lanes, size), False)
+        shape = tuple(form for form in reference.linear.forms if form is not None)
+        element = Element(element_size(reference.array), size, (offset + shift) % CACHE_LINE_BYTES)
+        touched = touch(shape, layout, element, self.along, tuple(sorted(self.parameters.items())))
+        return Request(reference.access, touched.sectors, touched.lines, _least(touched.elements, size), True)
+
+
+def _shift(reference: Reference, layout: tuple[int | None, ...]) -> int:
+    """The bytes that whole constants shift an address by within its row."""
     if not reference.exact:
-        lanes = len(warp_points(tuple(along), int(reference.access.relation.dim(isl.dim_type.in_))))
-        sectors = float(lanes * -(-size // SECTOR_BYTES))
-        return Request(reference.access, sectors, float(lanes), _least(lanes, size), False)
-    layout = pitches(reference.array, parameters)
-    shape, shift = without_constants(known, layout)
-    element = Element(element_size(reference.array), size, (offset + shift) % CACHE_LINE_BYTES)
-    touched = touch(shape, layout, element, tuple(along), tuple(sorted(parameters.items())))
-    return Request(reference.access, touched.sectors, touched.lines, _least(touched.elements, size), True)
+        return 0
+    pairs = zip(reference.constants, layout, strict=True)
+    return sum(c * pitch for c, pitch in pairs if pitch is not None and isinstance(c, int))
 
 
 def _least(elements: int, size: int) -> int:

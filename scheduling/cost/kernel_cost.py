@@ -115,9 +115,7 @@ class KernelCost:
     @staticmethod
     def _rolled(work: Work) -> list[int]:
         """The serial loops of a thread that are loops: neither unrolled nor so short that a compiler does that."""
-        found = [
-            i for i in work.serial_loops if i not in work.points and not work.mapped.loops[i].parts[-1].unrolled
-        ]
+        found = [i for i in work.serial_loops if i not in work.points and not work.mapped.loops[i].parts[-1].unrolled]
         return found if prod(work.shares[i].serial for i in found) > _SHORT else []
 
     def _storage(self, reference: Reference) -> Storage | None:
@@ -134,9 +132,7 @@ class KernelCost:
             if storage is None or storage.space is not Space.PRIVATE:
                 yield self._access(work, reference, storage, again)
 
-    def _access(
-        self, work: Work, reference: Reference, storage: Storage | None, again: Container[int]
-    ) -> AccessTime:
+    def _access(self, work: Work, reference: Reference, storage: Storage | None, again: Container[int]) -> AccessTime:
         request = work.request(reference)
         times = work.warps * work.folds(reference) / self._held(work, reference) * (id(reference) not in again)
         if storage is None:
@@ -188,17 +184,21 @@ class KernelCost:
 
     def _touched(self) -> float:
         """Bytes of memory that one launch uses."""
-        return sum(use.touched for use in self._arrays().values())
+        return sum(use.touched for use in self._used.values())
 
     def _moved(self) -> float:
         """Bytes that one launch has to move to and from memory."""
-        once = sum(use.read + use.written for use in self._arrays().values())
+        once = sum(use.read + use.written for use in self._used.values())
         return once + self.layers_fetch
 
     @cached_property
     def layers_fetch(self) -> float:
         """Bytes that layers of blocks fetch from device memory again, where threads have no loops."""
         return fetched_again(self.works, self.placed, self.speed.l2_bytes) if self.layered and self.is_straight else 0.0
+
+    @cached_property
+    def _used(self) -> dict[str, ArrayUse]:
+        return self._arrays()
 
     def _arrays(self) -> dict[str, ArrayUse]:
         """What one launch uses of each array."""

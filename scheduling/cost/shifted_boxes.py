@@ -12,6 +12,7 @@ from functools import cache
 from itertools import pairwise
 from math import ceil, floor, inf
 
+from polytile.ir.identity_key import remembered
 from polytile.scheduling.analysis.affine_references import Number
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup
 from polytile.scheduling.cost.array_layout import element_size
@@ -27,13 +28,33 @@ def group_lines(group: ReferenceGroup, tiles: Sequence[float], line: int) -> flo
         return inf
     steps = ([(abs(float(c)), t) for c, t in zip(d.slopes, tiles, strict=True)] for d in group.dimensions)
     extents = [1 + sum(c * (t - 1) for c, t in own) for own in steps]
-    return lines_of_union(group.offsets, extents, line / element_size(group.array))
+    return _lines(_group_places(group.offsets), extents, line / element_size(group.array))
+
+
+@remembered
+def _group_places(offsets: tuple[tuple[Number, ...], ...]) -> Offsets:
+    return _places(offsets)
+
+
+def _places(offsets: Iterable[Iterable[Number]]) -> Offsets:
+    return frozenset(tuple(map(float, place)) for place in offsets)
 
 
 def lines_of_union(offsets: Iterable[Iterable[Number]], extents: Sequence[float], per_line: float) -> float:
     """The lines of `per_line` elements that boxes of these extents touch, one at each of the offsets. The last
     dimension is the contiguous one, in which a line begins at zero."""
+    return _lines(_places(offsets), extents, per_line)
+
+
+def _lines(offsets: Offsets, extents: Sequence[float], per_line: float) -> float:
     rank = len(extents)
+
+    @cache
+    def by_first(places: Offsets) -> dict[float, Offsets]:
+        found: dict[float, set[tuple[float, ...]]] = {}
+        for first, *rest in places:
+            found.setdefault(first, set()).add(tuple(rest))
+        return {x: frozenset(plane) for x, plane in found.items()}
 
     @cache
     def touched(places: Offsets, depth: int) -> float:
@@ -41,13 +62,13 @@ def lines_of_union(offsets: Iterable[Iterable[Number]], extents: Sequence[float]
         if depth == rank - 1:
             together = _joined([p[0] for p in places], own)
             return sum(ceil(high / per_line - 1e-9) - floor(low / per_line) for low, high in together)
-        total = 0.0
-        for low, high in pairwise(sorted({end for p in places for end in (p[0], p[0] + own)})):
-            there = frozenset(p[1:] for p in places if p[0] <= low and high <= p[0] + own)
-            total += (high - low) * touched(there, depth + 1) if there else 0.0
+        total, planes = 0.0, by_first(places)
+        for low, high in pairwise(sorted({end for x in planes for end in (x, x + own)})):
+            there = {plane for x, plane in planes.items() if x <= low and high <= x + own}
+            total += (high - low) * touched(frozenset().union(*there), depth + 1) if there else 0.0
         return total
 
-    return touched(frozenset(tuple(float(x) for x in place) for place in offsets), 0) if rank else 1.0
+    return touched(offsets, 0) if rank else 1.0
 
 
 def _joined(starts: Sequence[float], length: float) -> list[tuple[float, float]]:

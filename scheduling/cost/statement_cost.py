@@ -4,7 +4,7 @@ warps' requests; the bytes that blocks fetch and that the whole launch touches."
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, inf, prod
@@ -15,9 +15,9 @@ from polytile.ir.expr import Declare, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
-from polytile.scheduling.analysis.affine_references import Reference, references
+from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
-from polytile.scheduling.cost.coalescing import Request, request
+from polytile.scheduling.cost.coalescing import Request, Warp
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
@@ -50,6 +50,8 @@ class Work:
     mapped: MappedStatement
     values: Mapping[str, int]
     tiled: bool = False
+    _moving: dict[tuple[LinearPart, int], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rows: dict[tuple[LinearPart, str], int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def statement(self) -> Statement:
@@ -179,12 +181,25 @@ class Work:
 
     def request(self, reference: Reference) -> Request:
         """The mean request of a warp."""
-        shapes, elements = warp_shapes(self.dimensions), self.vector(reference)
-        return mean_request([(weight, request(reference, along, self.values, elements)) for weight, along in shapes])
+        elements = self.vector(reference)
+        return mean_request([(weight, warp.request(reference, elements)) for weight, warp in self._warps])
+
+    @cached_property
+    def _warps(self) -> list[tuple[float, Warp]]:
+        """The warps that differ in their active lanes, with the share of each."""
+        return [(weight, Warp(along, self.values)) for weight, along in warp_shapes(self.dimensions)]
 
     def vector(self, reference: Reference) -> int:
         """How many neighbouring elements a thread wants at once: those of the neighbours along x that it runs in an
         unrolled loop, inside another one or of a tile."""
+        key = reference.linear, reference.array.name
+        if key not in self._rows:
+            self._rows[key] = self._neighbours(reference)
+        whole = self._rows[key] == 1 or self.tiled or not reference.access.writes or self._reads(reference)
+        return self._rows[key] if whole else 1
+
+    def _neighbours(self, reference: Reference) -> int:
+        """The same, where a store may be as wide as a load."""
         place = self._thread_loop(len(self.mapped.sizes) - 1) if self.mapped.sizes else None
         if place is None or reference.field is not None or not reference.subscripts:
             return 1
@@ -196,9 +211,7 @@ class Work:
         plain = last is not None and not last.floors and last.along(loop.step) == 1
         if not inside or not plain or any(form is None or form.moved_by(loop.step) for form in outer):
             return 1
-        fits = part.tile * reference.array.element.size in VECTOR_BYTES
-        whole = self.tiled or not reference.access.writes or self._reads(reference)
-        return part.tile if fits and whole else 1
+        return part.tile if part.tile * reference.array.element.size in VECTOR_BYTES else 1
 
     def updates_a_tile(self, placed: Collection[str]) -> bool:
         """Whether a thread updates several elements in an iteration of a serial loop that keeps them, of an array that
@@ -234,7 +247,10 @@ class Work:
 
     def moves(self, reference: Reference, loop: int) -> bool:
         """Whether the address changes from one iteration of a thread to the next."""
-        return reference.moved_by(self.thread_step(loop))
+        key = reference.linear, loop
+        if key not in self._moving:
+            self._moving[key] = reference.moved_by(self.thread_step(loop))
+        return self._moving[key]
 
     def barriers(self) -> float:
         """How many barriers a block meets in one launch."""
@@ -298,9 +314,7 @@ class Work:
 def in_time(mapped: MappedStatement) -> isl.Set:
     """The instances by their loops instead of their iterators."""
     names = [f"i{k}" for k in range(int(mapped.domain.dim(isl.dim_type.set)))]
-    forms = (
-        " + ".join(f"{c}*{n}" for c, n in zip(loop.form, names, strict=True) if c) or "0" for loop in mapped.loops
-    )
+    forms = (" + ".join(f"{c}*{n}" for c, n in zip(loop.form, names, strict=True) if c) or "0" for loop in mapped.loops)
     order = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(forms)}] }}")
     return mapped.domain.reset_tuple_id().apply(order)
 
@@ -317,9 +331,7 @@ def meet(work: Work, one: Reference, other: Reference, loop: int) -> bool:
     )
     same = isl.Map(f"{{ [{', '.join(first)}] -> [{', '.join(second)}] : {' and '.join(equal) or 'true'} }}")
     domain = work.mapped.domain.reset_tuple_id()
-    touched = [
-        r.access.relation.reset_tuple_id(isl.dim_type.in_).intersect_domain(domain) for r in (one, other)
-    ]
+    touched = [r.access.relation.reset_tuple_id(isl.dim_type.in_).intersect_domain(domain) for r in (one, other)]
     try:
         with budget(_MOST_OPERATIONS):
             return not touched[0].apply_range(touched[1].reverse()).intersect(same).is_empty()

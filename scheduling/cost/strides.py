@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polytile.ir.access_boxes import taken_apart
 from polytile.ir.isl_util import affine_rank, band_members, is_constant, maps, mark_name, sets, times_at
 from polytile.ir.schedule import BLOCK, thread_sizes
 from polytile.ir.scop import AccessKind, Scop
@@ -162,6 +163,9 @@ class _Requests:
 
 def _shape(relation: isl.Map) -> str:
     """The text of an access relation, without the constants that are added to its subscripts."""
+    function = taken_apart(relation)
+    if function is not None:
+        return function[0]
     if not relation.is_single_valued():
         return str(relation)
     pieces: list[isl.MultiAff] = []
