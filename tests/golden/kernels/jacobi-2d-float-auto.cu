@@ -705,12 +705,13 @@ extern "C" __global__ void __launch_bounds__(128) jacobi_2d_scop0_out(int n, int
 //     + A[(i - 1) * n + j]);
 // overlapped schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
 extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k0(int n, float *__restrict__ B,
-        const float *__restrict__ A)
+        const float *A)
 {
     const int bj = blockIdx.x;
     const int tj = threadIdx.x;
     const int ti = threadIdx.y;
 
+    polytile_await_launches();
     for (int bi = blockIdx.y; bi <= (n - 2) / 64; bi += gridDim.y) {
         if (ti + 8 * bi >= 1 && n >= 8 * ti + 64 * bi + 9 && n >= tj + 32 * bj + 2 && tj + 32 * bj >= 1) {
             int i = 8 * ti + 64 * bi;  // jacobi-2d.c:22
@@ -722,42 +723,50 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k0(int n, floa
             float v4 = A[(long long)i * n + j];
             float v5 = A[(long long)(i + 1) * n + j];
             float v6 = 0.2f * (v4 + v5);
-            B[(long long)i * n + j] = v2 + v6;
+            float B_new = v2 + v6;
             float v7 = v3 + v6;
             float v8 = 0.2f * v5;
             float v9 = v7 + 0.2f * A[(long long)(i + 1) * n + j + 1];
             float v10 = v8 + 0.2f * A[(long long)(i + 2) * n + j - 1];
             float v11 = A[(long long)(i + 2) * n + j];
-            B[(long long)(i + 1) * n + j] = v9 + 0.2f * v11;
+            float B_new_2 = v9 + 0.2f * v11;
             float v12 = v10 + 0.2f * A[(long long)(i + 2) * n + j + 1];
             float v13 = 0.2f * A[(long long)(i + 3) * n + j - 1];
             float v14 = A[(long long)(i + 3) * n + j];
             float v15 = 0.2f * (v11 + v14);
-            B[(long long)(i + 2) * n + j] = v12 + v15;
+            float B_new_3 = v12 + v15;
             float v16 = v13 + v15;
             float v17 = 0.2f * v14;
             float v18 = v16 + 0.2f * A[(long long)(i + 3) * n + j + 1];
             float v19 = v17 + 0.2f * A[(long long)(i + 4) * n + j - 1];
             float v20 = A[(long long)(i + 4) * n + j];
-            B[(long long)(i + 3) * n + j] = v18 + 0.2f * v20;
+            float B_new_4 = v18 + 0.2f * v20;
             float v21 = v19 + 0.2f * A[(long long)(i + 4) * n + j + 1];
             float v22 = 0.2f * A[(long long)(i + 5) * n + j - 1];
             float v23 = A[(long long)(i + 5) * n + j];
             float v24 = 0.2f * (v20 + v23);
-            B[(long long)(i + 4) * n + j] = v21 + v24;
+            float B_new_5 = v21 + v24;
             float v25 = v22 + v24;
             float v26 = 0.2f * v23;
             float v27 = v25 + 0.2f * A[(long long)(i + 5) * n + j + 1];
             float v28 = v26 + 0.2f * A[(long long)(i + 6) * n + j - 1];
             float v29 = A[(long long)(i + 6) * n + j];
-            B[(long long)(i + 5) * n + j] = v27 + 0.2f * v29;
+            float B_new_6 = v27 + 0.2f * v29;
             float v30 = v28 + 0.2f * A[(long long)(i + 6) * n + j + 1];
             float v31 = 0.2f * A[(long long)(i + 7) * n + j - 1];
             float v32 = 0.2f * (v29 + A[(long long)(i + 7) * n + j]);
-            B[(long long)(i + 6) * n + j] = v30 + v32;
+            float B_new_7 = v30 + v32;
             float v33 = v31 + v32;
             float v34 = v33 + 0.2f * A[(long long)(i + 7) * n + j + 1];
-            B[(long long)(i + 7) * n + j] = v34 + 0.2f * A[(long long)(i + 8) * n + j];
+            float B_new_8 = v34 + 0.2f * A[(long long)(i + 8) * n + j];
+            B[(long long)i * n + j] = B_new;
+            B[(long long)(i + 1) * n + j] = B_new_2;
+            B[(long long)(i + 2) * n + j] = B_new_3;
+            B[(long long)(i + 3) * n + j] = B_new_4;
+            B[(long long)(i + 4) * n + j] = B_new_5;
+            B[(long long)(i + 5) * n + j] = B_new_6;
+            B[(long long)(i + 6) * n + j] = B_new_7;
+            B[(long long)(i + 7) * n + j] = B_new_8;
         } else if (n >= tj + 32 * bj + 2 && tj + 32 * bj >= 1) {
             #pragma unroll 1
             for (int c_5 = polytile_max(0, -8 * ti - 64 * bi + 1); c_5 < polytile_min(8, n - 8 * ti - 64 * bi - 1);
@@ -774,13 +783,14 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k0(int n, floa
 // jacobi-2d.c:27: A[i * n + j] = 0.2f * (B[i * n + j] + B[i * n + j - 1] + B[i * n + j + 1] + B[(i + 1) * n + j]
 //     + B[(i - 1) * n + j]);
 // overlapped schedule; blocks: bi = y, bj = x; 32 x 8 x 1 threads
-extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k1(int n, const float *__restrict__ B,
+extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k1(int n, const float *B,
         float *__restrict__ A)
 {
     const int bj = gridDim.x - 1 - blockIdx.x;
     const int tj = threadIdx.x;
     const int ti = threadIdx.y;
 
+    polytile_await_launches();
     for (int bi = gridDim.y - 1 - blockIdx.y; bi <= (n - 2) / 64; bi += gridDim.y) {
         if (ti + 8 * bi >= 1 && n >= 8 * ti + 64 * bi + 9 && n >= tj + 32 * bj + 2 && tj + 32 * bj >= 1) {
             int i = 8 * ti + 64 * bi;  // jacobi-2d.c:27
@@ -792,42 +802,50 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_2d_scop0_k1(int n, cons
             float v4 = B[(long long)i * n + j];
             float v5 = B[(long long)(i + 1) * n + j];
             float v6 = 0.2f * (v4 + v5);
-            A[(long long)i * n + j] = v2 + v6;
+            float A_new = v2 + v6;
             float v7 = v3 + v6;
             float v8 = 0.2f * v5;
             float v9 = v7 + 0.2f * B[(long long)(i + 1) * n + j + 1];
             float v10 = v8 + 0.2f * B[(long long)(i + 2) * n + j - 1];
             float v11 = B[(long long)(i + 2) * n + j];
-            A[(long long)(i + 1) * n + j] = v9 + 0.2f * v11;
+            float A_new_2 = v9 + 0.2f * v11;
             float v12 = v10 + 0.2f * B[(long long)(i + 2) * n + j + 1];
             float v13 = 0.2f * B[(long long)(i + 3) * n + j - 1];
             float v14 = B[(long long)(i + 3) * n + j];
             float v15 = 0.2f * (v11 + v14);
-            A[(long long)(i + 2) * n + j] = v12 + v15;
+            float A_new_3 = v12 + v15;
             float v16 = v13 + v15;
             float v17 = 0.2f * v14;
             float v18 = v16 + 0.2f * B[(long long)(i + 3) * n + j + 1];
             float v19 = v17 + 0.2f * B[(long long)(i + 4) * n + j - 1];
             float v20 = B[(long long)(i + 4) * n + j];
-            A[(long long)(i + 3) * n + j] = v18 + 0.2f * v20;
+            float A_new_4 = v18 + 0.2f * v20;
             float v21 = v19 + 0.2f * B[(long long)(i + 4) * n + j + 1];
             float v22 = 0.2f * B[(long long)(i + 5) * n + j - 1];
             float v23 = B[(long long)(i + 5) * n + j];
             float v24 = 0.2f * (v20 + v23);
-            A[(long long)(i + 4) * n + j] = v21 + v24;
+            float A_new_5 = v21 + v24;
             float v25 = v22 + v24;
             float v26 = 0.2f * v23;
             float v27 = v25 + 0.2f * B[(long long)(i + 5) * n + j + 1];
             float v28 = v26 + 0.2f * B[(long long)(i + 6) * n + j - 1];
             float v29 = B[(long long)(i + 6) * n + j];
-            A[(long long)(i + 5) * n + j] = v27 + 0.2f * v29;
+            float A_new_6 = v27 + 0.2f * v29;
             float v30 = v28 + 0.2f * B[(long long)(i + 6) * n + j + 1];
             float v31 = 0.2f * B[(long long)(i + 7) * n + j - 1];
             float v32 = 0.2f * (v29 + B[(long long)(i + 7) * n + j]);
-            A[(long long)(i + 6) * n + j] = v30 + v32;
+            float A_new_7 = v30 + v32;
             float v33 = v31 + v32;
             float v34 = v33 + 0.2f * B[(long long)(i + 7) * n + j + 1];
-            A[(long long)(i + 7) * n + j] = v34 + 0.2f * B[(long long)(i + 8) * n + j];
+            float A_new_8 = v34 + 0.2f * B[(long long)(i + 8) * n + j];
+            A[(long long)i * n + j] = A_new;
+            A[(long long)(i + 1) * n + j] = A_new_2;
+            A[(long long)(i + 2) * n + j] = A_new_3;
+            A[(long long)(i + 3) * n + j] = A_new_4;
+            A[(long long)(i + 4) * n + j] = A_new_5;
+            A[(long long)(i + 5) * n + j] = A_new_6;
+            A[(long long)(i + 6) * n + j] = A_new_7;
+            A[(long long)(i + 7) * n + j] = A_new_8;
         } else if (n >= tj + 32 * bj + 2 && tj + 32 * bj >= 1) {
             #pragma unroll 1
             for (int c_5 = polytile_max(0, -8 * ti - 64 * bi + 1); c_5 < polytile_min(8, n - 8 * ti - 64 * bi - 1);
