@@ -3,14 +3,22 @@
     B[i][j][k] from 9 arrays at i - 2 .. i + 2, each plane 0.7 MB, blocks of 2 x 4 x 32: a layer of blocks touches 40
     MB, too much for L2, and two thirds of it are the next layer's, too; blocks of 8 x 1 x 32: one third
 
-More along the outermost dimension is less along the others, where blocks fetch their neighbours' elements from L2. What
-that costs is estimated too high for flat blocks: of those that are clearly faster by estimate than the default ones,
-the ones that move least take least (derivative, 304^3, H100: 2.8 ms with 2 x 4 x 32, 2.46 with 4 x 2, 2.17 with 8 x 1).
+More along the outermost dimension is less along the others, where blocks fetch their neighbours' elements from L2.
+Blocks in between are no better than the better one of these two (H100, ms):
+
+    blocks              2 x 4 x 32   4 x 2   8 x 1
+    derivative, double        2.85    2.50    2.19
+    derivative, float         1.63    1.48    1.50
+    hypterm, double           2.17    2.35    1.99
+    rhs4th3fort, double       2.62    2.85    2.63
+    3d27pt, double            0.93    1.18    1.03
+
+Estimates are means over parts of one architecture, whose memories differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -20,7 +28,7 @@ import islpy as isl
 from polytile.ir.placed_storage import Homes
 from polytile.ir.schedule import Path, node_at, path_of
 from polytile.ir.scop import Scop
-from polytile.options import POINTS
+from polytile.machine import Machine
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.cost.estimate import KernelTime
 from polytile.scheduling.cost.kernel_cost import KernelCost
@@ -33,11 +41,12 @@ from polytile.tuning import BlockTuning
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A kernel with blocks of some sizes, and one launch of it by estimate."""
+    """A kernel with blocks of some sizes, and one launch of it by estimate, in microseconds."""
 
     sizes: tuple[int, ...]
     tree: isl.Schedule
     time: KernelTime
+    mean: float  # of the times on all parts of the architecture, whose memories differ
 
     def __str__(self) -> str:
         shape = " x ".join(map(str, self.sizes))
@@ -45,8 +54,8 @@ class _Block:
 
 
 def with_layered_blocks(problem: Problem, candidate: Candidate, homes: Callable[[], Homes]) -> Candidate:
-    """The candidate whose kernels of three dimensions have the blocks that move least, where these are clearly faster
-    by estimate than the default ones, for sizes that are known. `homes` are asked for where some may be."""
+    """The candidate whose kernels of three dimensions have flat blocks, where these are faster by estimate than the
+    default ones, for sizes that are known. `homes` are asked for where some may be."""
     options = problem.options
     known = all(p.name in options.parameters for p in problem.scop.parameters)
     if candidate.schedule is None or options.block or options.sizes or not known:
@@ -55,7 +64,7 @@ def with_layered_blocks(problem: Problem, candidate: Candidate, homes: Callable[
     tree, lines = candidate.schedule.tree, []
     for number, path in enumerate([path_of(mark) for mark in kernels(tree)]):
         default = choice.default(number, tree, path)
-        best = choice.best(number, default, path) if default else None
+        best = choice.flat(number, default, path) if default else None
         if best is not None:
             tree = best.tree
             lines.append(f"kernel {number} ({candidate.schedule.strategy}): {best}; {default}")
@@ -85,31 +94,32 @@ class _Choice:
         found = point_kernel(node_at(tree, path))
         if found is None or found.sizes != self.tuning.of_rank(3) or found.blocks[0] != 0:
             return None
-        cost = self._cost(number, tree, path)
+        cost = self._cost(number, tree, path, self.problem.machine)
         if cost is None or not cost.layers_fetch or self.placed.get(number):
             return None
-        return _Block(found.sizes, tree, cost.time())
+        return self._block(found.sizes, number, tree, path)
 
-    def best(self, number: int, default: _Block, path: Path) -> _Block | None:
-        most = self.tuning.clearly * default.time.each
-        better = [one for one in self._others(number, default, path) if one.time.each <= most]
-        return min(better, key=lambda one: (one.time.memory, one.time.each), default=None)
-
-    def _others(self, number: int, default: _Block, path: Path) -> Iterator[_Block]:
-        """The kernel with as many threads that are more along the outermost dimension."""
+    def flat(self, number: int, default: _Block, path: Path) -> _Block | None:
+        """As many threads along the outermost dimension and x alone, if they take less time."""
         *outer, last = default.sizes
-        for first in (n for n in POINTS if n > outer[0] and prod(outer) % n == 0):
-            mark = node_at(default.tree, path)
-            sizes = (first, prod(outer) // first, last)
-            kernel = point_kernel(mark)
-            assert kernel is not None  # as by default
-            tree = with_points(mark, replace(kernel, sizes=sizes), (1, 1, 1)).get_schedule()
-            cost = self._cost(number, tree, path)
-            if cost is not None:
-                yield _Block(sizes, tree, cost.time())
+        mark = node_at(default.tree, path)
+        sizes = (prod(outer), 1, last)
+        kernel = point_kernel(mark)
+        assert kernel is not None  # as by default
+        tree = with_points(mark, replace(kernel, sizes=sizes), (1, 1, 1)).get_schedule()
+        block = self._block(sizes, number, tree, path)
+        return block if block and block.mean <= self.tuning.clearly * default.mean else None
 
-    def _cost(self, number: int, tree: isl.Schedule, path: Path) -> KernelCost | None:
+    def _block(self, sizes: tuple[int, ...], number: int, tree: isl.Schedule, path: Path) -> _Block | None:
+        machine = self.problem.machine
+        slow = replace(machine, speed=machine.speed.with_slow_memory)
+        here, there = (self._cost(number, tree, path, one) for one in (machine, slow))
+        if here is None or there is None:
+            return None
+        return _Block(sizes, tree, here.time(), (here.time().each + there.time().each) / 2)
+
+    def _cost(self, number: int, tree: isl.Schedule, path: Path, machine: Machine) -> KernelCost | None:
         values = fix_parameters(self.scop.context, self.problem.options.parameters)
         works = [Work(self.scop, one, values) for one in statements(node_at(tree, path))]
         empty = not works or any(work.empty for work in works)
-        return None if empty else KernelCost(number, works, {}, self.problem.machine, {})
+        return None if empty else KernelCost(number, works, {}, machine, {})
