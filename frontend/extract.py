@@ -15,6 +15,7 @@ from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
+from polytile.frontend.large_bodies import changed_names, has_loop_or_call, runs
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
@@ -101,7 +102,32 @@ class _Extractor:
 
     # Walking --------------------------------------------------------------------------------------------------------
     def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:
-        return [order for node in nodes or () for order in self._statement(node, here)]
+        found: list[Order] = []
+        for group, together in runs(list(nodes or ()), self._is_plain, lambda node: self._is_known_here(node, here)):
+            if together:
+                body = Branches(self.translator, self.evaluator).many(c_ast.Compound(group), here.points)
+                found += self._emit(body, c_ast.Compound(group, group[0].coord), here)
+            else:
+                found += [order for node in group for order in self._statement(node, here)]
+        return found
+
+    def _is_plain(self, node: c_ast.Node) -> bool:
+        """Whether a statement may become a part of one."""
+        if has_loop_or_call(node, lambda name: name in self.region.summaries):
+            return False
+        changed = [self.names.declared.get(id(n)) or self.names.uses.get(id(n)) for n in changed_names(node)]
+        return all(isinstance(v, Variable) and v.type.kind == "float" and not v.extents for v in changed)
+
+    def _is_known_here(self, node: c_ast.If, here: _Here) -> bool:
+        """Whether the condition of an `if` is known for each iteration."""
+        before = self.evaluator.state()
+        try:
+            self.evaluator.condition(self.translator.value(node.cond), here.points)
+        except (NotAffineError, UserError):
+            return False
+        finally:
+            self.evaluator.restore(before)
+        return True
 
     def _statement(self, node: c_ast.Node | None, here: _Here) -> list[Order]:
         match node:

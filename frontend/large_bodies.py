@@ -1,0 +1,102 @@
+"""Statements of a loop body that become one, as they are too many to be scheduled apart.
+
+before: for (i) { x = A[i - 1]; y = A[i + 1]; if (i == 0) { B[i] = y; ... } else { B[i] = x + y; ... } }   50 statements
+after:  for (i) S0: { double x, y; x = A[i - 1]; ... if (i == 0) ... else ... }                            one
+
+Each branch of a condition on iterators would cut the domains of its statements, and what all of them share would have
+as many uses. Elements that are set and then used (eliminations in blocks of a matrix) keep statements apart otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from pycparser import c_ast
+
+from polytile.frontend.callees import called_name
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.trees import WRITING
+
+MOST_APART = 20  # assignments of a run with conditions on iterators that are statements of their own
+MOST_UNDER = 8  # of these, those below such conditions
+MOST_USED = 60  # assignments to elements of arrays that the run reads, too
+
+
+def runs(
+    items: Sequence[c_ast.Node], plain: Callable[[c_ast.Node], bool], on_iterators: Callable[[c_ast.If], bool]
+) -> Iterator[tuple[list[c_ast.Node], bool]]:
+    """The statements of a block in groups, and whether a group becomes one statement. `plain` says which may be part of
+    one, `on_iterators` whether a condition is known for each iteration."""
+    may = [plain(item) for item in items]
+    rest = len(items) - next(
+        (k for k, one in enumerate(reversed(may)) if not one), len(items)
+    )  # all plain from here on
+    group: list[c_ast.Node] = []
+    for k, item in enumerate(items):
+        if may[k] and (k >= rest or not isinstance(item, c_ast.Decl | c_ast.DeclList)):
+            group.append(item)
+            continue
+        yield from _one_or_many(group, on_iterators)
+        group = []
+        yield [item], False
+    yield from _one_or_many(group, on_iterators)
+
+
+def _one_or_many(
+    group: list[c_ast.Node], on_iterators: Callable[[c_ast.If], bool]
+) -> Iterator[tuple[list[c_ast.Node], bool]]:
+    if not group:
+        return
+    nodes = [node for item in group for node in nodes_below(item)]
+    assigned = [node for node in nodes if _assigns(node)]
+    if len(assigned) <= MOST_APART:
+        yield group, False
+        return
+    under = (n for n in nodes if isinstance(n, c_ast.If) and sum(map(_assigns, nodes_below(n))) > MOST_UNDER)
+    yield group, _used_again(nodes, assigned) > MOST_USED or any(on_iterators(node) for node in under)
+
+
+def _assigns(node: c_ast.Node) -> bool:
+    match node:
+        case c_ast.Assignment():
+            return True
+        case c_ast.Decl(init=init):
+            return init is not None
+    return isinstance(node, c_ast.UnaryOp) and node.op in WRITING
+
+
+def _used_again(nodes: Sequence[c_ast.Node], assigned: Sequence[c_ast.Node]) -> int:
+    """How many assignments are to elements of arrays of which the nodes read elements, too."""
+    targets = [node.lvalue for node in assigned if isinstance(node, c_ast.Assignment)]
+    places = {id(node) for target in targets for node in _chain(target)}
+    read = {_array(node) for node in nodes if isinstance(node, c_ast.ArrayRef) and id(node) not in places}
+    return sum(isinstance(t, c_ast.ArrayRef) and _array(t) in read for t in targets)
+
+
+def _chain(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    while isinstance(node, c_ast.ArrayRef):
+        yield node
+        node = node.name
+
+
+def _array(node: c_ast.Node) -> str:
+    *_, last = _chain(node)
+    return str(last.name.name) if isinstance(last.name, c_ast.ID) else ""
+
+
+def changed_names(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The declarations of variables, and the places where one is changed as a whole."""
+    for inner in nodes_below(node):
+        match inner:
+            case c_ast.Decl():
+                yield inner
+            case c_ast.Assignment(lvalue=c_ast.ID() as target):
+                yield target
+            case c_ast.UnaryOp(op=op, expr=c_ast.ID() as target) if op in WRITING:
+                yield target
+
+
+def has_loop_or_call(node: c_ast.Node, called: Callable[[str], bool]) -> bool:
+    """Whether a statement has a loop, or calls a function of which `called` is true."""
+    loops = (c_ast.For, c_ast.While, c_ast.DoWhile)
+    return any(isinstance(n, loops) or called(called_name(n)) for n in nodes_below(node))

@@ -1,0 +1,70 @@
+"""Loop bodies of many statements that become one: lattice Boltzmann with walls, eliminations in blocks of a matrix."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.compiled_scop import CompiledScop
+from tests.bitwise import same_as_c
+
+DIRECTIONS = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
+LATTICE_SIZES = tuple({"s": s, "n": n, "m": m} for s, n, m in ((0, 3, 3), (1, 1, 4), (3, 3, 3), (2, 7, 9), (5, 12, 5)))
+BLOCK_SIZES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 3), (7, 5), (33, 4)))
+
+
+def lattice() -> str:
+    """Every point pulls nine values of its neighbours; walls throw them back, and the last row but one moves."""
+    reads = " ".join(f"double p{k} = f[t % 2][y - ({b})][x - ({a})][{k}];" for k, (a, b) in enumerate(DIRECTIONS))
+    back = " ".join(f"f[(t + 1) % 2][y][x][{8 - k}] = p{k};" for k in range(9))
+    moved = "if (y == n - 3) u = 0.1;"
+    sets = " ".join(
+        f"f[(t + 1) % 2][y][x][{k}] = p{k} - 0.5 * (p{k} - rho * (1 + ({a}) * u));"
+        for k, (a, _) in enumerate(DIRECTIONS)
+    )
+    inside = f"double rho = ({' + '.join(f'p{k}' for k in range(9))}) / 9; double u = p6 + p7 - p1 - p2; {moved} {sets}"
+    walls = "x == 1 || x == m - 2 || y == 1 || y == n - 2"
+    loops = "for (int t = 0; t < s; t++) for (int y = 1; y < n - 1; y++) for (int x = 1; x < m - 1; x++)"
+    return f"{loops} {{ {reads} if ({walls}) {{ {back} }} else {{ {inside} }} }}"
+
+
+def elimination() -> str:
+    """Gauss's elimination in blocks of 6 x 6, element by element: what is set is used in the same iteration."""
+    lines = []
+    for k in range(6):
+        lines.append(f"pivot = 1.0 / (4 + a[j][i][{k}][{k}]);")
+        lines += [f"a[j][i][{k}][{c}] = a[j][i][{k}][{c}] * pivot;" for c in range(k + 1, 6)]
+        for r in (r for r in range(6) if r != k):
+            lines.append(f"factor = a[j][i][{r}][{k}];")
+            lines += [f"a[j][i][{r}][{c}] = a[j][i][{r}][{c}] - factor * a[j][i][{k}][{c}];" for c in range(k + 1, 6)]
+    body = f"a[j][i][0][0] += a[j][i - 1][5][5]; {' '.join(lines)}"
+    return f"double pivot, factor; for (int j = 0; j < n; j++) for (int i = 1; i < m; i++) {{ {body} }}"
+
+
+def compiled(arguments: str, body: str) -> CompiledScop:
+    text = f"void f({arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (scop,) = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops
+    assert scop.program is not None, [remark.message for remark in scop.remarks]
+    return scop
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_lattice_with_walls_is_one_kernel() -> None:
+    scop = compiled("int s, int n, int m, double f[2][n][m][9]", lattice())
+    assert len(scop.scop.statements) == 1
+    assert scop.program is not None and len(scop.program.kernels) == 1
+    same_as_c(scop, LATTICE_SIZES)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_blocks_of_a_matrix() -> None:
+    scop = compiled("int n, int m, double a[n + 1][m + 1][6][6]", elimination())
+    assert len(scop.scop.statements) == 1
+    same_as_c(scop, BLOCK_SIZES)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_few_statements_stay_apart() -> None:
+    body = "for (int i = 1; i < n; i++) { if (i < m) { x[i] = y[i]; y[i - 1] = 2; } else { x[i] = 3; y[i - 1] = 4; } }"
+    scop = compiled("int n, int m, double x[n], double y[n]", body)
+    assert len(scop.scop.statements) == 4
