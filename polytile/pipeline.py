@@ -6,7 +6,7 @@ schedule that a later stage refuses gives way to the next candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from polytile.codegen.lowering.device_buffers import buffers, second_buffer
@@ -20,7 +20,7 @@ from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import SCALAR_REPLACEMENT
 from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.passes.dependent_launch import start_early
-from polytile.codegen.passes.driver import After, improvements, optimise
+from polytile.codegen.passes.driver import Versions, improvements
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.targets.c.reference_c import print_sequential
@@ -176,14 +176,9 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     )
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
     plain = replace(lowered.program, graphs=state.options.graphs)
-    context, steps = Context(state.machine, lowered.names), list[After]()
-    verify = state.options.verify_passes
-    program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
-    bounded_plans, bounds = _with_bounds(state, program, plain, plans, context, without)
-    if bounds:
-        steps.clear()
-        plans = tuple(bounded_plans)
-        program = optimise(plain, plans, context, steps.append, without=without, verify=verify)
+    versions = Versions(plain, Context(state.machine, lowered.names), without, state.options.verify_passes)
+    plans, bounds = _with_bounds(state, versions, plans)
+    program, steps = versions.of(plans)
     if first is not None:
         program = _behind(program, first, state)
     for kernel in program.kernels:
@@ -192,18 +187,14 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.plans is not None
     kernels = with_loops(state.plans.kernels, [shape.number for shape in lowered.shapes], plans)
     found = replace(state.plans, kernels=kernels)
-    return replace(state, program=program, steps=tuple(steps), plans=found, bounds=bounds)
+    return replace(state, program=program, steps=steps, plans=found, bounds=bounds)
 
 
 def _with_bounds(
-    state: Compilation,
-    program: HostProgram,
-    plain: HostProgram,
-    plans: Sequence[LoweredPlan],
-    context: Context,
-    without: frozenset[str],
-) -> tuple[Sequence[LoweredPlan], tuple[str, ...]]:
+    state: Compilation, versions: Versions, plans: tuple[LoweredPlan, ...]
+) -> tuple[tuple[LoweredPlan, ...], tuple[str, ...]]:
     """Plans with bounds on registers for large bodies, and what is said of them; only those pay for the import."""
+    program, _ = versions.of(plans)
     kernels = program.kernels[: len(plans)]
     pairs = zip(kernels, plans, strict=True)
     large = [k.name for k, plan in pairs if plan.points or is_short_of_registers(k, LEAST_LIVE)]
@@ -211,10 +202,7 @@ def _with_bounds(
         return plans, ()
     from polytile.codegen.resources.choose_bounds import choose_bounds
 
-    def made(tried: Sequence[LoweredPlan]) -> HostProgram:
-        return optimise(plain, tried, context, lambda _: None, without=without)
-
-    found, choices = choose_bounds(program, plans, large, state.machine, made)
+    found, choices = choose_bounds(program, plans, large, state.machine, lambda tried: versions.of(tried)[0])
     return found, tuple(map(str, choices))
 
 

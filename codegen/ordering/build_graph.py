@@ -173,6 +173,7 @@ class _Builder:
         self.values: dict[str, int | None] = {}
         self.places: dict[str, dict[Hashable, _Place]] = {}
         self.storages: dict[str, Storage] = {}  # of the arrays that are used
+        self.subscripts: dict[Expr, tuple[Expr, Expr]] = {}  # as they are written, and in names around all points
 
     def storage(self, array: str) -> Storage:
         if array not in self.storages:
@@ -189,6 +190,7 @@ class _Builder:
                     changed = {name: self.values[name] for name in values}
                     shadowed = {s.name for s in stmt.body if isinstance(s, Declare)}
                     self.known, self.own = known, own
+                    self.subscripts.clear()
                     self.values = {n: v if n in shadowed else changed[n] for n, v in values.items()}
                 case Declare(type=ctype, value=value) if ctype.kind == "int" and value is not None:
                     self._integer(stmt, value, top=top)
@@ -201,6 +203,7 @@ class _Builder:
         if _reads([value]):
             raise NotStraightError
         here = with_values(value, self.own)
+        self.subscripts.clear()
         self.known[stmt.name] = with_values(value, self.known)
         place = polynomial(self.known[stmt.name])
         near = None if top or place is None else self._beside(stmt.name, place)
@@ -276,8 +279,8 @@ class _Builder:
     # Memory ---------------------------------------------------------------------------------------
     def _place(self, access: Access) -> tuple[_Place, Hashable, Access]:
         """The place of an access, what tells it from others, and how it is written."""
-        here = replace(access, subscripts=tuple(self._subscript(s) for s in access.subscripts))
-        full = replace(access, subscripts=tuple(with_values(s, self.known) for s in access.subscripts))
+        written, known = zip(*map(self._subscript, access.subscripts), strict=True) if access.subscripts else ((), ())
+        here, full = replace(access, subscripts=written), replace(access, subscripts=known)
         index = index_of(self.kernel.subscripts(full), self.storage(access.array).extents)
         key = frozenset(index.items())
         moving = key if () not in index else frozenset(term for term in key if term[0])
@@ -288,7 +291,13 @@ class _Builder:
         """The other places of an array that may be the same."""
         return [p for p in self.places[array].values() if p is not place and _may_meet(p, place)]
 
-    def _subscript(self, subscript: Expr) -> Expr:
+    def _subscript(self, subscript: Expr) -> tuple[Expr, Expr]:
+        """A subscript as it is written in the block, and in names that are declared around all points."""
+        if subscript not in self.subscripts:
+            self.subscripts[subscript] = self._written(subscript), with_values(subscript, self.known)
+        return self.subscripts[subscript]
+
+    def _written(self, subscript: Expr) -> Expr:
         """A subscript in names that are declared around all of the block.
 
         before: i - 2, where i is one more than the block's i

@@ -9,13 +9,14 @@ loaded goes to all sums that it is part of, and few values wait: the sums, and w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 from polytile.codegen.ordering.build_graph import OPERAND
 from polytile.codegen.ordering.label_sweeps import label_places, swept
-from polytile.codegen.ordering.linear_forms import sums_of
+from polytile.codegen.ordering.linear_forms import Sums, sums_of
 from polytile.codegen.ordering.shared_sums import SharedSums, share
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, max_live, words
 from polytile.ir.expr import Binary, CType, Expr, Name, Unary
@@ -39,27 +40,23 @@ class Reassociated:
 
 def best_reassociation(graph: ValueGraph, few: int) -> Reassociated | None:
     """The best way to share parts of sums and to add them up; None for a graph without elements in an array's order."""
-    found: list[tuple[Reassociated, bool, dict[int, int]]] = []
-    for shared in (False, True):
-        for places in label_places(graph):
-            found += [(made, shared, places) for made in _made(graph, places, shared=shared, pairs=False)]
+    found: list[tuple[float, Reassociated, Sums, Mapping[int, int]]] = []
+    orders = [_places(graph, loads) for loads in label_places(graph)]
+    for sums in [sums_of(graph, shared=shared) for shared in (False, True) if orders]:
+        columns = share(sums.forms, {}, pairs=False)
+        for places in orders:
+            made = _rebuilt(graph, sums.inside, columns, places)
+            found += [] if made is None else [(made.score(few), made, sums, places)]
     if not found:
         return None
-    best, shared, places = min(found, key=lambda one: one[0].score(few))
-    return min((best, *_made(graph, places, shared=shared, pairs=True)), key=lambda one: one.score(few))
+    least, best, sums, order = min(found, key=lambda one: one[0])
+    paired = _rebuilt(graph, sums.inside, share(sums.forms, order, pairs=True), order)
+    return best if paired is None or least <= paired.score(few) else paired
 
 
 def score(graph: ValueGraph, sequence: Sequence[int], few: int) -> float:
     """Operations, and more of them where values take more than a `few` registers, so that fewer threads run at once."""
     return issued_operations(graph) * max(1.0, max_live(graph, sequence) / few)
-
-
-def _made(graph: ValueGraph, loads: Mapping[int, int], *, shared: bool, pairs: bool) -> Iterator[Reassociated]:
-    """The graph whose sums are added up in the order of these places."""
-    found, places = sums_of(graph, shared=shared), _places(graph, loads)
-    made = _rebuilt(graph, found.inside, share(found.forms, places, pairs=pairs), places)
-    if made is not None:
-        yield made
 
 
 def issued_operations(graph: ValueGraph) -> int:
@@ -110,6 +107,7 @@ class _Rebuilder:
         self.graph, self.inside, self.shared = graph, inside, shared
         self.made = ValueGraph()
         self.new: dict[int, int] = {}  # by nodes of the old graph, and parts
+        self.constants: dict[tuple[int, bool, CType], int] = {}  # by the identities of factors, which the sums keep
         self.places = dict(places)
         for part, form in shared.parts.items():
             self.places[part] = max(self.places[label] for label in form)
@@ -138,27 +136,33 @@ class _Rebuilder:
         total: int | None = None
         for label, factor in terms:
             value = self._label(label, ctype)
-            if total is None:
-                total = self._scaled(value, factor, ctype)
-            else:
-                term = self._scaled(value, abs(factor), ctype)
-                total = self._operation("+" if factor > 0 else "-", (total, term), ctype)
+            term = self._scaled(value, factor, ctype, signed=total is None)
+            total = term if total is None else self._operation("+" if factor > 0 else "-", (total, term), ctype)
         assert total is not None
         return total
 
-    def _scaled(self, value: int, factor: Fraction, ctype: CType) -> int:
-        if factor == 1:
+    def _scaled(self, value: int, factor: Fraction, ctype: CType, *, signed: bool) -> int:
+        """A value times a factor, or times its magnitude."""
+        if factor == 1 or (factor == -1 and not signed):
             return value
-        literal = spelt(abs(factor), ctype)
-        if factor == -1 or literal is None:
-            if literal is None:
-                raise _NoLiteralError
+        if factor == -1:
             slots = Unary("-", Name(f"{OPERAND}0", ctype), ctype)
             return self.made.add(ValueNode(Kind.OPERATION, slots, (value,), slots, words(slots)))
-        expr: Expr = literal if factor > 0 else Unary("-", literal, ctype)
-        constant = self.made.add(ValueNode(Kind.CONSTANT, expr, (), expr, 0))
-        return self._operation("*", (constant, value), ctype)
+        key = id(factor), signed, ctype
+        if key not in self.constants:
+            literal = spelt(abs(factor), ctype)
+            if literal is None:
+                raise _NoLiteralError
+            expr: Expr = literal if factor > 0 or not signed else Unary("-", literal, ctype)
+            self.constants[key] = self.made.add(ValueNode(Kind.CONSTANT, expr, (), expr, 0))
+        return self._operation("*", (self.constants[key], value), ctype)
 
     def _operation(self, op: str, operands: tuple[int, int], ctype: CType) -> int:
-        slots = Binary(op, Name(f"{OPERAND}0", ctype), Name(f"{OPERAND}1", ctype), ctype)
+        slots = _slots(op, ctype)
         return self.made.add(ValueNode(Kind.OPERATION, slots, operands, slots, words(slots)))
+
+
+@cache
+def _slots(op: str, ctype: CType) -> Binary:
+    """An operation whose operands stand for others; always the same object, which knows its hash."""
+    return Binary(op, Name(f"{OPERAND}0", ctype), Name(f"{OPERAND}1", ctype), ctype)

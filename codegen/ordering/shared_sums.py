@@ -25,25 +25,31 @@ class SharedSums:
     """Sums by name, and those that are parts of others: forms of labels. Parts have negative numbers, in an order in
     which they can be computed."""
 
-    sums: dict[int, dict[int, Fraction]]
+    sums: dict[int, dict[int, Fraction]] = field(default_factory=dict)
     parts: dict[int, dict[int, Fraction]] = field(default_factory=dict)
+    factors: dict[Fraction, Fraction] = field(default_factory=dict)  # equal ones are one
+
+    def factor(self, value: Fraction) -> Fraction:
+        return self.factors.setdefault(value, value)
 
     def new_part(self, form: Mapping[int, Fraction]) -> int:
         number = -1 - len(self.parts)
-        self.parts[number] = dict(form)
+        self.parts[number] = {label: self.factor(value) for label, value in form.items()}
         return number
 
     def put(self, name: int, part: int, labels: Iterable[int], factor: Fraction) -> None:
         """A part in place of labels of a sum."""
         for label in labels:
             del self.sums[name][label]
-        self.sums[name][part] = factor
+        self.sums[name][part] = self.factor(factor)
 
 
 def share(forms: Mapping[int, Mapping[int, Fraction]], places: Mapping[int, int], *, pairs: bool) -> SharedSums:
     """The sums with common parts; `places` say where labels are, so that near ones go together; with `pairs`, labels
     of some sums do, too."""
-    shared = SharedSums({name: dict(form) for name, form in forms.items()})
+    shared = SharedSums()
+    for name, form in forms.items():
+        shared.sums[name] = {label: shared.factor(value) for label, value in form.items()}
     _join_columns(shared)
     if pairs:
         _Pairs(shared, dict(places)).join()
@@ -93,7 +99,7 @@ class _Pairs:
     places: dict[int, int]
     sums: dict[_Pair, set[int]] = field(default_factory=dict)
     heap: list[tuple[int, bool, int, _Pair]] = field(default_factory=list)
-    ratios: dict[tuple[int, int], tuple[Fraction, Fraction, Ratio]] = field(default_factory=dict)  # by identity
+    ratios: dict[tuple[int, int], Ratio] = field(default_factory=dict)  # by the identities of factors, which are kept
 
     def join(self) -> None:
         """Pairs become labels, until none is in two sums."""
@@ -109,24 +115,29 @@ class _Pairs:
             self._replace(pair)
 
     def _count(self, name: int, label: int, others: Iterable[int]) -> None:
+        sums = self.sums
         for pair in self._pairs(name, label, others):
-            found = self.sums.setdefault(pair, set())
+            found = sums.get(pair)
+            if found is None:
+                sums[pair] = {name}
+                continue
             found.add(name)
             if len(found) > 1:
                 self._push(pair, len(found))
 
-    def _pairs(self, name: int, label: int, others: Iterable[int]) -> Iterable[_Pair]:
-        form = self.shared.sums[name]
-        for other in others:
-            one, two = sorted((label, other), key=lambda n: (self.places[n], n))
-            yield one, two, self._ratio(form[two], form[one])
-
-    def _ratio(self, a: Fraction, b: Fraction) -> Ratio:
-        """The same, of factors that are met again and again; these are kept, so that no others take their places."""
-        key = id(a), id(b)
-        if key not in self.ratios:
-            self.ratios[key] = (a, b, _ratio(a, b))
-        return self.ratios[key][2]
+    def _pairs(self, name: int, label: int, others: Iterable[int]) -> list[_Pair]:
+        form, places, ratios = self.shared.sums[name], self.places, self.ratios
+        own, place = form[label], (places[label], label)
+        found: list[_Pair] = []
+        for other in others:  # hundreds of thousands
+            factor = form[other]
+            behind = (places[other], other) > place
+            one, two, key = (label, other, (id(factor), id(own))) if behind else (other, label, (id(own), id(factor)))
+            ratio = ratios.get(key)
+            if ratio is None:
+                ratio = ratios[key] = _ratio(form[two], form[one])
+            found.append((one, two, ratio))
+        return found
 
     def _push(self, pair: _Pair, count: int) -> None:
         apart = abs(self.places[pair[1]] - self.places[pair[0]])

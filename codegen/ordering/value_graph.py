@@ -60,12 +60,12 @@ class ValueGraph:
 
     def add(self, node: ValueNode) -> int:
         """The number of a value, a new one unless it is known; of a store always."""
-        key = (node.kind, node.key, node.operands)
-        if node.kind is not Kind.STORE and key in self._known:
-            return self._known[key]
-        self.nodes.append(node)
-        self._known[key] = len(self.nodes) - 1
-        return len(self.nodes) - 1
+        key = (node.kind.value, node.key, node.operands)
+        found = None if node.kind is Kind.STORE else self._known.get(key)
+        if found is None:
+            found = self._known[key] = len(self.nodes)
+            self.nodes.append(node)
+        return found
 
     @property
     def stores(self) -> tuple[int, ...]:
@@ -83,7 +83,7 @@ class ValueGraph:
     def needs(self, number: int) -> tuple[int, ...]:
         """What must come before a node."""
         node = self.nodes[number]
-        return (*(o for o in node.operands if self.nodes[o].kind is not Kind.CONSTANT), *node.after)
+        return (*[o for o in node.operands if self.nodes[o].kind is not Kind.CONSTANT], *node.after)
 
     def uses(self) -> list[list[int]]:
         """By node, the nodes that have it as an operand, each once, in the order of the source."""

@@ -66,8 +66,14 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     improving("wide-copies", lambda plan: bool(plan.wide), wide_copies.wide_copies),
     *waiting.BEHIND_PARTITIONS,
     improving("reassociate-sums", lambda plan: plan.sums_are_free, reassociate_sums.reassociate_sums),
-    improving("order-statements", lambda plan: bool(plan.order) or plan.points, order_statements.order_statements),
-    Pass("register-limit", lambda plan: plan.registers > 0, launch_bounds.register_limit),
+    Pass(
+        "order-statements",
+        lambda plan: bool(plan.order) or plan.points,
+        order_statements.order_statements,
+        improves=True,
+        bounded=True,
+    ),
+    Pass("register-limit", lambda plan: plan.registers > 0, launch_bounds.register_limit, bounded=True),
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from polytile.codegen import passes
@@ -12,6 +12,7 @@ from polytile.diagnostics import InternalError
 from polytile.ir.expr import Invoke, While
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
+from polytile.ir.name_supply import Names
 from polytile.ir.verify.kernel import check_kernel
 
 LOWERING = "lowering"  # after no pass: the plain kernel
@@ -54,15 +55,65 @@ def run_passes(
     verify: bool = False,
 ) -> Kernel:
     """The kernel after all passes that its plan asks for, but those that are left out. `observer` sees it after each;
-    with `verify` it is checked there, and InternalError raised where a pass has broken it."""
+    with `verify` it is checked there, and InternalError raised where a pass has broken it. What does not depend on the
+    registers of a thread is done once for all bounds of these that are tried."""
     seen = _Seen(observer, context, verify)
-    seen(LOWERING, kernel, 0.0)
-    for one in passes.KERNEL_PASSES:
+    key = "without bounds", kernel.name
+    first: _WithoutBounds | None = context.remembered.get(key)
+    if first is not None and first.is_of(kernel, plan, without):
+        for step in first.steps:
+            observer(step)
+    else:
+        first = context.remembered[key] = _WithoutBounds.of(kernel, plan, context, without, seen)
+    own = replace(context, names=first.names.copy())
+    steps = _run(_passes(bounded=True), first.steps[-1].kernel, plan, own, without, seen)
+    return (*first.steps, *steps)[-1].kernel
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutBounds:
+    """A kernel after the passes that do not depend on how many registers a thread may have, and the names that are then
+    in use."""
+
+    plain: Kernel
+    plan: LoweredPlan
+    without: frozenset[str]
+    steps: tuple[After, ...]
+    names: Names
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, plan: LoweredPlan, context: Context, without: frozenset[str], seen: _Seen
+    ) -> _WithoutBounds:
+        first = After(LOWERING, kernel)
+        seen(first)
+        own = replace(context, names=context.names.copy())
+        steps = _run(_passes(bounded=False), kernel, plan, own, without, seen)
+        return cls(kernel, replace(plan, registers=0), without, (first, *steps), own.names)
+
+    def is_of(self, kernel: Kernel, plan: LoweredPlan, without: frozenset[str]) -> bool:
+        return kernel is self.plain and without == self.without and replace(plan, registers=0) == self.plan
+
+
+def _passes(*, bounded: bool) -> Sequence[Pass]:
+    """Those from the first on that depends on the registers of a thread, or those before it."""
+    every = passes.KERNEL_PASSES
+    first = next((k for k, one in enumerate(every) if one.bounded), len(every))
+    return every[first:] if bounded else every[:first]
+
+
+def _run(
+    some: Sequence[Pass], kernel: Kernel, plan: LoweredPlan, context: Context, without: frozenset[str], seen: _Seen
+) -> list[After]:
+    """The kernel after each of some passes."""
+    steps: list[After] = []
+    for one in some:
         if one.asked(plan) and one.name not in without and not (one.improves and _is_partly_unknown(kernel)):
             start = perf_counter()
             kernel = one.run(kernel, plan, context)
-            seen(one.name, kernel, perf_counter() - start)
-    return kernel
+            steps.append(After(one.name, kernel, perf_counter() - start))
+            seen(steps[-1])
+    return steps
 
 
 def _is_partly_unknown(kernel: Kernel) -> bool:
@@ -89,7 +140,7 @@ def run_program_passes(
             program = one.run(program, plans, context.machine)
             seconds = (perf_counter() - start) / max(len(program.kernels), 1)
             for kernel in program.kernels:
-                seen(one.name, kernel, seconds)
+                seen(After(one.name, kernel, seconds))
     return program
 
 
@@ -112,15 +163,36 @@ def optimise(
 
 
 @dataclass(frozen=True, slots=True)
+class Versions:
+    """A program of plain kernels after all passes, for plans that differ in the bounds of registers alone: each version
+    is made once, however often it is asked for."""
+
+    plain: HostProgram
+    context: Context
+    without: frozenset[str] = frozenset()
+    verify: bool = False
+    _made: dict[tuple[int, ...], tuple[HostProgram, tuple[After, ...]]] = field(default_factory=dict, init=False)
+
+    def of(self, plans: Sequence[LoweredPlan]) -> tuple[HostProgram, tuple[After, ...]]:
+        """The program for these plans, and its kernels after each pass."""
+        key = tuple(plan.registers for plan in plans)
+        if key not in self._made:
+            steps: list[After] = []
+            made = optimise(self.plain, plans, self.context, steps.append, without=self.without, verify=self.verify)
+            self._made[key] = made, tuple(steps)
+        return self._made[key]
+
+
+@dataclass(frozen=True, slots=True)
 class _Seen:
     observer: Observer
     context: Context
     verify: bool
 
-    def __call__(self, done: str, kernel: Kernel, seconds: float) -> None:
-        self.observer(After(done, kernel, seconds))
+    def __call__(self, step: After) -> None:
+        self.observer(step)
         if self.verify:
             try:
-                check_kernel(kernel, machine=self.context.machine)
+                check_kernel(step.kernel, machine=self.context.machine)
             except InternalError as error:
-                raise InternalError(f"after {done}: {error.message}") from error
+                raise InternalError(f"after {step.done}: {error.message}") from error

@@ -107,6 +107,7 @@ class Pass:
     asked: Callable[[LoweredPlan], bool]
     run: Callable[[Kernel, LoweredPlan, Context], Kernel]
     improves: bool = False  # what kernels can do without, where it fails
+    bounded: bool = False  # what depends on how many registers a thread may have
 
     @property
     def summary(self) -> str:

@@ -32,9 +32,9 @@ def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel
 
     def changed(run: Body, behind: Body) -> Body:
         key = (kernel.name, run, behind)
-        if key not in context.remembered:
-            context.remembered[key] = _changed(kernel, run, behind, context)
-        found: Body = context.remembered[key]
+        found: Body | None = context.remembered.get(key)
+        if found is None:
+            found = context.remembered[key] = _changed(kernel, run, behind, context)
         context.names.taken.update(n.name for n in walk(*found) if isinstance(n, Declare))
         return found
 

@@ -27,6 +27,9 @@ class CType:
         if self.kind not in ("int", "float", "struct"):
             raise ValueError(f"unknown kind of type: {self.kind}")
 
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -47,8 +50,32 @@ FLOAT = CType("float", "float", 4)
 DOUBLE = CType("double", "float", 8)
 
 
+class _Hashed:
+    """What keeps its hash: expressions are keys of tables again and again, and may have hundreds of parts."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+    def __init_subclass__(cls) -> None:
+        cls.__hash__ = _Hashed.__hash__  # type: ignore[method-assign]
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            kind: Any = type(self)
+            if kind not in _COMPARED:
+                _COMPARED[kind] = tuple(f.name for f in fields(kind) if f.compare)
+            found = hash(tuple([getattr(self, name) for name in _COMPARED[kind]]))
+            object.__setattr__(self, "_hash", found)
+            return found
+
+
+_COMPARED: dict[Any, tuple[str, ...]] = {}  # by class of expression
+
+
 @dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(_Hashed):
     """Base of values."""
 
     if TYPE_CHECKING:
@@ -325,10 +352,11 @@ def walk(*nodes: Node) -> Iterator[Node]:
     while waiting:
         yield (node := waiting.pop())
         names = _PARTS.get(type(node))
-        for name in reversed(_parts(node) if names is None else names):  # without a list of children: it is called much
+        for name in (_parts(node) if names is None else names)[::-1]:  # without a list of children: it is called much
             value = getattr(node, name)
             if type(value) is tuple:
-                waiting.extend(item for item in reversed(value) if isinstance(item, _NODES))
+                if value:
+                    waiting += [item for item in value[::-1] if isinstance(item, _NODES)]
             elif isinstance(value, _NODES):
                 waiting.append(value)
 

@@ -25,22 +25,22 @@ _OPAQUE = "?"  # begins the name of a value that is no polynomial
 
 def terms(expr: Expr) -> Polynomial:
     """The polynomial that an integer expression is, in names and in such parts of it as are no polynomials."""
-    value = known(expr)
-    if value is not None:
-        return {(): value} if value else {}
     match expr:
         case Name(name=name):
             return {(name,): 1}
-        case Unary(op="-", operand=operand):
-            return total({}, terms(operand), -1)
-        case Cast(type=ctype, operand=operand) if ctype.kind == "int" and ctype.size >= operand.type.size:
-            return terms(operand)
         case Binary(op="+", left=left, right=right):
             return total(terms(left), terms(right))
         case Binary(op="-", left=left, right=right):
             return total(terms(left), terms(right), -1)
         case Binary(op="*", left=left, right=right):
             return times(terms(left), terms(right))
+        case Cast(type=ctype, operand=operand) if ctype.kind == "int" and ctype.size >= operand.type.size:
+            return terms(operand)
+    value = known(expr)
+    if value is not None:
+        return {(): value} if value else {}
+    if isinstance(expr, Unary) and expr.op == "-":
+        return total({}, terms(expr.operand), -1)
     return {(f"{_OPAQUE}{expr!r}",): 1}
 
 
@@ -105,8 +105,10 @@ def index_of(subscripts: Sequence[Expr], extents: Sequence[Expr | None]) -> Poly
 # Arithmetic ---------------------------------------------------------------------------------------
 def total(a: Mapping[_Key, int], b: Mapping[_Key, int], by: int = 1, of: int = 1) -> dict[_Key, int]:
     """`of * a + by * b`, of polynomials or linear forms."""
-    found = {key: of * a.get(key, 0) + by * b.get(key, 0) for key in {**a, **b}}
-    return {key: factor for key, factor in found.items() if factor}
+    found = dict(a) if of == 1 else {key: of * factor for key, factor in a.items()}
+    for key, factor in b.items():
+        found[key] = found.get(key, 0) + by * factor
+    return found if all(found.values()) else {key: factor for key, factor in found.items() if factor}
 
 
 def difference(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> dict[_Key, int]:
@@ -124,7 +126,7 @@ def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """The product."""
     found: dict[Monomial, int] = {}
     for (x, p), (y, q) in product(a.items(), b.items()):
-        key = tuple(sorted(x + y))
+        key = tuple(sorted(x + y)) if x and y else x or y
         found[key] = found.get(key, 0) + p * q
     return {key: factor for key, factor in found.items() if factor}
 
