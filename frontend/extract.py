@@ -103,7 +103,7 @@ class _Extractor:
     # Walking --------------------------------------------------------------------------------------------------------
     def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:
         found: list[Order] = []
-        for group, together in runs(list(nodes or ()), self._is_plain, lambda node: self._is_known_here(node, here)):
+        for group, together in runs(list(nodes or ()), self._is_plain):
             if together:
                 body = Branches(self.translator, self.evaluator).many(c_ast.Compound(group), here.points)
                 found += self._emit(body, c_ast.Compound(group, group[0].coord), here)
@@ -117,17 +117,6 @@ class _Extractor:
             return False
         changed = [self.names.declared.get(id(n)) or self.names.uses.get(id(n)) for n in changed_names(node)]
         return all(isinstance(v, Variable) and v.type.kind == "float" and not v.extents for v in changed)
-
-    def _is_known_here(self, node: c_ast.If, here: _Here) -> bool:
-        """Whether the condition of an `if` is known for each iteration."""
-        before = self.evaluator.state()
-        try:
-            self.evaluator.condition(self.translator.value(node.cond), here.points)
-        except (NotAffineError, UserError):
-            return False
-        finally:
-            self.evaluator.restore(before)
-        return True
 
     def _statement(self, node: c_ast.Node | None, here: _Here) -> list[Order]:
         match node:

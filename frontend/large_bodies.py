@@ -17,43 +17,47 @@ from polytile.frontend.callees import called_name
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import WRITING
 
-MOST_APART = 20  # assignments of a run with conditions on iterators that are statements of their own
-MOST_UNDER = 8  # of these, those below such conditions
+MOST_APART = 20  # assignments of a run with conditions that are statements of their own
+MOST_UNDER = 8  # of these, those below one condition
 MOST_USED = 60  # assignments to elements of arrays that the run reads, too
 
 
-def runs(
-    items: Sequence[c_ast.Node], plain: Callable[[c_ast.Node], bool], on_iterators: Callable[[c_ast.If], bool]
-) -> Iterator[tuple[list[c_ast.Node], bool]]:
+def runs(items: Sequence[c_ast.Node], plain: Callable[[c_ast.Node], bool]) -> Iterator[tuple[list[c_ast.Node], bool]]:
     """The statements of a block in groups, and whether a group becomes one statement. `plain` says which may be part of
-    one, `on_iterators` whether a condition is known for each iteration."""
+    one."""
     may = [plain(item) for item in items]
-    rest = len(items) - next(
-        (k for k, one in enumerate(reversed(may)) if not one), len(items)
-    )  # all plain from here on
+    rest = max((k + 1 for k, one in enumerate(may) if not one), default=0)  # from here on all are plain
     group: list[c_ast.Node] = []
     for k, item in enumerate(items):
         if may[k] and (k >= rest or not isinstance(item, c_ast.Decl | c_ast.DeclList)):
             group.append(item)
             continue
-        yield from _one_or_many(group, on_iterators)
+        if group:
+            yield group, _are_many(group)
         group = []
         yield [item], False
-    yield from _one_or_many(group, on_iterators)
+    if group:
+        yield group, _are_many(group)
 
 
-def _one_or_many(
-    group: list[c_ast.Node], on_iterators: Callable[[c_ast.If], bool]
-) -> Iterator[tuple[list[c_ast.Node], bool]]:
-    if not group:
-        return
+def _are_many(group: Sequence[c_ast.Node]) -> bool:
     nodes = [node for item in group for node in nodes_below(item)]
     assigned = [node for node in nodes if _assigns(node)]
-    if len(assigned) <= MOST_APART:
-        yield group, False
-        return
+    if len(assigned) <= MOST_APART or _adds_up(nodes):
+        return False
     under = (n for n in nodes if isinstance(n, c_ast.If) and sum(map(_assigns, nodes_below(n))) > MOST_UNDER)
-    yield group, _used_again(nodes, assigned) > MOST_USED or any(on_iterators(node) for node in under)
+    return _used_again(nodes, assigned) > MOST_USED or any(True for _ in under)
+
+
+def _adds_up(nodes: Sequence[c_ast.Node]) -> bool:
+    """Whether a variable from outside is added to, which may be a sum over iterations."""
+    own = {node.name for node in nodes if isinstance(node, c_ast.Decl)}
+    changed = [n for n in nodes if isinstance(n, c_ast.Assignment) and isinstance(n.lvalue, c_ast.ID)]
+    return any(n.lvalue.name not in own and (n.op != "=" or _mentions(n.rvalue, n.lvalue.name)) for n in changed)
+
+
+def _mentions(node: c_ast.Node, name: str) -> bool:
+    return any(isinstance(inner, c_ast.ID) and inner.name == name for inner in nodes_below(node))
 
 
 def _assigns(node: c_ast.Node) -> bool:

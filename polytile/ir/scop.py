@@ -21,6 +21,8 @@ from polytile.ir.external_functions import ExternalFunction
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
 
+MANY_PIECES = 32  # of a relation: of accesses under conditions on iterators, one for each element and condition
+
 
 def _read_schedule(text: str) -> isl.Schedule:
     return isl.Schedule(text)
@@ -204,7 +206,8 @@ class Statement:
                 continue
             if key not in self._united:
                 own = [a.relation for a in self.accesses if (a.array, a.kind) == key]
-                self._united[key] = united(own).intersect_domain(self.domain)
+                found = united(own).intersect_domain(self.domain)
+                self._united[key] = found.coalesce() if found.n_basic_map() > MANY_PIECES else found
             yield key[0], self._united[key]
 
 

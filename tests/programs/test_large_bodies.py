@@ -13,7 +13,7 @@ LATTICE_SIZES = tuple({"s": s, "n": n, "m": m} for s, n, m in ((0, 3, 3), (1, 1,
 BLOCK_SIZES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (2, 3), (7, 5), (33, 4)))
 
 
-def lattice() -> str:
+def lattice(walls: str) -> str:
     """Every point pulls nine values of its neighbours; walls throw them back, and the last row but one moves."""
     reads = " ".join(f"double p{k} = f[t % 2][y - ({b})][x - ({a})][{k}];" for k, (a, b) in enumerate(DIRECTIONS))
     back = " ".join(f"f[(t + 1) % 2][y][x][{8 - k}] = p{k};" for k in range(9))
@@ -23,7 +23,6 @@ def lattice() -> str:
         for k, (a, _) in enumerate(DIRECTIONS)
     )
     inside = f"double rho = ({' + '.join(f'p{k}' for k in range(9))}) / 9; double u = p6 + p7 - p1 - p2; {moved} {sets}"
-    walls = "x == 1 || x == m - 2 || y == 1 || y == n - 2"
     loops = "for (int t = 0; t < s; t++) for (int y = 1; y < n - 1; y++) for (int x = 1; x < m - 1; x++)"
     return f"{loops} {{ {reads} if ({walls}) {{ {back} }} else {{ {inside} }} }}"
 
@@ -49,8 +48,9 @@ def compiled(arguments: str, body: str) -> CompiledScop:
 
 
 @pytest.mark.usefixtures("emulator")
-def test_a_lattice_with_walls_is_one_kernel() -> None:
-    scop = compiled("int s, int n, int m, double f[2][n][m][9]", lattice())
+@pytest.mark.parametrize("walls", ["x == 1 || x == m - 2 || y == 1 || y == n - 2", "y == 1 || p4 + p3 <= 0.4"])
+def test_a_lattice_with_walls_is_one_kernel(walls: str) -> None:
+    scop = compiled("int s, int n, int m, double f[2][n][m][9]", lattice(walls))
     assert len(scop.scop.statements) == 1
     assert scop.program is not None and len(scop.program.kernels) == 1
     same_as_c(scop, LATTICE_SIZES)
@@ -68,3 +68,13 @@ def test_few_statements_stay_apart() -> None:
     body = "for (int i = 1; i < n; i++) { if (i < m) { x[i] = y[i]; y[i - 1] = 2; } else { x[i] = 3; y[i - 1] = 4; } }"
     scop = compiled("int n, int m, double x[n], double y[n]", body)
     assert len(scop.scop.statements) == 4
+
+
+@pytest.mark.usefixtures("emulator")
+def test_sums_stay_statements_of_their_own() -> None:
+    sets = " ".join(f"y[i][{k}] = x[i] + {k};" for k in range(24))
+    body = f"for (int i = 0; i < n; i++) {{ if (x[i] > 0) {{ {sets} }} total += x[i]; }}"
+    around = "double f(int n, double x[n], double y[n][24])\n{\ndouble total = 0;\n#pragma scop\n%s\n#pragma endscop\n"
+    text = around % body + "return total;\n}\n"
+    (scop,) = polytile.compile(text, name="f.c", raise_bugs=True).scops
+    assert any(s.reduction is not None for s in scop.scop.statements)
