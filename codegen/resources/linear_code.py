@@ -13,11 +13,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import prod
 
 from polytile.codegen.resources.instruction_costs import helper_registers, instructions, operation, registers, width
 from polytile.codegen.resources.register_pressure import Loop, Value
-from polytile.ir.arith import known
+from polytile.codegen.resources.register_variables import register_variable
 from polytile.ir.expr import (
     Access,
     Assign,
@@ -43,7 +42,6 @@ from polytile.ir.polynomial import Polynomial, index_polynomial
 MOST_UNROLLED = 16  # iterations of an innermost loop that compilers compute together
 LONGEST_UNROLLED = 60  # instructions of such a loop
 UNROLLED = 192  # instructions of its unrolled body, about
-MOST_PRIVATE = 128  # registers of a private array; a larger one is in memory
 COSTLY = 20  # instructions; what takes fewer is as good as a constant when it depends on parameters alone
 ADDRESS = 3  # instructions for an address in 64 bits
 _CHANGES = 1 << 30  # the level of what no loop leaves alone
@@ -82,6 +80,7 @@ class _Builder:
         self.versions: dict[str, int] = {}
         self.writes: dict[int, int] = {}  # how often a variable was set
         self.reads: dict[Hashable, int] = {}  # where a variable was read last
+        self.joined: dict[Hashable, list[tuple[int, int]]] = {}  # values of other branches, to these ends
         self.conditions = 0  # around, inside of the innermost loop
         self.needs: dict[int, int] = {}  # by identity of the expression
         self.changing = kernel.changing
@@ -112,11 +111,7 @@ class _Builder:
                 self._loop(stmt)
             case If(condition=condition, then=then, otherwise=otherwise):
                 self.value(condition)
-                self.conditions += 1
-                for branch in (then, otherwise):
-                    with self._scope():
-                        self.block(branch)
-                self.conditions -= 1
+                self._branches(then, otherwise)
             case While(condition=condition, body=body):
                 self._repeated(condition, body)
             case Scope(body=body):
@@ -172,6 +167,27 @@ class _Builder:
             self._unroll(self.code.instructions - count, self.code.values[first:])
         self.code.loops.append(Loop(start, self.at))
         self.block_start = self.at
+
+    def _branches(self, then: Iterable[Stmt], otherwise: Iterable[Stmt]) -> None:
+        """Two branches, of which one runs: the elements of private arrays that the first sets do not reach the other.
+
+        before: if (c) { x[0] = ..; y = x[0]; } else { x[0] = ..; z = x[0]; }
+        after:  two values for x[0], each live in its branch, and up to its end where what follows reads x[0]
+        """
+        self.conditions += 1
+        start, first = self.at, len(self.code.values)
+        with self._scope():
+            self.block(then)
+        end, new = self.at, {key: v for key, v in self.variables.items() if v >= first and isinstance(key, tuple)}
+        for key, variable in new.items():
+            if self.code.values[variable].start >= start:
+                del self.variables[key]
+        with self._scope():
+            self.block(otherwise)
+        for key, variable in new.items():
+            if self.variables.setdefault(key, variable) != variable:
+                self.joined.setdefault(key, []).append((variable, end))
+        self.conditions -= 1
 
     def _repeated(self, condition: Expr, body: Iterable[Stmt]) -> None:
         """A loop of a statement's body, whose iterations nobody knows."""
@@ -255,7 +271,7 @@ class _Builder:
         if storage.space is Space.VALUE:
             return access.array
         if storage.space is Space.PRIVATE:
-            if (key := self._cell(access)) is not None:
+            if (key := register_variable(self.kernel, access)) is not None:
                 return self._read(*key)
             return self._load(access, ("local", *(self.value(s) for s in subscripts)), [])
         address = self._address(access)
@@ -330,7 +346,7 @@ class _Builder:
     # Variables ------------------------------------------------------------------------------------
     def _store(self, targets: Iterable[Access | Name], uses: list[Token]) -> None:
         for target in targets:
-            key = self._cell(target)
+            key = register_variable(self.kernel, target)
             if key is not None:
                 self._use(uses)
                 if self._starts_anew(key[0], target):
@@ -351,20 +367,6 @@ class _Builder:
         inside = self.code.values[self.variables[key]].start >= self.starts[-1]
         return inside or self.reads.get(key, -1) < self.starts[-1]
 
-    def _cell(self, target: Access | Name) -> tuple[Hashable, int] | None:
-        """The variable that registers hold, and how many of them; None for memory."""
-        if isinstance(target, Name):
-            return target.name, width(target.type)
-        storage = self.kernel.storage_of(target.array)
-        if storage.space is not Space.PRIVATE:
-            return None
-        constants = [known(s) for s in self.kernel.subscripts(target)]
-        if None not in constants:
-            return (target.array, *constants), width(target.type)
-        sizes = [known(e) or 1 for e in storage.extents if e is not None]
-        whole = prod(sizes) * width(target.type)
-        return ((target.array,), whole) if whole <= MOST_PRIVATE else None
-
     def _variable(self, key: Hashable, size: int) -> int:
         """The variable of this key, which changes here."""
         if key not in self.variables:
@@ -382,6 +384,8 @@ class _Builder:
             name = key[0] if isinstance(key, tuple) else key
             self.code.values[found].start = self.declared.get(str(name), 0)
         self.reads[key] = self.at
+        for variable, end in self.joined.pop(key, ()):
+            self.code.values[variable].uses.append(end)
         return self.variables[key]
 
 

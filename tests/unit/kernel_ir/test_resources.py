@@ -163,6 +163,20 @@ def test_elements_that_each_iteration_sets_first_take_none_through_the_loop(carr
     assert more >= 18 if carried or conditional else more == 0
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_elements_that_one_branch_sets_take_none_in_the_other(after: bool) -> None:
+    """if (n > 3) { p[0] = A[..]; B[..] = p[0]; p[1] = ..; } else { the same }; what is read behind is kept."""
+
+    def taken(size: int) -> int:
+        cells = [Access("p", (lift(c),), DOUBLE) for c in range(size)]
+        each = ((Assign(c, "", at("A", add(mul(J, 100), k))), store(c)) for k, c in enumerate(cells))
+        branch = tuple(s for pair in each for s in pair)
+        behind = [store(*cells)] if after else []
+        return least(PrivateArray("p", DOUBLE, (size,)), If(compare(">", N, 3), branch, branch), *behind)
+
+    assert taken(20) - taken(10) == (20 if after else 0)
+
+
 def test_neighbours_share_an_address_and_equal_values_are_computed_once() -> None:
     near = [at("A", add(J, k)) for k in range(8)]
     far = [at("A", add(mul(N, k), J)) for k in range(8)]
