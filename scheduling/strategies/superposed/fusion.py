@@ -94,7 +94,7 @@ class Fusion:
         return [i for i, statement in enumerate(self.judge.scop.statements) if statement.name in own]
 
     def _pair(
-        self, groups: dict[int, Tree], graph: Graph, pair: tuple[int, int], edges: Listed[Edge], around: Around
+        self, groups: dict[int, Tree], graph: Graph[int], pair: tuple[int, int], edges: Listed[Edge], around: Around
     ) -> _Joined | None:
         first, second = (groups[k] for k in (reversed(pair) if has_path(graph, *reversed(pair)) else pair))
         return self._fused(first, second, edges, around)
@@ -137,7 +137,7 @@ class Fusion:
         return loop_over(self.judge.scop, rows, between, in_sequence((a.body, b.body)))
 
 
-def _best(found: dict[tuple[int, int], _Joined | None], graph: Graph) -> tuple[int, int] | None:
+def _best(found: dict[tuple[int, int], _Joined | None], graph: Graph[int]) -> tuple[int, int] | None:
     """The pair whose fusion is worth most, of those that nothing has to run between."""
     worth = sorted(((f.worth, -j, -i) for (i, j), f in found.items() if f), reverse=True)
     return next(((-i, -j) for _, j, i in worth if _adjacent(graph, -i, -j)), None)
@@ -159,14 +159,14 @@ def _serial_loop(tree: Tree) -> Loop | None:
     return replace(serial, body=replace(nest, body=serial.body).without(()))
 
 
-def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph:
+def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph[int]:
     """Which child must run before which."""
     place = {name: i for i, child in enumerate(children) for name in statements_of(child)}
     inner = (e for e in edges if not e.relaxed and place[e.source] != place[e.sink])
     return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))
 
 
-def _adjacent(graph: Graph, i: int, j: int) -> bool:
+def _adjacent(graph: Graph[int], i: int, j: int) -> bool:
     """Whether nothing has to run between the two."""
     for first, second in ((i, j), (j, i)):
         between = (k for k in graph[first] if k != second)
