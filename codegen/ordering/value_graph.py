@@ -28,6 +28,8 @@ class Kind(Enum):
     OPERATION = "operation"
     STORE = "store"
 
+    __hash__ = object.__hash__  # what enumerations have is no faster than a function
+
 
 @dataclass(frozen=True, slots=True)
 class ValueNode:
@@ -57,10 +59,11 @@ class ValueGraph:
     nodes: list[ValueNode] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     _known: dict[Hashable, int] = field(default_factory=dict)
+    _needs: list[tuple[int, ...]] = field(default_factory=list, compare=False)  # of the nodes up to one asked for
 
     def add(self, node: ValueNode) -> int:
         """The number of a value, a new one unless it is known; of a store always."""
-        key = (node.kind.value, node.key, node.operands)
+        key = (node.kind, node.key, node.operands)
         found = None if node.kind is Kind.STORE else self._known.get(key)
         if found is None:
             found = self._known[key] = len(self.nodes)
@@ -82,8 +85,11 @@ class ValueGraph:
 
     def needs(self, number: int) -> tuple[int, ...]:
         """What must come before a node."""
-        node = self.nodes[number]
-        return (*[o for o in node.operands if self.nodes[o].kind is not Kind.CONSTANT], *node.after)
+        nodes, known = self.nodes, self._needs
+        while len(known) <= number:
+            node = nodes[len(known)]
+            known.append((*[o for o in node.operands if nodes[o].kind is not Kind.CONSTANT], *node.after))
+        return known[number]
 
     def uses(self) -> list[list[int]]:
         """By node, the nodes that have it as an operand, each once, in the order of the source."""
@@ -109,14 +115,17 @@ def is_order(graph: ValueGraph, sequence: Sequence[int]) -> bool:
 def max_live(graph: ValueGraph, sequence: Sequence[int]) -> int:
     """MAXLIVE: the most registers that values take at once when they are computed in this sequence. An operation may
     put its result where an operand was that is used no more."""
-    last: dict[int, int] = {}
+    nodes, last = graph.nodes, dict[int, int]()
     for at, number in enumerate(sequence):
-        for operand in graph.nodes[number].operands:
+        for operand in nodes[number].operands:
             last[operand] = at
     live = most = 0
     for at, number in enumerate(sequence):
-        node = graph.nodes[number]
-        live -= sum(graph.nodes[o].width for o in dict.fromkeys(node.operands) if last[o] == at)
+        node = nodes[number]
+        for operand in node.operands:
+            if last[operand] == at:
+                live -= nodes[operand].width
+                last[operand] = -1  # an operation may have it twice
         if number in last:
             live += node.width
         most = max(most, live)

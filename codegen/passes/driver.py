@@ -9,7 +9,7 @@ from time import perf_counter
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Invoke, While
+from polytile.ir.expr import Invoke, While, statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
@@ -120,7 +120,7 @@ def _is_partly_unknown(kernel: Kernel) -> bool:
     """Whether loops in bodies run as often as data say, or functions that are defined elsewhere access arrays. Passes
     that improve kernels know loops of schedules and accesses to elements alone: what they keep in registers over such a
     loop, or call, it may change."""
-    return any(isinstance(node, While | Invoke) for node in kernel.nodes)
+    return any(isinstance(stmt, While | Invoke) for stmt in statements(*kernel.body))
 
 
 def run_program_passes(

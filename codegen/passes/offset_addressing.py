@@ -154,10 +154,11 @@ def with_offsets(kernel: Kernel, *, bounded: bool = False) -> Kernel:
     3.45 in this way)."""
     if kernel.index_type != "int" or kernel.ranges:
         return kernel
-    arrays = _Places(kernel).arrays()
+    places = _Places(kernel)
+    arrays = places.arrays()
     if not arrays:
         return kernel
-    rewriter = _Rewriter(kernel, arrays, set(kernel.names), bounded)
+    rewriter = _Rewriter(kernel, places, arrays, set(kernel.names), bounded)
     body = each_block(kernel.body, rewriter.block)
     storage = tuple(replace(s, extents=(None,), keeps=None) if s.array in arrays else s for s in kernel.storage)
     return pruned(replace(kernel, body=body, storage=storage))
@@ -179,6 +180,7 @@ class _Places:
         self.kernel = kernel
         self.types = {n.name: n.type for n in kernel.nodes if isinstance(n, Name) and not isinstance(n, BuiltIn)}
         self.uniform = {p.name for p in kernel.parameters if p.buffer is None} - kernel.changing
+        self._known: dict[Access, _Place | None] = {}
 
     def arrays(self) -> frozenset[str]:
         """The arrays with all accesses in blocks, at places of three parts, of which one begins where rows of some
@@ -201,6 +203,11 @@ class _Places:
 
     def of(self, access: Access) -> _Place | None:
         """The parts of the place of an element; None where it has others."""
+        if access not in self._known:
+            self._known[access] = self._parts(access)
+        return self._known[access]
+
+    def _parts(self, access: Access) -> _Place | None:
         storage = self.kernel.storage_of(access.array)
         if storage.space is not Space.GLOBAL or storage.moduli or storage.strides:
             return None
@@ -236,19 +243,24 @@ class _Rewriter:
     """Puts offsets into blocks; `taken` are names in use. `bounded`: registers are as few as was asked for."""
 
     kernel: Kernel
+    places: _Places
     arrays: frozenset[str]
     taken: set[str]
     bounded: bool
 
     def block(self, run: Body, _: Body) -> Body:
         leading = _leading(run)
-        places, bases, rest = _Places(self.kernel), dict[_Base, Name](), list[Stmt]()
+        places, bases, rest = self.places, dict[_Base, Name](), list[Stmt]()
+        known: dict[Access, tuple[_Place, Offset]] = {}
         rows = None if self.bounded and self._are_many() else _Rows(self.taken)
 
         def offset(node: Access) -> tuple[_Place, Offset]:
-            place = places.of(node)
-            assert place is not None
-            return place, Offset(self._base(place.base, places.types, bases), _unsigned(place.row, places.types))
+            if node not in known:
+                place = places.of(node)
+                assert place is not None
+                base = self._base(place.base, places.types, bases)
+                known[node] = place, Offset(base, _unsigned(place.row, places.types))
+            return known[node]
 
         body = run[len(leading) :]
         for at, stmt in enumerate(body):

@@ -123,7 +123,8 @@ def _stores_again(run: Body, graph: ValueGraph) -> bool:
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:
     """The sequence with the fewest live registers among those of a kind; the source's where no other has fewer."""
-    return min((graph.order, *_candidates(graph, wanted)), key=lambda sequence: max_live(graph, sequence))
+    least = (max_live(graph, graph.order), graph.order)
+    return min((least, *_candidates(graph, wanted)), key=lambda one: one[0])[1]
 
 
 def with_fewer_by_parts(graph: ValueGraph, sequence: tuple[int, ...]) -> tuple[int, ...]:
@@ -133,12 +134,16 @@ def with_fewer_by_parts(graph: ValueGraph, sequence: tuple[int, ...]) -> tuple[i
     return found if max_live(graph, found) < CLEARLY * max_live(graph, sequence) else sequence
 
 
-def _candidates(graph: ValueGraph, wanted: str) -> Iterator[tuple[int, ...]]:
+def _candidates(graph: ValueGraph, wanted: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Sequences of a kind behind their numbers of live registers."""
     found: list[tuple[int, ...]] = []
     if wanted in (TREE, AUTO):
         found += [depth_first(graph), list_order(graph)]
     if wanted in (SWEEP, AUTO):
         found += sweep_orders(graph)
-    yield from found
-    best = min(found, key=lambda sequence: max_live(graph, sequence), default=graph.order)
-    yield from (interleave(graph, sequence) for sequence in dict.fromkeys((best, graph.order)))
+    pairs = [(max_live(graph, sequence), sequence) for sequence in dict.fromkeys(found)]
+    yield from pairs
+    best = min(pairs, key=lambda one: one[0], default=(0, graph.order))[1]
+    for sequence in dict.fromkeys((best, graph.order)):
+        moved = interleave(graph, sequence)
+        yield max_live(graph, moved), moved

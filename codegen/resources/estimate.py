@@ -7,6 +7,7 @@ to a bound of registers it loads as early as it can.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 
 from polytile.codegen.passes.unroll import unroll
@@ -14,6 +15,7 @@ from polytile.codegen.resources.linear_code import Code, code_of
 from polytile.codegen.resources.occupancy import KernelResources, resources
 from polytile.codegen.resources.register_pressure import pressure
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
+from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, ceil_div
 from polytile.machine import (
     INSTRUCTION_BYTES,
@@ -50,8 +52,14 @@ def needed_registers(kernel: Kernel) -> int:
 
 
 def _code(kernel: Kernel) -> Code:
+    return _known_code(IdentityKey(kernel))
+
+
+@lru_cache(maxsize=8)
+def _known_code(kernel: IdentityKey[Kernel]) -> Code:
+    """The code of a kernel, which several questions in turn are about."""
     with deep_recursion():
-        return code_of(unroll(kernel))
+        return code_of(unroll(kernel.value))
 
 
 def _free_registers(kernel: Kernel, machine: Machine) -> int:

@@ -31,7 +31,7 @@ _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it l
 _COMPILERS_END = 10.0  # seconds that everything else has
 
 
-FEW_COLLECTIONS = 200_000  # objects between collections: a command is short, and hardly makes cycles
+FEW_COLLECTIONS = 1_000_000  # objects between collections: a command is short, and hardly makes cycles
 
 
 def guarded_main() -> int:

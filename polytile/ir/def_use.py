@@ -18,6 +18,7 @@ from polytile.ir.expr import (
     Scope,
     Stmt,
     children,
+    statements,
     walk,
 )
 from polytile.ir.gpu_ops import Advance, AsyncCopy, Atomic, Load, Pointer, PrivateArray, Rotate, Store
@@ -67,9 +68,9 @@ def written_arrays(*nodes: Node) -> set[str]:
     return {t.array for node in walk(*nodes) for t in targets(node) if isinstance(t, Access)}
 
 
-def assigned_names(*nodes: Node) -> Iterator[str]:
+def assigned_names(*nodes: Stmt) -> Iterator[str]:
     """The scalars and pointers that get another value after their declaration."""
-    for node in walk(*nodes):
+    for node in statements(*nodes):
         match node:
             case Advance(pointer=name):
                 yield name
@@ -79,15 +80,15 @@ def assigned_names(*nodes: Node) -> Iterator[str]:
                 yield from (t.name for t in targets(node) if isinstance(t, Name))
 
 
-def declared_names(*nodes: Node) -> Iterator[str]:
+def declared_names(*nodes: Stmt) -> Iterator[str]:
     """What the statements declare or iterate over."""
-    for node in walk(*nodes):
+    for node in statements(*nodes):
         match node:
             case For(iterator=name) | Declare(name=name) | PrivateArray(name=name) | Pointer(name=name):
                 yield name
 
 
-def written_names(*nodes: Node) -> Iterator[str]:
+def written_names(*nodes: Stmt) -> Iterator[str]:
     """The scalars that the statements write, declare or iterate over."""
     yield from assigned_names(*nodes)
     yield from declared_names(*nodes)
@@ -96,9 +97,10 @@ def written_names(*nodes: Node) -> Iterator[str]:
 def mentioned_names(*nodes: Node) -> Iterator[str]:
     """The names of values and arrays that occur, read or written."""
     for node in walk(*nodes):
-        match node:
-            case Access(array=name) | Name(name=name):
-                yield name
+        if isinstance(node, Name):
+            yield node.name
+        elif isinstance(node, Access):
+            yield node.array
 
 
 def value_names(*nodes: Node) -> set[str]:
@@ -109,7 +111,8 @@ def value_names(*nodes: Node) -> set[str]:
 def names_of(nodes: Iterable[Node]) -> frozenset[str]:
     """Every name that occurs in the nodes: of values, arrays and pointers, used or declared."""
     roots = tuple(nodes)
-    return frozenset((*written_names(*roots), *mentioned_names(*roots)))
+    written = written_names(*(root for root in roots if isinstance(root, Stmt)))
+    return frozenset((*written, *mentioned_names(*roots)))
 
 
 def reads(node: Node) -> Iterator[str]:

@@ -361,6 +361,19 @@ def walk(*nodes: Node) -> Iterator[Node]:
                 waiting.append(value)
 
 
+def statements(*nodes: Stmt) -> Iterator[Stmt]:
+    """The statements and all inside of them, outer ones first: most nodes of a body are expressions."""
+    waiting: list[Any] = list(reversed(nodes))
+    while waiting:
+        yield (node := waiting.pop())
+        for name in _parts(node)[::-1]:
+            value = getattr(node, name)
+            if type(value) is tuple:
+                waiting += [item for item in value[::-1] if isinstance(item, Stmt)]
+            elif isinstance(value, Stmt):
+                waiting.append(value)
+
+
 def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """Rebuild a tree bottom-up, replacing each node n by change(n).
 

@@ -145,7 +145,7 @@ def _step(depth: int, position: int) -> isl.Map:
 
 class _Requests:
     """The requests of a warp for the accesses of one statement, `{ S[i] -> [t] }` in time, as `step` tells its threads
-    apart. Accesses that differ by constants, as in a stencil, make the same requests elsewhere."""
+    apart. Accesses that differ by constants, as in a stencil, or of other arrays make the same requests elsewhere."""
 
     def __init__(self, mapped: isl.Map, step: isl.Map) -> None:
         self._statement = mapped.reverse()
@@ -162,10 +162,10 @@ class _Requests:
 
 
 def _shape(relation: isl.Map) -> str:
-    """The text of an access relation, without the constants that are added to its subscripts."""
+    """The text of an access relation, without its array and the constants that are added to its subscripts."""
     function = taken_apart(relation)
     if function is not None:
-        return function[0]
+        return function[0].replace(f"-> {relation.get_tuple_name(isl.dim_type.out)}[", "-> [")
     if not relation.is_single_valued():
         return str(relation)
     pieces: list[isl.MultiAff] = []

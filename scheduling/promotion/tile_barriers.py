@@ -26,6 +26,8 @@ def with_tile_barriers(tree: isl.Schedule, plans: Iterable[KernelPlan]) -> isl.S
         for copy in placement.copies
         if placement.owner is Owner.BLOCK and copy.at != WHOLE_KERNEL
     }
+    if not filled:
+        return tree
     loops = [loop.path for name, loop in labelled_loops(tree).items() if name in filled]
     for path in sorted({band for loop in loops for band in _serial_bands(tree, loop)}, reverse=True):
         band = node_at(tree, path)
