@@ -9,10 +9,11 @@ first, and then again, until no pair gains.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Listed
 from dataclasses import dataclass, replace
 
-from polytile.ir.digraph import Graph, graph_of, has_path, in_order, merged
+from polytile.ir.digraph import Graph, graph_of, has_path, in_order, merged, reached
 from polytile.scheduling.strategies.superposed.distances import Edge, among, together
 from polytile.scheduling.strategies.superposed.fusion_candidates import Common, Judge, best_match, moved, nest_of
 from polytile.scheduling.strategies.superposed.loop_tree import (
@@ -76,17 +77,20 @@ class Fusion:
         children = sorted(children, key=lambda child: min(self._places(child)))
         groups = dict(enumerate(children))
         graph = _order(children, edges)
-        found = {(i, j): self._pair(groups, graph, (i, j), edges, around) for j in groups for i in range(j)}
-        while (best := _best(found, graph)) is not None:
+        found: dict[tuple[int, int], _Joined | None] = {}
+        while True:
+            near = _neighbours(graph, groups)
+            found |= {p: self._pair(groups, graph, p, edges, around) for p in near if p not in found}
+            best = max((pair for pair in near if found[pair]), key=lambda pair: _worth(found, pair), default=None)
+            if best is None:
+                break
             i, j = best
-            joined = found[i, j]
+            joined = found[best]
             assert joined is not None
             groups[i] = joined.tree
             del groups[j]
             graph = merged(graph, i, j)
             found = {pair: f for pair, f in found.items() if not {i, j} & set(pair)}
-            for pair in [(min(i, k), max(i, k)) for k in groups if k != i]:
-                found[pair] = self._pair(groups, graph, pair, edges, around)
         return [groups[i] for i in in_order(graph, lambda i: i)]
 
     def _places(self, tree: Tree) -> list[int]:
@@ -137,10 +141,11 @@ class Fusion:
         return loop_over(self.judge.scop, rows, between, in_sequence((a.body, b.body)))
 
 
-def _best(found: dict[tuple[int, int], _Joined | None], graph: Graph[int]) -> tuple[int, int] | None:
-    """The pair whose fusion is worth most, of those that nothing has to run between."""
-    worth = sorted(((f.worth, -j, -i) for (i, j), f in found.items() if f), reverse=True)
-    return next(((-i, -j) for _, j, i in worth if _adjacent(graph, -i, -j)), None)
+def _worth(found: dict[tuple[int, int], _Joined | None], pair: tuple[int, int]) -> tuple[int, ...]:
+    """What fusing a pair is worth, earlier pairs first."""
+    joined = found[pair]
+    assert joined is not None
+    return *joined.worth, -pair[1], -pair[0]
 
 
 def _between(edges: Listed[Edge], one: set[str], other: set[str]) -> list[Edge]:
@@ -166,11 +171,12 @@ def _order(children: Listed[Tree], edges: Listed[Edge]) -> Graph[int]:
     return graph_of(range(len(children)), ((place[e.source], place[e.sink]) for e in inner))
 
 
-def _adjacent(graph: Graph[int], i: int, j: int) -> bool:
-    """Whether nothing has to run between the two."""
-    for first, second in ((i, j), (j, i)):
-        between = (k for k in graph[first] if k != second)
-        if any(has_path(graph, k, second) for k in between):
-            return False
-    return True
+def _neighbours(graph: Graph[int], groups: Iterable[int]) -> list[tuple[int, int]]:
+    """The pairs between which nothing has to run."""
+    behind = {i: set(reached(graph, i)) - {i} for i in groups}
+    pairs = ((i, j) for i in groups for j in groups if i < j)
+    return [(i, j) for i, j in pairs if _adjacent(graph, behind, i, j) and _adjacent(graph, behind, j, i)]
 
+
+def _adjacent(graph: Graph[int], behind: dict[int, set[int]], first: int, second: int) -> bool:
+    return second not in behind[first] or not any(second in behind[k] for k in graph[first] if k != second)
