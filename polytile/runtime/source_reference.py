@@ -76,11 +76,13 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
     """Hold what was extracted against the user's own text, on the same inputs, bit for bit.
 
     Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ,
-    UserError where that is because the text leaves its arrays, or where one whose size the host looks for was given
-    or drawn too small.
+    UserError where the text leaves its arrays by an index that it computes, or where one whose size the host looks for
+    was given or drawn too small.
     """
     if scop.reached and _strays(scop, expectation):
         raise _too_small(scop, expectation)
+    if _computed_indices(scop) and _strays(scop, expectation):
+        raise _strayed(scop, expectation)
     if scop.verbatim is None:
         return ""
     own = verbatim(scop.verbatim)
@@ -90,8 +92,6 @@ def check_extraction(scop: Scop, expectation: Expectation) -> str:
     own(scop, expectation.layouts, expectation.values, memory)
     for name in expectation.layouts:
         found = compare(name, memory[name], expectation.after[name], tolerance=0.0).mismatch
-        if found is not None and _computed_indices(scop) and _strays(scop, expectation):
-            raise _strayed(scop, expectation)
         if found is not None:
             raise ExtractionError(
                 f"{scop.name}: what was extracted of the C computes something else than the C itself: {found.element} "
