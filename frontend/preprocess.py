@@ -15,7 +15,7 @@ from pathlib import Path
 from polytile.diagnostics import Location, UsageError, UserError, remember_source
 from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
-from polytile.frontend.tokens import tokenize
+from polytile.frontend.tokens import name_tokens
 from polytile.ir.c_text import c_string
 from polytile.process import RunawayError, run_bounded
 
@@ -248,4 +248,4 @@ def is_shipped(file: str) -> bool:
 
 def identifiers(text: str) -> frozenset[str]:
     """Every name that occurs in C text."""
-    return frozenset(t.text for t in tokenize(text) if t.kind == "name")
+    return frozenset(name_tokens(text))

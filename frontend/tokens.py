@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"""
@@ -20,8 +20,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """`kind` is "string", "char", "number", "name" or "punct"; `offset` counts characters from 0."""
 
     kind: str
@@ -35,6 +34,11 @@ def tokenize(text: str, start: int = 0) -> Iterator[Token]:
         kind = match.lastgroup
         if kind is not None and kind not in ("space", "comment"):
             yield Token(kind, match.group(), match.start())
+
+
+def name_tokens(text: str) -> Iterator[str]:
+    """The names among the tokens."""
+    return (match.group() for match in _TOKEN.finditer(text) if match.lastgroup == "name")
 
 
 def blank_comments(text: str) -> str:

@@ -14,6 +14,7 @@ from polytile.scheduling.analysis.affine_references import Form, Number
 _SAMPLES = 4  # points at which subscripts with floors are evaluated
 
 Vector = tuple[int, ...]  # a step of a statement's iterators
+_Cells = Mapping[tuple[Number, ...], set[int]]  # the bytes that lanes address, by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,6 @@ class Along:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
-    """What an access wants of an element: `size` bytes of `pitch`, `shift` bytes from a multiple of a line."""
-
-    pitch: int
-    size: int
-    shift: int
-
-
-@dataclass(frozen=True, slots=True)
 class Touched:
     """What a warp touches: means over all alignments, and different elements."""
 
@@ -45,23 +37,37 @@ class Touched:
 
 
 @lru_cache(maxsize=4096)
-def touch(
+def lanes_of(
     forms: tuple[Form, ...],
     pitches: tuple[int | None, ...],
-    element: Element,
+    size: int,
     along: tuple[Along, ...],
     parameters: tuple[tuple[str, int], ...],
-) -> Touched:
-    """What the lanes of a request touch, with subscripts `forms` and the pitches of their dimensions in bytes."""
+) -> Lanes:
+    """Where the lanes of a request are, with subscripts `forms` and the pitches of their dimensions in bytes; elements
+    are of this size."""
     points = warp_points(along, len(along[0].step if along else forms[0].coefficients if forms else ()))
     parts = tuple(zip(forms, pitches, strict=True))
-    address = _Address(parts, element.pitch, dict(parameters), points, _jumps(along))
-    cells = [address.cells(base) for base in address.bases()]
-    sectors, lines = (
-        sum(_mean(found, element.shift, element.size, length, address.grain(length)) for found in cells) / len(cells)
-        for length in (SECTOR_BYTES, CACHE_LINE_BYTES)
-    )
-    return Touched(sectors, lines, sum(map(len, cells[0].values())))
+    address = _Address(parts, size, dict(parameters), points, _jumps(along))
+    cells = tuple(address.cells(base) for base in address.bases())
+    return Lanes(cells, address.grain(SECTOR_BYTES), address.grain(CACHE_LINE_BYTES))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """The bytes that lanes address at some points, and what alignments are multiples of."""
+
+    cells: tuple[_Cells, ...]
+    sector_grain: int
+    line_grain: int
+
+    def touch(self, size: int, shift: int) -> Touched:
+        """What they touch where each wants so many bytes, `shift` from a multiple of a line."""
+        sectors, lines = (
+            sum(_mean(found, shift, size, length, grain) for found in self.cells) / len(self.cells)
+            for length, grain in ((SECTOR_BYTES, self.sector_grain), (CACHE_LINE_BYTES, self.line_grain))
+        )
+        return Touched(sectors, lines, sum(map(len, self.cells[0].values())))
 
 
 def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:
@@ -89,9 +95,6 @@ def _jumps(along: Sequence[Along]) -> list[Vector]:
         found.append(tuple(covered * x for x in dimension.step))
         room = max(1, room // covered)
     return found
-
-
-_Cells = Mapping[tuple[Number, ...], set[int]]  # the bytes that lanes address, by row
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import islpy as isl
 
 from polytile.ir.scop import AccessRelation, Scop
 from polytile.machine import CACHE_LINE_BYTES, SECTOR_BYTES, VECTOR_BYTES, WARP_SIZE
-from polytile.scheduling.analysis.affine_references import Reference, references
-from polytile.scheduling.cost.addresses import Along, Element, touch, warp_points
+from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references
+from polytile.scheduling.cost.addresses import Along, Lanes, lanes_of, warp_points
 from polytile.scheduling.cost.array_layout import element_size, field_bytes, pitches
 
 
@@ -86,6 +86,7 @@ class Warp:
     parameters: Mapping[str, int]
     _known: dict[object, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
     _layouts: dict[str, tuple[int | None, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _lanes: dict[tuple[str, LinearPart], Lanes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def request(self, reference: Reference, elements: int = 1) -> Request:
         """The request of one access; each lane wants so many neighbouring elements at once."""
@@ -107,9 +108,12 @@ class Warp:
             lanes = len(warp_points(self.along, int(reference.access.relation.dim(isl.dim_type.in_))))
             sectors = float(lanes * -(-size // SECTOR_BYTES))
             return Request(reference.access, sectors, float(lanes), _least(lanes, size), False)
-        shape = tuple(form for form in reference.linear.forms if form is not None)
-        element = Element(element_size(reference.array), size, (offset + shift) % CACHE_LINE_BYTES)
-        touched = touch(shape, layout, element, self.along, tuple(sorted(self.parameters.items())))
+        key = reference.array.name, reference.linear
+        if key not in self._lanes:
+            forms = tuple(form for form in reference.linear.forms if form is not None)
+            known = tuple(sorted(self.parameters.items()))
+            self._lanes[key] = lanes_of(forms, layout, element_size(reference.array), self.along, known)
+        touched = self._lanes[key].touch(size, (offset + shift) % CACHE_LINE_BYTES)
         return Request(reference.access, touched.sectors, touched.lines, _least(touched.elements, size), True)
 
 

@@ -8,7 +8,7 @@ open at once; whichever takes fewer registers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 from math import prod
@@ -17,7 +17,8 @@ from polytile.ir.expr import Binary, Node, children
 from polytile.ir.scop import Statement
 from polytile.scheduling.analysis.affine_references import Form, Number, Reference
 
-Element = tuple[int, object]  # the number of a row, and the place in it
+Element = Number  # the number of a row times _ROW, and the place in it: sets of numbers are fast
+_ROW = 1 << 40
 Vector = Sequence[int]
 
 
@@ -67,15 +68,15 @@ class PointReads:
         """What they load for so many points along the loops, outermost first."""
         tile = _Tile(list(product(*map(range, counts))))
         seen: set[Element] = set()
-        first = [0] * len(self.reads)
-        by_point: list[set[Element]] = [set() for _ in tile.places]
-        for number, read in enumerate(self.reads):
+        first: list[int] = []
+        elements = [tile.elements(number, read) for number, read in enumerate(self.reads)]
+        for own in elements:
             before = len(seen)
-            for own, element in zip(by_point, tile.elements(number, read), strict=True):
-                own.add(element)
-                seen.add(element)
-            first[number] = len(seen) - before
-        return Reuse(tuple(first), _waiting(by_point), len({row for row, _ in seen}))
+            seen.update(own)
+            first.append(len(seen) - before)
+        by_point = [set(point) for point in zip(*elements, strict=True)]
+        rows = {(element + _ROW // 2) // _ROW for element in seen}
+        return Reuse(tuple(first), _waiting(by_point), len(rows))
 
 
 def reads_neighbours(reads: Sequence[Reference], writes: Sequence[Reference]) -> bool:
@@ -144,18 +145,19 @@ class _Tile:
         self._rows: dict[tuple[object, ...], list[int]] = {}
         self._moved: dict[tuple[Number, ...], list[Number]] = {}
 
-    def elements(self, number: int, read: _Read | None) -> Iterable[Element]:
+    def elements(self, number: int, read: _Read | None) -> Sequence[Element]:
         """Those of a read, at each place."""
         if read is None:
-            own = [("", number, *place) for place in self.places]
-            return [(self._row(coordinates[:-1]), coordinates[-1]) for coordinates in own]
+            own = [(number, *place) for place in self.places]
+            return [self._row(("", *coordinates[:-1])) + coordinates[-1] for coordinates in own]
         if not read.constants:
-            return [(self._row(()), read.form)] * len(self.places)
+            return [self._row(()) + read.form] * len(self.places)
         last = read.constants[-1]
-        return zip(self._rows_of(read), [last + move for move in self._move(read.moves[-1])], strict=True)
+        pairs = zip(self._rows_of(read), self._move(read.moves[-1]), strict=True)
+        return [row + last + move for row, move in pairs]
 
     def _row(self, coordinates: tuple[object, ...]) -> int:
-        return self._numbers.setdefault(coordinates, len(self._numbers))
+        return self._numbers.setdefault(coordinates, len(self._numbers) * _ROW)
 
     def _rows_of(self, read: _Read) -> list[int]:
         outer, moves = read.constants[:-1], read.moves[:-1]
