@@ -103,11 +103,24 @@ def band_members(node: isl.ScheduleNode) -> list[isl.UnionPwAff]:
     return [partial.get_at(i) for i in range(partial.dim(isl.dim_type.out))]
 
 
+def functions(member: isl.UnionPwAff) -> list[isl.PwAff]:
+    """The functions that a union is of. What isl calls back only notes them: it may be out of operations, and an
+    exception that rises there is not raised."""
+    found: list[isl.PwAff] = []
+    member.foreach_pw_aff(found.append)
+    return found
+
+
+def pieces_of(value: isl.PwAff) -> list[tuple[isl.Set, isl.Aff]]:
+    """The domains of a function and what it is on each."""
+    found: list[tuple[isl.Set, isl.Aff]] = []
+    value.foreach_piece(lambda domain, aff: found.append((domain, aff)))
+    return found
+
+
 def is_constant(member: isl.UnionPwAff) -> bool:
     """Whether a band member has no more than one value on each piece of its domain: no loop, but an order."""
-    pieces: list[isl.PwAff] = []
-    member.foreach_pw_aff(pieces.append)
-    return all(piece.is_cst() for piece in pieces)
+    return all(piece.is_cst() for piece in functions(member))
 
 
 def constant_value(pw: isl.PwAff) -> int | None:
@@ -173,8 +186,7 @@ def reduce_quotients(value: isl.PwAff) -> isl.PwAff:
     before: k + floor((-127*k - 126)/128)
     after:  floor((k - 126)/128)
     """
-    pieces: list[isl.PwAff] = []
-    value.foreach_piece(lambda domain, aff: pieces.append(isl.PwAff.alloc(domain, _reduce_aff(aff))))
+    pieces = [isl.PwAff.alloc(domain, _reduce_aff(aff)) for domain, aff in pieces_of(value)]
     total = pieces[0]
     for piece in pieces[1:]:
         total = total.union_add(piece)

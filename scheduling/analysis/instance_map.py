@@ -92,8 +92,7 @@ def cells(
         parts = [f"({part}) mod {modulus}" for part, modulus in zip(parts, moduli, strict=True)]
     addressed = ", ".join(parts)
     kept = isl.UnionMap(f"{{ [{', '.join(names)}] -> [{addressed}] }}")
-    found: list[isl.Map] = []
-    accesses.foreach_map(lambda m: found.append(m.reset_tuple_id(isl.dim_type.out)))
+    found = [m.reset_tuple_id(isl.dim_type.out) for m in maps(accesses)]
     total = isl.UnionMap.empty(accesses.get_space())
     for m in found:
         total = total.union(isl.UnionMap.from_map(m).apply_range(kept))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polytile.ir.isl_util import band_members, maps
+from polytile.ir.isl_util import band_members, functions, maps
 from polytile.ir.schedule import Path, nodes, path_of
 from polytile.ir.scop import Scop
 
@@ -67,17 +67,12 @@ def _loops_above(scop: Scop, leaf: isl.ScheduleNode, statement: str) -> tuple[Lo
 
 def _runs_through(member: isl.UnionPwAff, statement: str, level: int, rank: int) -> bool:
     """Whether a band member is a function of iterator `level` of the statement alone."""
-    verdict = False
-
-    def visit(value: isl.PwAff) -> None:
-        nonlocal verdict
+    for value in functions(member):
         if value.get_domain_space().get_tuple_name(isl.dim_type.set) == statement:
             others = (i for i in range(rank) if i != level)
             alone = not any(value.involves_dims(isl.dim_type.in_, i, 1) for i in others)
-            verdict = alone and value.involves_dims(isl.dim_type.in_, level, 1)
-
-    member.foreach_pw_aff(visit)
-    return verdict
+            return alone and bool(value.involves_dims(isl.dim_type.in_, level, 1))
+    return False
 
 
 def equal_iterators(m: isl.Map, count: int) -> isl.Map:

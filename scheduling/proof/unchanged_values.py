@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytile.ir.isl_util import sets
+from polytile.ir.isl_util import maps, sets
 from polytile.scheduling.proof.locations import READ, Locations
 
 IN, OUT = isl.dim_type.in_, isl.dim_type.out
@@ -20,7 +20,8 @@ IN, OUT = isl.dim_type.in_, isl.dim_type.out
 def unchanged(values: isl.UnionMap, used: Locations) -> isl.UnionMap:
     """The flow `{ writer -> [reader -> A[i]] }` in which those who read first values read them directly."""
     into: dict[str, list[isl.Map]] = {}
-    values.foreach_map(lambda m: into.setdefault(_reader(m), []).append(m))
+    for m in maps(values):
+        into.setdefault(_reader(m), []).append(m)
     reads = {str(s.get_space().unwrap().get_tuple_name(IN)): s for s in sets(used.routes[READ].domain())}
     copies = {str(s.get_tuple_name()) for s in sets(used.copies)}
     first = {str(s.get_tuple_name()) for s in sets(used.before)}

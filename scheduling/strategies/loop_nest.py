@@ -12,7 +12,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytile.ir.isl_util import CONTEXT, is_constant, mark_name
+from polytile.ir.isl_util import CONTEXT, functions, is_constant, mark_name
 from polytile.ir.schedule import nodes
 from polytile.scheduling.strategies.band_rewriting import Member, insert_band, members_of
 
@@ -143,12 +143,9 @@ def skewed_members(tree: isl.Schedule) -> int:
 
 def _most_iterators(value: isl.UnionPwAff) -> int:
     found = [0]
-
-    def visit(piece: isl.PwAff) -> None:
+    for piece in functions(value):
         dimensions = range(piece.dim(isl.dim_type.in_))
         found.append(sum(piece.involves_dims(isl.dim_type.in_, i, 1) for i in dimensions))
-
-    value.foreach_pw_aff(visit)
     return max(found)
 
 

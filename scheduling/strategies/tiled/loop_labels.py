@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import sets
+from polytile.ir.isl_util import functions, sets
 from polytile.ir.plan import WHOLE_KERNEL
 from polytile.ir.schedule import loop_mark
 from polytile.ir.scop import Scop
@@ -41,6 +41,4 @@ class Labels:
 
 
 def _involves(value: isl.UnionPwAff, iterator: int) -> bool:
-    found: list[bool] = []
-    value.foreach_pw_aff(lambda pw: found.append(bool(pw.involves_dims(isl.dim_type.in_, iterator, 1))))
-    return any(found)
+    return any(function.involves_dims(isl.dim_type.in_, iterator, 1) for function in functions(value))
