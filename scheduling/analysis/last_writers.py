@@ -21,7 +21,7 @@ def last_writers(scop: Scop, array: str) -> isl.UnionMap:
     must, may = (scop.accesses(kind, arrays=only) for kind in (AccessKind.WRITE, AccessKind.MAY_WRITE))
     if must.union(may).is_empty():
         return must
-    elements = isl.Set.from_union_set(must.union(may).range())
+    elements = isl.Set.from_union_set(must.union(may).range()).coalesce()
     final = elements.set_tuple_name(FINAL)
     looks = isl.Map.identity(elements.get_space().map_from_set()).intersect_domain(elements)
     looks = looks.set_tuple_name(isl.dim_type.in_, FINAL)
