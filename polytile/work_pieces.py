@@ -74,6 +74,16 @@ def piece(name: str, location: Location) -> Iterator[bool]:
         _tell("end")
 
 
+@contextmanager
+def sequential_c(name: str, location: Location) -> Iterator[None]:
+    """A run of the user's own C, compiled by the host's compiler, which may crash: no fault of this process."""
+    _tell(f"runs\t{location.file}:{location.line}\t{name}")
+    try:
+        yield
+    finally:
+        _tell("end")
+
+
 def _tell(text: str) -> None:
     if _WATCHER.tell is not None:
         _WATCHER.tell(text)

@@ -22,13 +22,15 @@ from typing import Any, NoReturn
 
 from polytile import work_pieces
 from polytile.cli.main import SUBCOMMANDS, main, open_streams
-from polytile.diagnostics import EXIT_BUG
+from polytile.diagnostics import EXIT_BUG, EXIT_USER
 
 _STACK = 100 * 2**20  # bytes; Linux keeps a little more free below a stack
 _TICK = 0.2  # seconds between two looks at the child
 _PATIENCE = 0.5  # seconds for a child that the terminal interrupted, too, to end by itself
 _ANALYSIS_ENDS = 1.0  # seconds that an analysis has to end after a signal; it leaves nothing behind
 _COMPILERS_END = 10.0  # seconds that everything else has
+_CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)  # of C that breaks C's rules
+_DEFINED = "give sizes with --param for which the sequential C is defined; its other inputs are random"
 
 
 FEW_COLLECTIONS = 1_000_000  # objects between collections: a command is short, and hardly makes cycles
@@ -76,6 +78,7 @@ class _Child:
     began: float = 0.0
     reason: str = ""
     unread: bytes = b""
+    running: tuple[str, str] | None = None  # the user's own C: its place, and its name
     signal: int = 0  # that was passed on to the child
     deadline: float = 0.0  # for the child to end after that
 
@@ -98,6 +101,7 @@ class _Child:
         with _Forwarding(self):
             while not (self._listen() or self.gone()):
                 self._check()
+            self._listen()  # what it said last
             status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         os.close(self.pipe)
         return status
@@ -115,6 +119,11 @@ class _Child:
             return status
         if self.signal or -status in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             return 128 + (self.signal or -status)
+        if self.running is not None and -status in _CRASHES:
+            place, name = self.running
+            what = f"the C itself ends with {_named(-status)}: it leaves its arrays, or divides by zero"
+            print(f"{place}: error: {name}: {what}\n  note: {_DEFINED}", file=sys.stderr)
+            return EXIT_USER
         print(f"polytile: error: internal error: ended with {_named(-status)}", file=sys.stderr)
         return EXIT_BUG
 
@@ -134,6 +143,7 @@ class _Child:
             word, *rest = os.fsdecode(line).split("\t", 2)
             self.piece = rest[1] if word == "begin" else None
             self.seconds = int(rest[0]) if word == "begin" else 0
+            self.running = (rest[0], rest[1]) if word == "runs" else None
             self.began = _processor_time(self.pid)
         return not heard
 

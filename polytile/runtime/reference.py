@@ -23,6 +23,7 @@ from polytile.runtime.compilers import c_compiler, check_command
 from polytile.runtime.emulator.build import SAME_ZEROS
 from polytile.runtime.layout import Layout, structured
 from polytile.runtime.native import Memory, arguments, function, load
+from polytile.work_pieces import sequential_c
 
 FLAGS = (
     *("-std=gnu99", "-O2", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off", "-fno-fast-math"),
@@ -45,7 +46,8 @@ class Reference:
     entry: Any
 
     def __call__(self, layouts: Mapping[str, Layout], values: Mapping[str, int], memory: Memory) -> None:
-        self.entry(*arguments(self.scop, layouts, values, memory))
+        with sequential_c(self.scop.name, self.scop.location):
+            self.entry(*arguments(self.scop, layouts, values, memory))
 
 
 @cache

@@ -30,6 +30,7 @@ from polytile.runtime.layout import Layout, c_type, scalar_dtype
 from polytile.runtime.native import address, function, load
 from polytile.runtime.reference import FLAGS, reference, workspace
 from polytile.runtime.stray_accesses import strays
+from polytile.work_pieces import sequential_c
 
 # Only the region's function is kept: what others of the file need of other files is not looked for.
 _ALONE = ("-fvisibility=hidden", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
@@ -56,7 +57,8 @@ class Verbatim:
             given.append(ctypes.c_void_p(address(data) + layout.lead * data.dtype.itemsize))
             shape = layout.shape[1:] if argument.sized is Sized.ROW else layout.shape
             sizes.append(_product(shape) * data.dtype.itemsize)
-        status = self.entry(*given, (ctypes.c_longlong * (len(sizes) + 1))(*sizes))
+        with sequential_c(scop.name, scop.location):
+            status = self.entry(*given, (ctypes.c_longlong * (len(sizes) + 1))(*sizes))
         if status > 0:
             name, size = self.region.arguments[status - 1].array, sizes[status - 1]
             what = "a row of " if self.region.arguments[status - 1].sized is Sized.ROW else ""

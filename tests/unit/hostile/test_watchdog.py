@@ -87,6 +87,24 @@ def test_what_crashes_is_refused() -> None:
     assert lines[-1] == "b done"
 
 
+STRAYING = """
+void f(int n, double *x, int *count) {
+  unsigned k;
+#pragma scop
+  for (int i = 0; i < n; i++) { k = x[i] < 100 ? -1 : 0; count[k] += 1; }
+#pragma endscop
+}
+"""
+
+
+def test_a_crash_of_the_users_c_is_the_users(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(STRAYING)
+    command = [sys.executable, "-m", "polytile", "f.c", "--validate", "--on", "emulator"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert "f.c:4: error: f_scop0: the C itself ends with signal 11" in done.stderr
+
+
 def test_a_crash_elsewhere_is_a_bug() -> None:
     status, lines, said = run("a", "late")
     assert (status, lines[0]) == (70, "a done")
