@@ -20,16 +20,34 @@ def list_order(graph: ValueGraph) -> tuple[int, ...]:
     """The greedy sequence of all nodes."""
     state = _State(graph)
     waiting = [n for n in graph.order if graph.nodes[n].kind is not Kind.LOAD]
+    known: dict[int, _Choice] = {}
     while waiting:
-        missing = {n: (state.loads[n] & ~state.loaded).bit_count() for n in waiting}
-        least = min(missing.values())
-        cones = [state.cone(n) for n in waiting if missing[n] == least]
-        best = min(cones, key=lambda cone: (state.growth(cone), len(cone), cone[-1]))
-        for number in best:
+        missing = [(state.loads[n] & ~state.loaded).bit_count() for n in waiting]
+        least = min(missing)
+        for n, count in zip(waiting, missing, strict=True):
+            if count == least and n not in known:
+                known[n] = state.choice(n)
+        best = min(known[n] for n, count in zip(waiting, missing, strict=True) if count == least)
+        start = len(state.sequence)
+        for number in best.cone:
             state.run(number)
-        state.complete([u for number in best for u in state.uses[number]])
+        state.complete([u for number in best.cone for u in state.uses[number]])
+        changed = state.mask(state.sequence[start:])
+        known = {n: choice for n, choice in known.items() if not choice.mask & changed}
         waiting = [n for n in waiting if not state.done[n]]
     return tuple(state.sequence)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Choice:
+    """A node that may come next, with what has to run for it. It stays what it is until some of these nodes run, or
+    others that use what they use (`mask`, a bit for each)."""
+
+    growth: int
+    size: int
+    number: int
+    cone: list[int] = field(compare=False)
+    mask: int = field(compare=False)
 
 
 @dataclass(slots=True)
@@ -42,6 +60,7 @@ class _State:
     done: list[bool] = field(default_factory=list)
     loads: list[int] = field(default_factory=list)  # that a node needs, itself among them
     needs: list[tuple[int, ...]] = field(default_factory=list)
+    own: list[int] = field(default_factory=list)  # a node and its operands, as bits
     loaded: int = 0
     sequence: list[int] = field(default_factory=list)
 
@@ -52,10 +71,24 @@ class _State:
         self.done = [node.kind is Kind.CONSTANT for node in nodes]
         self.needs = [self.graph.needs(n) for n in range(len(nodes))]
         for number, node in enumerate(nodes):
+            self.own.append(1 << number)
+            for operand in node.operands:
+                self.own[number] |= 1 << operand
             own = 1 << number if node.kind is Kind.LOAD else 0
             for need in self.needs[number]:
                 own |= self.loads[need]
             self.loads.append(own)
+
+    def choice(self, number: int) -> _Choice:
+        cone = self.cone(number)
+        return _Choice(self.growth(cone), len(cone), number, cone, self.mask(cone))
+
+    def mask(self, numbers: Iterable[int]) -> int:
+        """Nodes and their operands, as bits of a number."""
+        found = 0
+        for number in numbers:
+            found |= self.own[number]
+        return found
 
     def cone(self, number: int) -> list[int]:
         """What has to run for a node, in order, itself last."""

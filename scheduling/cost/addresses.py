@@ -168,6 +168,9 @@ def _mean(cells: _Cells, offset: int, size: int, length: int, grain: int) -> flo
 
 
 def _touched(within: frozenset[int], shift: int, size: int, length: int) -> int:
+    if size <= length:
+        ends = {(byte + shift + size - 1) // length for byte in within}
+        return len(ends.union([(byte + shift) // length for byte in within]))
     touched: set[int] = set()
     for byte in within:
         touched.update(range((byte + shift) // length, (byte + shift + size - 1) // length + 1))

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 
 import islpy as isl
 
+from polytile.ir import access_boxes
 from polytile.ir.access_boxes import Offset, taken_apart
 from polytile.ir.identity_key import remembered
 from polytile.ir.isl_util import maps
@@ -106,13 +108,15 @@ def full_tiles(placed: isl.Map) -> isl.Map:
 
 
 def exact_elements(references: Iterable[Reference], loop: LabelledLoop, owner: Owner) -> isl.Map | None:
-    """`{ [place] -> A[..] }`: what references use at each place, without more."""
+    """`{ [place] -> A[..] }`: what references use at each place, without more; neighbours of a statement together."""
     total = None
-    for reference in references:
-        placed = reference.placed(loop.places(owner))
+    for _, group in groupby(references, key=lambda r: (r.statement.name, r.access.array, id(r.instances))):
+        first, *more = group
+        placed = first.placed(loop.places(owner))
         if placed is None:
             return None
-        own = placed.intersect_domain(reference.instances).reverse().apply_range(reference.access.relation)
+        relation = access_boxes.united([reference.access.relation for reference in (first, *more)])
+        own = placed.intersect_domain(first.instances).reverse().apply_range(relation)
         total = own if total is None else total.union(own)
     return None if total is None else with_names(total, loop, owner)
 
