@@ -280,11 +280,13 @@ class _Builder:
     def _place(self, access: Access) -> tuple[_Place, Hashable, Access]:
         """The place of an access, what tells it from others, and how it is written."""
         written, known = zip(*map(self._subscript, access.subscripts), strict=True) if access.subscripts else ((), ())
-        here, full = replace(access, subscripts=written), replace(access, subscripts=known)
-        index = index_of(self.kernel.subscripts(full), self.storage(access.array).extents)
+        same = all(a is b for a, b in zip(written, access.subscripts, strict=True))
+        here = access if same else replace(access, subscripts=written)
+        home = self.storage(access.array)
+        index = index_of(known if home.keeps is None else [known[k] for k in home.keeps], home.extents)
         key = frozenset(index.items())
         moving = key if () not in index else frozenset(term for term in key if term[0])
-        place = self.places.setdefault(access.array, {}).setdefault(key, _Place(moving, full.subscripts))
+        place = self.places.setdefault(access.array, {}).setdefault(key, _Place(moving, known))
         return place, key, here
 
     def _met(self, array: str, place: _Place) -> list[_Place]:

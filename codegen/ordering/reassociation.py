@@ -10,7 +10,7 @@ loaded goes to all sums that it is part of, and few values wait: the sums, and w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -119,7 +119,8 @@ class _Rebuilder:
             elif number not in self.inside:
                 operands = tuple(self.new[o] for o in node.operands)
                 after = tuple(self.new[n] for n in node.after)
-                self.new[number] = self.made.add(replace(node, operands=operands, after=after))
+                same = ValueNode(node.kind, node.key, operands, node.expr, node.width, after, node.location)
+                self.new[number] = self.made.add(same)
             if number in self.graph.names and number in self.new:
                 self.made.names.setdefault(self.new[number], self.graph.names[number])
         loads = {self.new[n]: self.places[n] for n, node in enumerate(self.graph.nodes) if node.kind is Kind.LOAD}
