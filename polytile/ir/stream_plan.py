@@ -121,6 +121,9 @@ class StreamPlan:
 
     `min_blocks`: so many blocks are to be on a multiprocessor at once, which bounds the registers of a thread (0: as
     many as there is room for).
+
+    `unrolled`: loops over planes are, until values are in the same registers again; else these move, which takes more
+    instructions and fewer registers.
     """
 
     name: str
@@ -139,6 +142,7 @@ class StreamPlan:
     split_barrier: bool = False
     in_place: bool = False
     min_blocks: int = 0
+    unrolled: bool = True
 
     def __post_init__(self) -> None:
         require(self.min_blocks >= 0, "bounds of a launch are not negative")
@@ -269,7 +273,8 @@ class StreamPlan:
         return "; warps wait for others only before they read their rows" if self.split_barrier else ""
 
     def _room(self) -> str:
-        return f"; at least {self.min_blocks} blocks of a multiprocessor" if self.min_blocks else ""
+        blocks = f"; at least {self.min_blocks} blocks of a multiprocessor" if self.min_blocks else ""
+        return blocks if self.unrolled else f"{blocks}; values move from plane to plane, for want of registers"
 
     def _chunks(self) -> str:
         if not self.chunk:

@@ -184,11 +184,13 @@ class KernelBody(ConstantCells):
 
     @property
     def period(self) -> int:
-        """After how many planes values are in the same registers again, if so many copies are not too long."""
+        """After how many planes values are in the same registers again, if so many copies are wanted and short."""
         turns = lcm(*(ring.slots for ring in self.rings), *(sums.planes for sums in self.sums.values()))
         reads = sum(1 + len(self.plan.reads_of(step.index)) for step in self.plan.made)
         cells = reduce(lambda a, b: a * b, self.points)
         most = UNROLLED if not self.sums else 0 if self.has_sides else UNROLLED_SUMS
+        if not self.plan.unrolled:
+            return 1
         return turns if turns * reads * cells <= most else 1
 
     def _loops(self) -> Iterator[Stmt]:

@@ -113,9 +113,10 @@ class _Search:
             figures = figures or stream_figures(plan, self.problem.scop)
             if not self._fits(plan, figures):
                 continue
+            unrolled, blocks = self._unrolls(plan, figures), self._min_blocks(plan, figures)
+            plan = replace(plan, unrolled=unrolled, min_blocks=blocks)
             for chunk, at_once in self._chunks(plan, figures):
-                one = replace(plan, chunk=chunk, tiles_at_once=at_once, min_blocks=self._min_blocks(plan, figures))
-                sized = self._sized(one, figures)
+                sized = self._sized(replace(plan, chunk=chunk, tiles_at_once=at_once), figures)
                 if best is None or self._time(sized) < self._time(best):
                     best = sized
         return best
@@ -153,15 +154,22 @@ class _Search:
         blocks = cost.resident // plan.warps
         return blocks if blocks > 1 else 0
 
+    def _unrolls(self, plan: StreamPlan, figures: StreamFigures) -> bool:
+        """Unless threads of a block are short of registers: ptxas takes 25 to 50 more for several planes at once."""
+        return plan.exchange is Exchange.WARP or figures.registers(plan) <= self._most_registers(plan)
+
     def _fits(self, plan: StreamPlan, figures: StreamFigures) -> bool:
         if self.choices.time_tile and self.choices.tile:
             return True
         if figures.instructions(plan) > self.tuning.instructions or figures.shared_bytes(plan) > self._shared_memory:
             return False
-        registers = figures.registers(plan)
+        most = self._most_registers(plan)
+        return figures.registers(plan) <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
+
+    def _most_registers(self, plan: StreamPlan) -> int:
+        """Of a thread of a block that is alone on a multiprocessor."""
         warps = ceil_div(plan.warps, REGISTER_FILE_PARTITIONS) * REGISTER_FILE_PARTITIONS  # each part has its registers
-        most = min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
-        return registers <= (NEARLY * most if plan.exchange is Exchange.BLOCK else most)
+        return min(MAX_THREAD_REGISTERS, self.machine.registers_per_sm // (warps * WARP_SIZE))
 
     @property
     def _shared_memory(self) -> int:
