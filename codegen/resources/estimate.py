@@ -2,7 +2,8 @@
 
 ptxas loads early, so that memory has time to answer, but only as far as all warps still fit on a multiprocessor: the
 registers are what values need at once when every load comes as late as it can, more where that keeps the occupancy. Up
-to a bound of registers it loads as early as it can.
+to a bound of registers it loads as early as it can. Of the addresses that straight code uses several times it keeps
+about half, and computes the others again; those of one place in all arrays are in the making at once.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from math import prod
 from polytile.codegen.passes.unroll import unroll
 from polytile.codegen.resources.linear_code import Code, code_of
 from polytile.codegen.resources.occupancy import KernelResources, resources
-from polytile.codegen.resources.register_pressure import pressure
+from polytile.codegen.resources.register_pressure import pressure, staying
 from polytile.codegen.targets.cuda.shared_memory import shared_bytes
 from polytile.ir.identity_key import IdentityKey
 from polytile.ir.kernel import Kernel, ceil_div
+from polytile.ir.memory import Space
 from polytile.machine import (
+    ADDRESS_BYTES,
     INSTRUCTION_BYTES,
     MAX_THREAD_REGISTERS,
     REGISTER_BYTES,
@@ -35,8 +38,10 @@ FRAME = 22  # instructions around a kernel's own: coordinates, bounds, padding
 def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
     """The estimated resources of `kernel` on `machine`; spills are what an eighth more registers would not hold."""
     code = _code(kernel)
-    own = max(RESERVED, code.helpers)
-    least = pressure(code.values, code.loops, eager=False) + own
+    arrays = sum(storage.space is Space.GLOBAL for storage in kernel.storage)
+    own = max(RESERVED, code.helpers, arrays * ADDRESS_BYTES // REGISTER_BYTES)
+    late = pressure(code.values, code.loops, eager=False)
+    least = own + (late + pressure(staying(code.values, code.loops), code.loops, eager=False) + 1) // 2
     most = pressure(code.values, code.loops, eager=True) + own
     limit = _limit(kernel, machine)
     registers = max(least, min(most, limit if kernel.max_registers else _free_registers(kernel, machine)))
@@ -46,7 +51,8 @@ def estimate(kernel: Kernel, machine: Machine) -> KernelResources:
 
 
 def needed_registers(kernel: Kernel) -> int:
-    """The registers of a thread that hold all values when every load comes as late as it can, whatever the bound."""
+    """The registers of a thread that hold all values and addresses when loads come as late as they can, whatever the
+    bound."""
     code = _code(kernel)
     return pressure(code.values, code.loops, eager=False) + max(RESERVED, code.helpers)
 

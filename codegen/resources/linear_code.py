@@ -297,7 +297,7 @@ class _Builder:
         where = index_polynomial(self.kernel, access)
         if where is None:
             parts = [*base, *(self.value(_without_constant(s)) for s in self.kernel.subscripts(access))]
-            return self._emit(("address", array, *parts), parts, size, cost)
+            return self._computed_again(self._emit(("address", array, *parts), parts, size, cost))
         terms = self._terms(where)
         if base and not terms:
             return base[0]
@@ -305,7 +305,11 @@ class _Builder:
         if steady and steady != terms:
             base = [self._emit(("address", array, frozenset(steady)), _tokens(steady), size, cost)]
         uses = [*base, *_tokens(terms - steady if base else terms)]
-        return self._emit(("address", array, frozenset(terms)), uses, size, cost)
+        return self._computed_again(self._emit(("address", array, frozenset(terms)), uses, size, cost))
+
+    def _computed_again(self, address: int) -> int:
+        self.code.values[address].again = True
+        return address
 
     def _terms(self, where: Polynomial) -> set[tuple[int, tuple[Token, ...]]]:
         return {(factor, tuple(map(self._name, names))) for names, factor in where.items() if names}

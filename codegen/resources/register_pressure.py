@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -12,7 +12,8 @@ class Value:
     """A value or variable: `width` registers from its first definition to its last use.
 
     `early` is where a compiler may define it at the earliest: a load moves to the start of its block, so that memory
-    has time to answer. `copies` of it are on their way at once where its loop is unrolled.
+    has time to answer. `copies` of it are on their way at once where its loop is unrolled. What can be computed `again`
+    wherever it is used, from what is there anyway, need not stay.
     """
 
     width: int
@@ -20,6 +21,7 @@ class Value:
     early: int
     level: int = 0  # of loops around what it depends on
     copies: int = 1
+    again: bool = False
     uses: list[int] = field(default_factory=list)
 
 
@@ -47,6 +49,14 @@ def pressure(values: Iterable[Value], loops: Iterable[Loop], *, eager: bool) -> 
         changes[start] = changes.get(start, 0) + width
         changes[end] = changes.get(end, 0) - width
     return max(accumulate(changes[at] for at in sorted(changes)), default=0)
+
+
+def staying(values: Iterable[Value], loops: Sequence[Loop]) -> Iterator[Value]:
+    """The values but for those that can be computed again, unless a loop lies between them and their last use."""
+    for value in values:
+        last = max(value.uses, default=value.start)
+        if not value.again or any(value.start <= loop.start < last for loop in loops):
+            yield value
 
 
 def _end(value: Value, loops: Iterable[Loop]) -> int:

@@ -184,6 +184,25 @@ def test_neighbours_share_an_address_and_equal_values_are_computed_once() -> Non
     assert code_of(kernel(store(*near, *near))).instructions == code_of(kernel(store(*near))).instructions + 8
 
 
+def test_half_of_the_addresses_that_are_used_again_are_kept() -> None:
+    """Of rows at distances that are known at run time, first one element of each, then the next one of each."""
+
+    def taken(size: int) -> int:
+        rows = [add(J, mul(N, k)) for k in range(size)]
+        elements = [at("A", row if first else add(row, 1)) for first in (True, False) for row in rows]
+        return estimate(kernel(store(*elements)), H200).registers
+
+    assert taken(60) - taken(50) == pytest.approx(10, abs=2)  # of 20 that their addresses take
+
+
+def test_addresses_of_all_arrays_are_in_the_making_at_once() -> None:
+    def taken(arrays: int) -> int:
+        storage = tuple(Storage(f"A{k}", Space.GLOBAL, DOUBLE, (None,), f"A{k}") for k in range(arrays))
+        return estimate(replace(kernel(), storage=storage), H200).registers
+
+    assert (taken(2), taken(4), taken(12)) == (8, 8, 24)
+
+
 def test_a_variable_that_changed_is_no_equal_value() -> None:
     x = Name("x", DOUBLE)
     change = Assign(x, "+", at("A", J))
