@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Scope, Stmt, children, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.memory import Space
 from polytile.ir.name_supply import RESERVED, Names
@@ -58,15 +58,15 @@ def _may_move(kernel: Kernel, body: Sequence[Stmt]) -> bool:
     targets = {s.target.array for s in stores if isinstance(s.target, Access)}
     storages = [kernel.storage_of(array) for array in targets]
     values = [s.value for s in body if isinstance(s, Assign | Declare) and s.value is not None]
-    places = [e for s in stores if isinstance(s.target, Access) for e in s.target.subscripts]
+    places = [e for s in stores if isinstance(s.target, Access) for e in children(s.target)]
     loaded = {n.array for n in walk(*values, *places) if isinstance(n, Access)}
-    words = sum(_words(kernel, s) for s in stores)
+    words = sum(_words(s) for s in stores)
     return all(s.space is Space.GLOBAL for s in storages) and not targets & loaded and words <= MOST_RESULTS
 
 
-def _words(kernel: Kernel, store: Assign) -> int:
+def _words(store: Assign) -> int:
     assert isinstance(store.target, Access)
-    return max(1, kernel.storage_of(store.target.array).element.size // 4)
+    return max(1, store.target.type.size // 4)
 
 
 def _with_stores_last(kernel: Kernel, body: Sequence[Stmt], names: Names) -> tuple[Stmt, ...]:
@@ -76,8 +76,8 @@ def _with_stores_last(kernel: Kernel, body: Sequence[Stmt], names: Names) -> tup
         if not (isinstance(stmt, Assign) and isinstance(stmt.target, Access)):
             first.append(stmt)
             continue
-        storage = kernel.storage_of(stmt.target.array)
-        name = names.fresh(f"{storage.name}_new")
-        first.append(Declare(name, storage.element, stmt.value, stmt.location))
-        last.append(replace(stmt, value=Name(name)))
+        ctype = stmt.target.type  # of an element, or of a field of it
+        new = Name(names.fresh(f"{kernel.storage_of(stmt.target.array).name}_new"), ctype)
+        first.append(Declare(new.name, ctype, stmt.value, stmt.location))
+        last.append(replace(stmt, value=new))
     return (*first, *last)

@@ -224,6 +224,37 @@ def test_points_that_read_what_they_store_stay() -> None:
     assert found is not None and not found.kernels[0].starts_early
 
 
+def test_fields_of_structs_are_stored_last_in_their_types() -> None:
+    """
+    before: B[i].x = A[i - 1] + A[i + 1]; B[i].y = A[i];
+    after:  double B_new = A[i - 1] + A[i + 1]; float B_new_2 = A[i]; B[i].x = B_new; B[i].y = B_new_2;
+    """
+    text = """
+struct pair { double x; float y; };
+void f(int t, int n, double A[n][n], double C[n][n], struct pair B[n][n])
+{
+#pragma scop
+    for (int s = 0; s < t; s++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 0; j < n; j++)
+                if (C[i][j] > 0.5) {
+                    B[i][j].x = A[i - 1][j] + A[i + 1][j];
+                    B[i][j].y = A[i][j];
+                }
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                A[i][j] = B[i][j].x + B[i][j].y;
+    }
+#pragma endscop
+}
+"""
+    (scop,) = polytile.compile(text, schedule="classic", points=(1, 4, 1)).scops
+    assert scop.program is not None and scop.program.kernels[0].starts_early
+    found = re.findall(r"(\w+) (B_new\w*) =", print_kernel(scop.program.kernels[0]))
+    assert found[:2] == [("double", "B_new"), ("float", "B_new_2")]
+    scop.validate(on="emulator", parameters={"n": 9, "t": 2})
+
+
 @pytest.mark.slow
 def test_the_emulator_takes_launches_of_several_points(checking_compiler: None) -> None:
     for n in (0, 1, 2, 3, 5, 9, 35):
