@@ -77,21 +77,29 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
 def _check_values(claim: Claim, max_operations: int) -> None:
     if claim.scop is claim.source:
         return
-    before, after = _values(claim, max_operations), claim.dependences.values
+    exact = _known_exactly(claim)
+    before, after = _values(claim, exact, max_operations), claim.dependences.values
     for result, why in wrong_regroupings(claim.source, before, claim.scop, after):
         raise InternalError(f"{claim.scop.name}: {result}, and {why}")
     for change in changed_values(claim.source, before, claim.scop, after):
+        if not exact.get(change.array, True):  # conflicts of an array and of its parts are not the same
+            raise OverBudgetError(f"the values of {change.array}")
         raise _broken(claim, f"it {change.what} of {change.array} that the source does not", change.pairs)
 
 
-def _values(claim: Claim, max_operations: int) -> Dependences:
-    """The flow of the source's values, exact for each array whose values are known exactly in the program.
-
-    Raises OverBudgetError where `max_operations` do not suffice for one array.
-    """
+def _known_exactly(claim: Claim) -> dict[str, bool]:
+    """Whether the program's values are known exactly, by arrays of the source."""
     known = {a.root: True for a in claim.scop.arrays}
     for array in claim.scop.arrays:
         known[array.root] &= claim.dependences.of(array.name).exact
+    return known
+
+
+def _values(claim: Claim, known: Mapping[str, bool], max_operations: int) -> Dependences:
+    """The flow of the source's values, exact for each array that is `known` so in the program.
+
+    Raises OverBudgetError where `max_operations` do not suffice for one array.
+    """
     found = []
     for name in (array.name for array in claim.source.arrays):
         if same_accesses(claim.scop, claim.source, name):
