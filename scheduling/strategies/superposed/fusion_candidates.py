@@ -94,13 +94,20 @@ def best_match(
 ) -> Match | None:
     """The legal and profitable match that shares most, or None."""
     best: Match | None = None
+    kept = max(_kept_parallel(nest) for nest in (first, second))
     for loops in _matches(first.loops, second.loops, between):
         if not loops or (best is not None and len(loops) < best.rank):
             continue
-        found = judge.match(first, second, loops, around)
+        found = judge.match(first, second, loops, around, kept)
         if found is not None and (best is None or _worth(found) > _worth(best)):
             best = found
     return best
+
+
+def _kept_parallel(nest: FusionNest) -> int:
+    """How many common parallel loops leave each statement as many outermost ones as it had, or enough."""
+    counts = (sum(loop.kind(name) is Kind.FORALL for loop in nest.loops) for name in nest.statements)
+    return min(MAX_KEPT_PARALLEL_LOOPS, max(counts))
 
 
 def _worth(match: Match) -> tuple[int, int]:
@@ -152,15 +159,15 @@ class Judge:
     along_x: dict[str, int | None] | None = None
 
     def match(
-        self, first: FusionNest, second: FusionNest, loops: Listed[Common], around: Listed[dict[str, Row]]
+        self, first: FusionNest, second: FusionNest, loops: Listed[Common], around: Listed[dict[str, Row]], kept: int
     ) -> Match | None:
-        """The match of these loops in order, or None where it loses parallelism or gains nothing. `around` are the
-        loops that both nests are in already."""
+        """The match of these loops in order, or None where it loses parallelism (fewer than `kept` loops of it) or
+        gains nothing. `around` are the loops that both nests are in already."""
         whole = len(loops) == len(first.loops) == len(second.loops)
         if not all(c.parallel for c in loops):
             if not whole:
                 return None
-        elif not all(self._keeps_parallel(nest, len(loops)) for nest in (first, second)):
+        elif len(loops) < kept:
             return None
         if not self._keeps_x(loops, (*first.statements, *second.statements)):
             return None
@@ -170,11 +177,6 @@ class Judge:
         if rank < least and not (whole and few and first.is_point and second.is_point and len(loops) == 1):
             return None
         return Match(tuple(sorted(loops, key=self._place)), rank)
-
-    def _keeps_parallel(self, nest: FusionNest, common: int) -> bool:
-        """Whether each statement keeps as many outermost parallel loops as it had, or enough."""
-        counts = (sum(loop.kind(name) is Kind.FORALL for loop in nest.loops) for name in nest.statements)
-        return common >= min(MAX_KEPT_PARALLEL_LOOPS, max(counts))
 
     def _keeps_x(self, loops: Listed[Common], statements: Listed[str]) -> bool:
         """Whether no loop is thread.x for one of the deepest statements and bad as such for another of them."""
