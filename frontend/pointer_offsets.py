@@ -30,6 +30,8 @@ def with_pointer_offsets(
     """The statements of a SCoP, whose types are spelt out, with offsets in the place of pointers that they set; and
     these pointers."""
     own = {str(n.name) for item in body for n in nodes_below(item) if _declares_pointer(n)}
+    if not own and not any(_sets_pointer(n, scope) for item in body for n in nodes_below(item)):
+        return tuple(body), frozenset()
     apart = with_names_apart(body, scope, own)
     found = _Pointers.of(apart, scope, live_after)
     if not found.bases:
@@ -37,6 +39,12 @@ def with_pointer_offsets(
     taken = names_in(apart)
     offsets = {name: unused(f"{name}_at", taken) for name in found.bases}
     return tuple(_Rewriting(found.bases, offsets).items(apart)), frozenset(found.bases)
+
+
+def _sets_pointer(node: c_ast.Node, scope: Scope) -> bool:
+    name = written_name(node)
+    binding = None if name is None else scope.lookup(name)
+    return binding is not None and _is_pointer(binding.shape)
 
 
 def _declares_pointer(node: c_ast.Node) -> bool:
