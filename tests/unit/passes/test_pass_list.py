@@ -16,7 +16,7 @@ from polytile.cli.main import main
 from polytile.codegen import passes
 from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES, WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.driver import LOWERING, all_passes, pass_names, run_passes
-from polytile.codegen.passes.plan import Context, LoweredPlan
+from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
 from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError
 from polytile.ir.expr import DOUBLE, Assign, Execution, For, Name, walk
 from polytile.ir.kernel import Kernel
@@ -64,6 +64,26 @@ def test_plans_ask() -> None:
     context = Context(machine_of("sm_90"), Names())
     assert run_passes(EMPTY, plan, context, lambda after: seen.append(after.done)) == EMPTY
     assert seen == [LOWERING, *asked]
+
+
+def test_what_does_not_depend_on_registers_runs_once_for_all_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def counted(one: Pass) -> Pass:
+        def run(kernel: Kernel, plan: LoweredPlan, context: Context) -> Kernel:
+            ran.append(one.name)
+            return one.run(kernel, plan, context)
+
+        return replace(one, run=run)
+
+    monkeypatch.setattr(passes, "KERNEL_PASSES", tuple(map(counted, KERNEL_PASSES)))
+    context, plan = Context(machine_of("sm_90"), Names()), LoweredPlan(clean=True)
+    found = [run_passes(EMPTY, replace(plan, registers=n), context, lambda _: None) for n in (64, 128, 64)]
+    assert [kernel.max_registers for kernel in found] == [64, 128, 64]
+    assert ran.count("clean-up") == 1 and ran.count("register-limit") == 3
+    run_passes(replace(EMPTY), plan, context, lambda _: None)  # another kernel
+    run_passes(EMPTY, replace(plan, clean=False), context, lambda _: None)  # another plan
+    assert ran.count("clean-up") == 2
 
 
 @pytest.mark.slow(but="float-product")
