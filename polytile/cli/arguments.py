@@ -108,7 +108,7 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--schedule", metavar="S", default="auto", help=f"the strategy: {_or(SCHEDULES)} (auto)")
     add("--tile", metavar="64,64,16", help="tile sizes, outermost loop first; one number stands for all")
-    add("--time-tile", metavar="8", type=int, default=0, help="steps of a time loop in one tile, for --schedule split")
+    add("--time-tile", metavar="8", type=int, default=0, help="steps of a time loop in one tile (split, overlapped)")
     add("--points", metavar="4,4,1", help="points of a thread along each loop, outermost first")
     add("--block", metavar="16,16", help="threads per block, those along x last")
     add("--max-shared-memory", metavar="BYTES", help="shared memory that a block may use")
