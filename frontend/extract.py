@@ -15,7 +15,7 @@ from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.large_bodies import changed_names, has_loop_or_call, runs
+from polytile.frontend.large_bodies import changed_names, fixed_elements, has_loop_or_call, runs
 from polytile.frontend.loops import domain, header
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
@@ -115,8 +115,15 @@ class _Extractor:
         """Whether a statement may become a part of one."""
         if has_loop_or_call(node, lambda name: name in self.region.summaries):
             return False
+        if any(self._outlives(self.names.uses.get(id(n))) for n in fixed_elements(node)):
+            return False
         changed = [self.names.declared.get(id(n)) or self.names.uses.get(id(n)) for n in changed_names(node)]
         return all(isinstance(v, Variable) and v.type.kind == "float" and not v.extents for v in changed)
+
+    def _outlives(self, array: object) -> bool:
+        """Whether others see the elements of an array or behind a pointer after the SCoP."""
+        symbol = array.symbol if isinstance(array, Variable) else None
+        return symbol is not None and (symbol.pointer or symbol.scope == "global")
 
     def _statement(self, node: c_ast.Node | None, here: _Here) -> list[Order]:
         match node:

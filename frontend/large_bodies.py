@@ -100,6 +100,25 @@ def changed_names(node: c_ast.Node) -> Iterator[c_ast.Node]:
                 yield target
 
 
+def fixed_elements(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The arrays and pointers of which an element is set that no variable chooses, `*q = x;` or `q[0] = x;`: as if it
+    were a variable, it keeps the iterations of one statement in order, while statements apart have a copy for each."""
+    targets = (n.lvalue if isinstance(n, c_ast.Assignment) else n.expr for n in nodes_below(node) if _changes(n))
+    for target in targets:
+        chain = list(_chain(target))
+        base = chain[-1].name if chain else target.expr if _is_behind_pointer(target) else None
+        if isinstance(base, c_ast.ID) and all(isinstance(place.subscript, c_ast.Constant) for place in chain):
+            yield base
+
+
+def _changes(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in WRITING)
+
+
+def _is_behind_pointer(node: c_ast.Node) -> bool:
+    return isinstance(node, c_ast.UnaryOp) and node.op == "*"
+
+
 def has_loop_or_call(node: c_ast.Node, called: Callable[[str], bool]) -> bool:
     """Whether a statement has a loop, or calls a function of which `called` is true."""
     loops = (c_ast.For, c_ast.While, c_ast.DoWhile)

@@ -78,3 +78,14 @@ def test_sums_stay_statements_of_their_own() -> None:
     text = around % body + "return total;\n}\n"
     (scop,) = polytile.compile(text, name="f.c", raise_bugs=True).scops
     assert any(s.reduction is not None for s in scop.scop.statements)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("last", ["*q", "q[0]"])
+def test_an_element_for_all_iterations_keeps_them_apart(last: str) -> None:
+    """What the last iteration leaves there can be seen; each has a copy of its own where statements are apart."""
+    sets = " ".join(f"y[i][{k}] = x[i] + w;" for k in range(24))
+    body = f"double w; for (int i = 0; i < n; i++) {{ {last} = x[i]; w = q[0]; if (i > 2) {{ {sets} {last} = w; }} }}"
+    scop = compiled("int n, double x[n], double y[n][24], double *q", body)
+    assert len(scop.scop.statements) > 20
+    same_as_c(scop, tuple({"n": n} for n in (0, 1, 3, 7, 33)))
