@@ -8,7 +8,7 @@ import islpy as isl
 
 from polytile.diagnostics import UsageError
 from polytile.ir.evaluate import integer_range
-from polytile.ir.expr import Binary, Expr, Literal, Name
+from polytile.ir.expr import Binary, Expr, Literal, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
 from polytile.runtime.touched_elements import beyond_the_end
@@ -142,25 +142,29 @@ def bounded(scop: Scop) -> isl.Set:
 
 
 def _small(scop: Scop, allowed: isl.Set, values: Mapping[str, int], free: Sequence[str]) -> dict[str, int]:
-    """Small values for the parameters that are left, with which the SCoP stays in arrays that are indexed by hand.
+    """Small values for the parameters that are left, with which the SCoP stays in arrays that are indexed by hand:
+    first others get smaller than those that say how many elements there are.
 
-    before: for (i < 160) a[i * inc] of a[160], inc = 13
-    after:  inc = 1
+    before: for (i < trips) a[1 + s * i] of a[n], n = 13, s = 17, trips = 11
+    after:  n = 13, s = 3, trips = 3
     """
     uneven = [array for array in scop.arrays if array.elements is not None]
-    for most in sorted(SIZES, reverse=True):
-        chosen = _choices(allowed, free, most)
-        every = {**values, **chosen}
-        if not any(beyond_the_end(scop, array, every, point(every)) for array in uneven):
-            break
+    elements = [array.elements for array in uneven if array.elements is not None]
+    counts = frozenset(n.name for n in walk(*elements) if isinstance(n, Name))
+    for kept in dict.fromkeys((counts, frozenset[str]())):
+        for most in sorted(SIZES, reverse=True):
+            chosen = _choices(allowed, free, most, kept)
+            every = {**values, **chosen}
+            if not any(beyond_the_end(scop, array, every, point(every)) for array in uneven):
+                return chosen
     return chosen
 
 
-def _choices(allowed: isl.Set, names: Sequence[str], most: int) -> dict[str, int]:
-    """Small values for these parameters, if possible at most so large."""
+def _choices(allowed: isl.Set, names: Sequence[str], most: int, kept: frozenset[str]) -> dict[str, int]:
+    """Small values for these parameters, if possible at most so large, but for those that are `kept`."""
     values: dict[str, int] = {}
     for number, name in enumerate(names):
-        values[name] = _choice(allowed, name, number, most)
+        values[name] = _choice(allowed, name, number, max(SIZES) if name in kept else most)
         allowed = allowed.intersect_params(point({name: values[name]}))
     return values
 
