@@ -15,8 +15,8 @@ from polytile.frontend.c_types import where
 from polytile.frontend.conditional_subscripts import choice, with_chosen_elements
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
-from polytile.frontend.large_bodies import changed_names, fixed_elements, has_loop_or_call, runs
 from polytile.frontend.loops import domain, header
+from polytile.frontend.macro_statements import changed_names, fixed_elements, has_loop_or_call, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.scop_region import Region

@@ -8,9 +8,9 @@ first launch of a run is a plain one, so that nothing from before the run is sti
 
 ptxas moves loads through pointers to constants that nothing aliases ahead of any barrier, and of this wait. That is
 right of arrays that no kernel writes; the others lose their `__restrict__`. As ptxas then keeps their loads behind the
-stores before them, a kernel whose loops do both is left as it is. Blocks of all points of a thread store last
-(stores_last.py), and a kernel where they cannot is left as it is, too. (The loops over single points, at the sides, may
-load behind stores: few threads run them.)
+stores before them, a kernel whose loops do both is left as it is. In blocks of all points of a thread stores sink
+behind loads (store_sinking.py), and a kernel where they cannot is left as it is, too. (The loops over single points, at
+the sides, may load behind stores: few threads run them.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from polytile.codegen.passes.plan import LoweredPlan
-from polytile.codegen.passes.stores_last import stores_last
+from polytile.codegen.passes.store_sinking import with_sunk_stores
 from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
@@ -45,7 +45,7 @@ def start_early(program: HostProgram) -> HostProgram:
 
 def _early(kernel: Kernel, written: AbstractSet[str]) -> Kernel:
     """The kernel that waits: as it is, or with stores behind loads, where either is as fast as before."""
-    for one in (kernel, stores_last(kernel)):
+    for one in (kernel, with_sunk_stores(kernel)):
         if _can_wait(one, written):
             return _waiting(one, written)
     return kernel

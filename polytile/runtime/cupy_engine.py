@@ -23,7 +23,7 @@ from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.host_interpreter import execute
 from polytile.runtime.inputs import POISON_FLOAT
 from polytile.runtime.layout import Layout, element_dtype, scalar_dtype
-from polytile.runtime.programmatic_launch import available, programmatic_launch
+from polytile.runtime.programmatic_dependent_launch import FIRST_CAPABILITY, available, programmatic_launch
 
 INSTALL = "install CuPy for your CUDA (pip install 'polytile[cuda]'), or use --on emulator"
 
@@ -221,4 +221,6 @@ def cupy_engine(program: HostProgram, options: Options) -> CupyEngine:
         for kernel in program.kernels:
             if size := dynamic_shared_bytes(kernel):
                 functions[kernel.name].max_dynamic_shared_size_bytes = size
-    return CupyEngine(program, functions, available(cupy))
+        # CuPy compiles for an older architecture where its NVRTC does not know this one: such kernels wait for nothing
+        waits = all(functions[k.name].ptx_version >= FIRST_CAPABILITY for k in program.kernels if k.starts_early)
+    return CupyEngine(program, functions, waits and available(cupy))

@@ -15,8 +15,8 @@ from polytile.ir.evaluate import evaluate
 from polytile.ir.expr import CType
 from polytile.ir.scop import Array, Scop
 from polytile.ir.struct_fields import offsets
+from polytile.runtime.accessed_elements import accessed_elements, beyond_the_end
 from polytile.runtime.parameters import point
-from polytile.runtime.touched_elements import beyond_the_end, touched_elements
 
 _FLOATS: dict[int, np.dtype[Any]] = {4: np.dtype(np.float32), 8: np.dtype(np.float64)}
 LARGEST = (1 << 63) - 1
@@ -187,7 +187,7 @@ def index_range(
     `certain` leaves out statements with data-dependent conditions, which may never come to their accesses.
     """
     low, high = 0, -1
-    for touched in touched_elements(scop, array, point(values), certain=certain):
+    for touched in accessed_elements(scop, array, point(values), certain=certain):
         low = min(low, _bound(scop, array, touched.dim_min_val(dimension)))
         high = max(high, _bound(scop, array, touched.dim_max_val(dimension)))
     return low, high

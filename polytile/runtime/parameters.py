@@ -11,7 +11,7 @@ from polytile.ir.evaluate import integer_range
 from polytile.ir.expr import Binary, Expr, Literal, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
-from polytile.runtime.touched_elements import beyond_the_end
+from polytile.runtime.accessed_elements import beyond_the_end
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept

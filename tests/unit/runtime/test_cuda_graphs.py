@@ -14,6 +14,7 @@ from polytile.ir.expr import INT, Binary, For, Literal, Name
 from polytile.ir.gpu_ops import AwaitLaunches
 from polytile.ir.host import FEWEST_LAUNCHES, HostProgram
 from polytile.ir.kernel import Launch
+from polytile.options import Options
 from polytile.runtime import cupy_engine
 from polytile.runtime.cuda_graphs import Replays
 from polytile.runtime.cupy_engine import CupyEngine
@@ -210,3 +211,15 @@ def test_recorded_launches_of_kernels_that_wait_may_be_early(
         for launch in engine.bind(layouts(sample.scop, VALUES), VALUES, memory, {}).record():
             launch()
         assert gpu.ran == expected
+
+
+@pytest.mark.parametrize(("ptx", "early"), [(90, True), (86, False)])
+def test_code_for_an_older_device_waits_for_nothing_and_is_launched_plainly(
+    sample: Any, cupy: Any, monkeypatch: pytest.MonkeyPatch, ptx: int, early: bool
+) -> None:
+    """An NVRTC that does not know the device compiles for one that it knows, without the wait."""
+    monkeypatch.setattr(cupy_engine, "available", lambda _: True)
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=lambda _: SimpleNamespace(ptx_version=ptx))
+    (kernel,) = sample.program.kernels
+    program = replace(sample.program, kernels=(replace(kernel, body=(AwaitLaunches(), *kernel.body)),))
+    assert cupy_engine.cupy_engine(program, Options()).launches_early is early

@@ -1,4 +1,4 @@
-"""Statements of a loop body that become one, as they are too many to be scheduled apart.
+"""Macro-statements: statements of a loop body that become one, as they are too many to be scheduled apart.
 
 before: for (i) { x = A[i - 1]; y = A[i + 1]; if (i == 0) { B[i] = y; ... } else { B[i] = x + y; ... } }   50 statements
 after:  for (i) S0: { double x, y; x = A[i - 1]; ... if (i == 0) ... else ... }                            one

@@ -1,4 +1,5 @@
-"""Launches that may happen while the kernel before them ends, which CuPy cannot make: by the CUDA driver's own call.
+"""Programmatic dependent launches, which may happen while the kernel before them ends, and which CuPy cannot make: by
+the CUDA driver's own call.
 
 The kernel waits for that one itself (codegen/passes/dependent_launch.py). In a stream that records a graph, the order
 of both is kept by a programmatic edge.
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 _ALLOWED = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-FIRST_CAPABILITY = 90  # of devices that know such launches
+FIRST_CAPABILITY = 90  # of devices that know such launches, and of code that waits
 FIRST_DRIVER = 12_030  # that can record them in graphs
 
 

@@ -1,4 +1,4 @@
-"""Stores of straight code behind all of its loads, where they are to other arrays.
+"""Store sinking: stores of straight code go behind all of its loads, where they are to other arrays.
 
 before: B[i] = A[i - 1] + A[i + 1]; B[i + 1] = A[i] + A[i + 2];
 after:  double B_new = A[i - 1] + A[i + 1], B_new_2 = A[i] + A[i + 2]; B[i] = B_new; B[i + 1] = B_new_2;
@@ -21,7 +21,7 @@ from polytile.ir.name_supply import RESERVED, Names
 MOST_RESULTS = 16  # words of 32 bits that wait for the end of a block
 
 
-def stores_last(kernel: Kernel) -> Kernel:
+def with_sunk_stores(kernel: Kernel) -> Kernel:
     """The kernel with the stores of each branch without branches and loops behind its loads."""
     names = Names(set(RESERVED | kernel.names))
     return replace(kernel, body=_within(kernel, kernel.body, names))
@@ -43,7 +43,7 @@ def _inside(kernel: Kernel, stmt: Stmt, names: Names) -> Stmt:
 def _branch(kernel: Kernel, body: tuple[Stmt, ...], names: Names) -> tuple[Stmt, ...]:
     if not _is_straight(body):
         return _within(kernel, body, names)
-    return _with_stores_last(kernel, body, names) if _may_move(kernel, body) else body
+    return _sunk(kernel, body, names) if _may_move(kernel, body) else body
 
 
 def _is_straight(body: Sequence[Stmt]) -> bool:
@@ -69,7 +69,7 @@ def _words(store: Assign) -> int:
     return max(1, store.target.type.size // 4)
 
 
-def _with_stores_last(kernel: Kernel, body: Sequence[Stmt], names: Names) -> tuple[Stmt, ...]:
+def _sunk(kernel: Kernel, body: Sequence[Stmt], names: Names) -> tuple[Stmt, ...]:
     first: list[Stmt] = []
     last: list[Stmt] = []
     for stmt in body:

@@ -10,7 +10,7 @@ from polytile.ir.evaluate import evaluate
 from polytile.ir.scop import AccessKind, Array, Scop
 
 
-def touched_elements(scop: Scop, array: str, here: isl.Set, *, certain: bool) -> Iterator[isl.Set]:
+def accessed_elements(scop: Scop, array: str, here: isl.Set, *, certain: bool) -> Iterator[isl.Set]:
     """The elements that each access uses, if any. `certain` leaves out statements with data-dependent conditions, which
     may never come to their accesses."""
     for statement in scop.statements:
@@ -37,7 +37,7 @@ def beyond_the_end(scop: Scop, array: Array, values: Mapping[str, int], here: is
     subscripts = [f"x{k}" for k in range(array.access_rank)]  # the last may be the number of a field
     offset = " + ".join(f"{pitch} * {x}" for pitch, x in zip(pitches, subscripts, strict=False))
     flat = isl.Map(f"{{ {array.name}[{', '.join(subscripts)}] -> [{offset}] }}")
-    for touched in touched_elements(scop, array.name, here, certain=True):
+    for touched in accessed_elements(scop, array.name, here, certain=True):
         last = touched.apply(flat).dim_max_val(0)
         if last.is_int() and last.to_python() >= count:
             return int(last.to_python()), count
