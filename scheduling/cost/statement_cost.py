@@ -351,15 +351,15 @@ def _share(loop: MappedLoop, extent: float) -> LoopShare:
     if threads := loop.threads:
         tile = min(part.tile for part in threads)
         points = within / tile
-        rounds = max(1.0, _whole(points / prod(part.threads for part in threads)))
+        rounds = _whole(points / prod(part.threads for part in threads))
         lanes = points / rounds
         serial = rounds * min(within, tile)
     return LoopShare(launches, blocks, inside, max(1.0, lanes), serial or max(1.0, within))
 
 
 def _whole(parts: float) -> float:
-    """The least whole number that is not below, up to rounding errors."""
-    return float(ceil(parts - 1e-6))
+    """The least whole number that is not below, up to rounding errors, and at least one: there may be no iterations."""
+    return float(max(1, ceil(parts - 1e-6)))
 
 
 def serial_depth(loop: MappedLoop) -> int:

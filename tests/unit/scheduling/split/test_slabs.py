@@ -9,6 +9,7 @@ import pytest
 
 import polytile
 from polytile.api import CompiledScop
+from tests.every_schedule import source
 
 INSIDE = "for (int i = 1; i < N - 1; i++) for (int j = 1; j < M - 1; j++) for (int k = 1; k < L - 1; k++)"
 STAR = f"""
@@ -87,3 +88,18 @@ def test_points_leave_blocks_in_a_mean_launch(dtype: str) -> None:
     (scop,) = polytile.compile(heat, schedule="split", defines=defines, parameters={"n": 200, "tsteps": 1000}).scops
     chosen = [line for line in scop.compilation.considered if "(split): " in line and " points: " in line]
     assert len(chosen) == 4 and all("(split): 4 x 1 x 1 points" in line for line in chosen)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4])
+def test_sizes_that_are_known_and_leave_slabs_without_planes(size: int) -> None:
+    """A mean launch of a slab has none, then."""
+    star = "{0}[i - 1][j][k] + {0}[i + 1][j][k] + {0}[i][j - 1][k] + {0}[i][j + 1][k] + {0}[i][j][k]"
+    inside = "for (int i = 1; i < n - 1; i++) for (int j = 1; j < n - 1; j++) for (int k = 1; k < n - 1; k++)"
+    text = source(
+        "int t, int n, float A[n][n][n], float B[n][n][n]",
+        f"for (int s = 0; s < t; s++) {{ {inside} B[i][j][k] = {star.format('A')};"
+        f" {inside} A[i][j][k] = B[i][j][k]; }}",
+    )
+    program = polytile.compile(text, schedule="split", parameters={"n": size}, raise_bugs=True)
+    for scop in program.scops:
+        assert scop.validate(on="emulator", parameters={"n": size, "t": 3}, seed=size)
