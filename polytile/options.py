@@ -65,6 +65,7 @@ class Options:
     atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
     order: str = "auto"  #: the order of large bodies
     registers: int = 0  #: the most that a thread may have; 0: as many as the compiler takes
+    disable_pass: tuple[str, ...] = ()  #: passes of codegen that kernels do without, by name
     graphs: bool = False  #: equal runs are replayed as CUDA graphs
     arch: str = "sm_90"  #: the GPU's architecture
     max_shared_memory: int | None = None  #: of a block, in bytes; None: what needs no opting in

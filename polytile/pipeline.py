@@ -17,10 +17,10 @@ from polytile.codegen.lowering.remaining_iterations import from_iteration, unles
 from polytile.codegen.lowering.split.split_program import split_program
 from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
-from polytile.codegen.passes import SCALAR_REPLACEMENT
+from polytile.codegen.passes import REGISTER_LIMIT, SCALAR_REPLACEMENT
 from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
 from polytile.codegen.passes.dependent_launch import start_early
-from polytile.codegen.passes.driver import Versions, improvements
+from polytile.codegen.passes.driver import Versions, check_disabled, improvements
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.codegen.targets.c.reference_c import print_sequential
@@ -146,7 +146,7 @@ def _generated(state: Compilation, without: frozenset[str] = frozenset()) -> Com
 def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     assert state.schedule is not None
     assert state.proof is not None
-    run = state.run
+    run, without = state.run, without.union(state.options.disable_pass)
     if state.split is not None:
         return _with_split_program(state, state.split)
     scop, schedule, first = run.scop, run.schedule, _first_iterations(state)
@@ -198,7 +198,7 @@ def _with_bounds(
     kernels = program.kernels[: len(plans)]
     pairs = zip(kernels, plans, strict=True)
     large = [k.name for k, plan in pairs if plan.points or is_short_of_registers(k, LEAST_LIVE)]
-    if state.options.registers or not large:
+    if state.options.registers or not large or REGISTER_LIMIT in versions.without:
         return plans, ()
     from polytile.codegen.resources.choose_bounds import choose_bounds
 
@@ -288,9 +288,10 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     """Take one Scop through all stages, with the first candidate for its schedule that none of them refuses.
 
     Raises UserError (the SCoP cannot be compiled), IllegalSchedule (a given schedule breaks a dependence), UsageError
-    (sizes that the GPU does not allow).
+    (sizes that the GPU does not allow, passes that cannot be left out).
     """
     seen = observe or (lambda name, state: None)
+    check_disabled(options.disable_pass)
     scop = with_updates(scop, floating=options.atomics)
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []

@@ -31,6 +31,7 @@ class Settings(TypedDict, total=False):
     atomics: bool
     order: str
     registers: int
+    disable_pass: str | Iterable[str]
     graphs: bool
     arch: str
     load_schedule: str | None
@@ -100,6 +101,8 @@ def checked_source(source: object) -> None:
 def _value(name: str, value: Any) -> Any:
     if name in ("tile", "block", "points"):
         return _sizes(name, value)
+    if name == "disable_pass":
+        return _names(name, value)
     if name in _TEXTS and not isinstance(value, str):
         example = ', such as "sm_90"' if name == "arch" else ""
         raise UsageError(f"{name} must be a string{example}, not {_shown(value)}")
@@ -120,6 +123,19 @@ def _sizes(name: str, value: Any) -> tuple[int, ...]:
         return tuple(int(part) if isinstance(part, str) else _integer(part) for part in parts if part != "")
     except (TypeError, ValueError):
         raise UsageError(f"{name}: {_shown(value)} is no list of sizes", hint=hint) from None
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    """before: "loop-carry", ["loop-carry", "share-sums"]; after: ("loop-carry",), ("loop-carry", "share-sums")"""
+    if isinstance(value, str):
+        return (value,)
+    try:
+        found = tuple(value)
+    except TypeError:
+        found = (value,)
+    if wrong := [one for one in found if not isinstance(one, str)]:
+        raise UsageError(f"{name}: {_shown(wrong[0])} is no name", hint=f'write {name}="loop-carry" or a list of names')
+    return found
 
 
 def _integer(value: Any) -> int:

@@ -26,15 +26,17 @@ class Sums:
     inside: frozenset[int]
 
 
-def sums_of(graph: ValueGraph, *, shared: bool) -> Sums:
+def sums_of(graph: ValueGraph, *, shared: bool, distribute: bool = True) -> Sums:
     """The largest sums of a graph; those that several others have a part of are multiplied out in each of these where
-    `shared` ones are."""
+    `shared` ones are. A constant times a sum is a factor of each of its labels, unless none is to `distribute`: then
+    the product is a label."""
     uses = graph.uses()
     parts = [_parts(graph, number) for number in range(len(graph.nodes))]
 
     def is_inside(number: int) -> bool:
         users = uses[number]
-        return bool(users) and all(parts[u] for u in users) and (shared or len(users) == 1)
+        scaled = not distribute and len(parts[number]) > 1 and any(len(parts[u]) == 1 for u in users)
+        return bool(users) and all(parts[u] for u in users) and (shared or len(users) == 1) and not scaled
 
     linear = [n for n in range(len(graph.nodes)) if parts[n]]
     inside = frozenset(n for n in linear if is_inside(n))

@@ -17,7 +17,7 @@ from functools import cache
 from polytile.codegen.ordering.build_graph import OPERAND
 from polytile.codegen.ordering.label_sweeps import label_places, swept
 from polytile.codegen.ordering.linear_forms import Sums, sums_of
-from polytile.codegen.ordering.shared_sums import SharedSums, share
+from polytile.codegen.ordering.shared_sums import SharedSums, apart, share
 from polytile.codegen.ordering.value_graph import Kind, ValueGraph, ValueNode, max_live, words
 from polytile.ir.expr import Binary, CType, Expr, Name, Unary
 from polytile.ir.literals import spelt
@@ -38,18 +38,23 @@ class Reassociated:
         return score(self.graph, self.sequence, few)
 
 
-def best_reassociation(graph: ValueGraph, few: int) -> Reassociated | None:
-    """The best way to share parts of sums and to add them up; None for a graph without elements in an array's order."""
+def best_reassociation(
+    graph: ValueGraph, few: int, *, distribute: bool = True, sharing: bool = True
+) -> Reassociated | None:
+    """The best way to share parts of sums and to add them up; None for a graph without elements in an array's order.
+    Constants are multiplied out where `distribute` says so, and sums have parts in common with `sharing`."""
     found: list[tuple[float, Reassociated, Sums, Mapping[int, int]]] = []
     orders = [_places(graph, loads) for loads in label_places(graph)]
-    for sums in [sums_of(graph, shared=shared) for shared in (False, True) if orders]:
-        columns = share(sums.forms, {}, pairs=False)
+    for sums in [sums_of(graph, shared=shared, distribute=distribute) for shared in (False, True) if orders]:
+        columns = share(sums.forms, {}, pairs=False) if sharing else apart(sums.forms)
         for places in orders:
             made = _rebuilt(graph, sums.inside, columns, places)
             found += [] if made is None else [(made.score(few), made, sums, places)]
     if not found:
         return None
     least, best, sums, order = min(found, key=lambda one: one[0])
+    if not sharing:
+        return best
     paired = _rebuilt(graph, sums.inside, share(sums.forms, order, pairs=True), order)
     return best if paired is None or least <= paired.score(few) else paired
 

@@ -44,12 +44,18 @@ class SharedSums:
         self.sums[name][part] = self.factor(factor)
 
 
+def apart(forms: Mapping[int, Mapping[int, Fraction]]) -> SharedSums:
+    """The sums without common parts."""
+    found = SharedSums()
+    for name, form in forms.items():
+        found.sums[name] = {label: found.factor(value) for label, value in form.items()}
+    return found
+
+
 def share(forms: Mapping[int, Mapping[int, Fraction]], places: Mapping[int, int], *, pairs: bool) -> SharedSums:
     """The sums with common parts; `places` say where labels are, so that near ones go together; with `pairs`, labels
     of some sums do, too."""
-    shared = SharedSums()
-    for name, form in forms.items():
-        shared.sums[name] = {label: shared.factor(value) for label, value in form.items()}
+    shared = apart(forms)
     _join_columns(shared)
     if pairs:
         _Pairs(shared, dict(places)).join()

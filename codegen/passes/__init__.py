@@ -36,6 +36,7 @@ from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
 from polytile.ir.kernel import Kernel
 
 SCALAR_REPLACEMENT = "scalar-replacement"
+REGISTER_LIMIT = "register-limit"
 
 
 def always(_: Sequence[LoweredPlan]) -> bool:
@@ -65,7 +66,13 @@ KERNEL_PASSES: tuple[Pass, ...] = (
     *waiting.UP_TO_PARTITIONS,
     improving("wide-copies", lambda plan: bool(plan.wide), wide_copies.wide_copies),
     *waiting.BEHIND_PARTITIONS,
-    improving("reassociate-sums", lambda plan: plan.sums_are_free, reassociate_sums.reassociate_sums),
+    Pass(
+        "reassociate-sums",
+        lambda plan: plan.sums_are_free,
+        reassociate_sums.reassociate_sums,
+        improves=True,
+        parts=reassociate_sums.PARTS,
+    ),
     Pass(
         "order-statements",
         lambda plan: bool(plan.order) or plan.points,
@@ -73,7 +80,7 @@ KERNEL_PASSES: tuple[Pass, ...] = (
         improves=True,
         bounded=True,
     ),
-    Pass("register-limit", lambda plan: plan.registers > 0, launch_bounds.register_limit, bounded=True),
+    Pass(REGISTER_LIMIT, lambda plan: plan.registers > 0, launch_bounds.register_limit, bounded=True),
     Pass("prune-signature", lambda plan: plan.clean, prune_signature.prune_signature),
 )
 

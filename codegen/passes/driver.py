@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from polytile.codegen import passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass, ProgramPass
-from polytile.diagnostics import InternalError
+from polytile.diagnostics import InternalError, UsageError
 from polytile.ir.expr import Invoke, While, statements
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel
@@ -45,6 +45,16 @@ def improvements() -> frozenset[str]:
     return frozenset(one.name for one in all_passes() if one.improves)
 
 
+def check_disabled(names: Iterable[str]) -> None:
+    """Raise UsageError for a name that is neither of a pass that kernels can do without, nor of a part of one."""
+    parts = (part for one in passes.KERNEL_PASSES for part in one.parts)
+    optional = improvements().union(parts, (passes.REGISTER_LIMIT,))
+    for name in names:
+        if name not in optional:
+            what = "kernels need the pass" if name in pass_names() else "there is no pass"
+            raise UsageError(f"--disable-pass: {what} {name!r}", hint=f"one of {', '.join(sorted(optional))}")
+
+
 def run_passes(
     kernel: Kernel,
     plan: LoweredPlan,
@@ -65,7 +75,7 @@ def run_passes(
             observer(step)
     else:
         first = context.remembered[key] = _WithoutBounds.of(kernel, plan, context, without, seen)
-    own = replace(context, names=first.names.copy())
+    own = replace(context, names=first.names.copy(), without=without)
     steps = _run(_passes(bounded=True), first.steps[-1].kernel, plan, own, without, seen)
     return (*first.steps, *steps)[-1].kernel
 
@@ -87,7 +97,7 @@ class _WithoutBounds:
     ) -> _WithoutBounds:
         first = After(LOWERING, kernel)
         seen(first)
-        own = replace(context, names=context.names.copy())
+        own = replace(context, names=context.names.copy(), without=without)
         steps = _run(_passes(bounded=False), kernel, plan, own, without, seen)
         return cls(kernel, replace(plan, registers=0), without, (first, *steps), own.names)
 

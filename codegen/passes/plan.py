@@ -92,11 +92,13 @@ class LoweredPlan:
 @dataclass(frozen=True, slots=True)
 class Context:
     """The machine that a kernel is for, and a supply of names that are free in it. `remembered` are results for equal
-    blocks of a kernel, whose passes run several times where bounds of registers are tried."""
+    blocks of a kernel, whose passes run several times where bounds of registers are tried; `without` are passes, and
+    parts of passes, that are left out."""
 
     machine: Machine
     names: Names
     remembered: dict[Hashable, Any] = field(default_factory=dict, compare=False)
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Pass:
     run: Callable[[Kernel, LoweredPlan, Context], Kernel]
     improves: bool = False  # what kernels can do without, where it fails
     bounded: bool = False  # what depends on how many registers a thread may have
+    parts: tuple[str, ...] = ()  # what of it can be left out, by names
 
     @property
     def summary(self) -> str:

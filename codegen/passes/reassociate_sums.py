@@ -25,6 +25,8 @@ from polytile.ir.kernel import Kernel
 from polytile.work_pieces import deep_recursion
 
 CLEARLY = 0.9  # of the score that a block had
+DISTRIBUTE, SHARE = "distribute-constants", "share-sums"
+PARTS = (DISTRIBUTE, SHARE)
 
 
 def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel:
@@ -51,7 +53,10 @@ def _changed(kernel: Kernel, run: Body, behind: Body, context: Context) -> Body:
     if not is_large(block.graph):
         return run
     few = context.machine.tuning.points.values
-    best = best_reassociation(block.graph, few)
+    left_out = context.without
+    best = best_reassociation(
+        block.graph, few, distribute=DISTRIBUTE not in left_out, sharing=SHARE not in left_out
+    )
     if best is None or best.score(few) > CLEARLY * score(block.graph, block.graph.order, few):
         return run
     ordered = is_order(best.graph, best.sequence)

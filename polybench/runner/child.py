@@ -74,6 +74,10 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
         from polybench.runner.caps import capped
 
         row.update(capped(program, settings["strict"], folder))
+    elif job["on"] == "ablation":
+        from polybench.runner.ablation import ablated
+
+        row.update(ablated(program, text, folder))
 
 
 def _complete(program: Program, text: str) -> None:

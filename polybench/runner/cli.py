@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     taken.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     taken.set_defaults(command=_resources)
     _caps_parser(commands.add_parser("caps", help="registers and spills by ptxas at caps on registers (needs nvcc)"))
+    _ablation_parser(commands.add_parser("ablation", help="large bodies without one improvement each, for `sweep`"))
     estimated = commands.add_parser("estimates", help="what the cost model says, beside results that were measured")
     estimated.add_argument("results", type=Path, nargs="+", metavar="RESULTS")
     estimated.add_argument("--only", nargs="+", default=[], metavar="SELECTION", help="the programs (all)")
@@ -168,6 +169,18 @@ def _caps_parser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
     _jobs(parser)
     parser.set_defaults(command=_caps)
+
+
+def _ablation_parser(parser: argparse.ArgumentParser) -> None:
+    _selection(parser, "the programs (reorder)")
+    parser.add_argument("--dataset", choices=DATASETS, default="extralarge", help="the size (extralarge)")
+    parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
+    parser.add_argument("--write", type=Path, metavar="JOBS", help="write the jobs for `sweep` to JOBS")
+    parser.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="append each row to FILE as soon as it is known")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables to FILE")
+    _jobs(parser)
+    parser.set_defaults(command=_ablation)
 
 
 def _selection(parser: argparse.ArgumentParser, text: str) -> None:
@@ -293,6 +306,14 @@ def _caps(chosen: argparse.Namespace) -> int:
 
     chosen.selection = chosen.selection or [FAMILY]
     return caps(chosen, _entries(chosen))
+
+
+def _ablation(chosen: argparse.Namespace) -> int:
+    from polybench.runner.ablation import ablation
+    from polybench.runner.caps import FAMILY
+
+    chosen.selection = chosen.selection or [FAMILY]
+    return ablation(chosen, _entries(chosen))
 
 
 def _estimates(chosen: argparse.Namespace) -> int:

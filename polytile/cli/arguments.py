@@ -47,6 +47,7 @@ class Request:
     atomics: bool
     order: str
     registers: int
+    disable_pass: tuple[str, ...]
     graphs: bool
     validate: bool
     sanitize: tuple[str, ...]
@@ -120,6 +121,8 @@ def _schedule_options(group: argparse._ArgumentGroup) -> None:
     add("--atomics", action="store_true", help="floating sums in elements that data choose may come in any order")
     add("--order", metavar="O", default="auto", help=f"the order of large bodies: {_or(ORDERS)} (auto)")
     add("--registers", metavar="N", help="registers that a thread may have")
+    left_out = f"leave out a pass that --dump {PASSES} lists (repeatable)"
+    add("--disable-pass", metavar="PASS", action="append", default=[], help=left_out)
     add("--load-schedule", metavar="F", help="use the schedule in this file, if it is legal")
     add("--save-schedule", metavar="F", help="write the schedules to this file")
 
@@ -178,6 +181,7 @@ def parse(arguments: Sequence[str]) -> Request:
         atomics=found.atomics,
         order=found.order,
         registers=0 if found.registers is None else _integer("--registers", found.registers),
+        disable_pass=tuple(found.disable_pass),
         graphs=found.graphs,
         validate=found.validate,
         sanitize=_checks(found.sanitize),

@@ -105,6 +105,7 @@ def _options(request: Request) -> Options:
         atomics=request.atomics,
         order=request.order,
         registers=request.registers,
+        disable_pass=request.disable_pass,
         graphs=request.graphs,
         verify_passes=request.verify_passes,
         arch=request.arch,

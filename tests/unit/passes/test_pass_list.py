@@ -17,7 +17,7 @@ from polytile.codegen import passes
 from polytile.codegen.passes import KERNEL_PASSES, PROGRAM_PASSES, WAITING_FOR_A_STRATEGY
 from polytile.codegen.passes.driver import LOWERING, all_passes, pass_names, run_passes
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
-from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError
+from polytile.diagnostics import EXIT_DONE, EXIT_USAGE, InternalError, UsageError
 from polytile.ir.expr import DOUBLE, Assign, Execution, For, Name, walk
 from polytile.ir.kernel import Kernel
 from polytile.ir.name_supply import Names
@@ -116,6 +116,18 @@ def test_verification_names_the_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passes, "KERNEL_PASSES", tuple(changed))
     with pytest.raises(InternalError, match=r"after loop-carry: .*nowhere"):
         steps(PRODUCT, verify_passes=True, raise_bugs=True)
+
+
+def test_passes_can_be_left_out() -> None:
+    """Those that kernels can do without; other names are wrong usage."""
+    done = {name for name, _ in steps(PRODUCT)}
+    found = {name for name, _ in steps(PRODUCT, disable_pass=["loop-carry", "register-limit", "share-sums"])}
+    assert "loop-carry" in done and found == done - {"loop-carry"}
+    for name, message in (("loop-carried", "there is no pass"), ("clean-up", "kernels need the pass")):
+        with pytest.raises(UsageError, match=message):
+            steps(PRODUCT, disable_pass=name)
+    with pytest.raises(UsageError, match="3 is no name"):
+        steps(PRODUCT, disable_pass=3)
 
 
 @pytest.mark.slow

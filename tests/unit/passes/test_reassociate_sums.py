@@ -175,8 +175,8 @@ def test_box_stencils_take_half_of_the_operations(
 ) -> None:
     seen: list[tuple[ValueGraph, Reassociated]] = []
 
-    def watched(graph: ValueGraph, few: int) -> Reassociated:
-        found = best_reassociation(graph, few)
+    def watched(graph: ValueGraph, few: int, **parts: bool) -> Reassociated:
+        found = best_reassociation(graph, few, **parts)
         assert found is not None
         seen.append((graph, found))
         return found
@@ -213,18 +213,39 @@ def test_kernels_compute_what_c_does(emulator: None, ctype: str) -> None:
         scop.validate(on="emulator", parameters=parameters, sanitize=("address",))
 
 
+def test_constants_may_stay_and_sums_may_stay_apart(emulator: None) -> None:
+    three = [f"(A[8*i+{k}] + A[8*i+{k + 1}] + A[8*i+{k + 2}])" for k in (0, 1)]
+    graph = graph_of(loop("double t = w[0];", *(f"C[8*i+{k}] = 0.5 * {three[k]} * t;" for k in (0, 1))))
+
+    def operations(**parts: bool) -> int:
+        found = best_reassociation(graph, FEW, **parts)
+        assert found is not None and same_sums(graph, found.graph)
+        return issued_operations(found.graph)
+
+    assert issued_operations(graph) == 8  # two of them products with t
+    assert operations() == 5  # s = a1 + a2; 0.5 a0 + 0.5 s; 0.5 s + 0.5 a3
+    assert operations(distribute=False) == 7  # the same, and two products
+    assert operations(sharing=False) == 6  # 0.5 a0 + 0.5 a1 + 0.5 a2; 0.5 a1 + 0.5 a2 + 0.5 a3
+    settings: dict[str, Any] = {"name": "f.c", "points": (4, 1), "schedule": "classic"}
+    whole = polytile.compile(box("double"), **settings).cuda
+    for left_out in ("distribute-constants", "share-sums", "reassociate-sums"):
+        program = polytile.compile(box("double"), **settings, disable_pass=left_out)
+        assert program.cuda != whole
+        program.scops[0].validate(on="emulator", parameters=SIZES[-1])
+
+
 def test_strict_kernels_keep_their_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     def text(strict: bool) -> str:
         return polytile.compile(box("double"), name="f.c", points=(4, 1), schedule="classic", strict=strict).cuda
 
     exact, free = text(True), text(False)
-    monkeypatch.setattr(reassociate_sums, "best_reassociation", lambda graph, few: None)
+    monkeypatch.setattr(reassociate_sums, "best_reassociation", lambda graph, few, **_: None)
     assert text(True) == exact and text(False) != free
 
 
 def test_wrong_sums_are_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(graph: ValueGraph, few: int) -> Reassociated:
-        found = best_reassociation(graph, few)
+    def wrong(graph: ValueGraph, few: int, **parts: bool) -> Reassociated:
+        found = best_reassociation(graph, few, **parts)
         assert found is not None
         at = next(k for k, n in enumerate(found.graph.nodes) if isinstance(n.expr, Binary) and n.expr.op == "-")
         node = found.graph.nodes[at]
