@@ -2,7 +2,8 @@
  * derivative: the mixed derivatives in the first component of the elastic wave equation's
  * right-hand side, on a curvilinear grid of nx x ny x nz elements: for the displacement
  * (u1, u2, u3), the material (mu, la), the metric m1 ... m4 and the stretchings sx and sy, r gains
- * differences of weighted differences along two axes each; its two outer layers stay.
+ * differences of weighted differences along two axes each; its two outer layers stay. With SEPARATE
+ * the terms of u3 are added in a nest of their own.
  */
 #include "../stencil-io.h"
 
@@ -66,6 +67,7 @@ static void derivative(int nx, int ny, int nz, DATA_TYPE c1, DATA_TYPE c2, DATA_
                        DATA_TYPE m4[nx][ny][nz], DATA_TYPE r[nx][ny][nz])
 {
 #pragma scop
+#ifndef SEPARATE
     for (int i = 2; i < nx - 2; i++)
         for (int j = 2; j < ny - 2; j++)
             for (int k = 2; k < nz - 2; k++) {
@@ -75,6 +77,23 @@ static void derivative(int nx, int ny, int nz, DATA_TYPE c1, DATA_TYPE c2, DATA_
                               DIFFERENCE_Z(TERM_ZX) + sty * DIFFERENCE_X(TERM_XZ) +
                               DIFFERENCE_Z(TERM_ZY) + DIFFERENCE_Y(TERM_YZ);
             }
+#else
+    for (int i = 2; i < nx - 2; i++)
+        for (int j = 2; j < ny - 2; j++)
+            for (int k = 2; k < nz - 2; k++) {
+                DATA_TYPE stx = sx[i];
+                DATA_TYPE sty = sy[j];
+                r[i][j][k] += DIFFERENCE_Y(TERM_YX) + DIFFERENCE_X(TERM_XY) +
+                              DIFFERENCE_Z(TERM_ZY) + DIFFERENCE_Y(TERM_YZ);
+            }
+    for (int i = 2; i < nx - 2; i++)
+        for (int j = 2; j < ny - 2; j++)
+            for (int k = 2; k < nz - 2; k++) {
+                DATA_TYPE stx = sx[i];
+                DATA_TYPE sty = sy[j];
+                r[i][j][k] += DIFFERENCE_Z(TERM_ZX) + sty * DIFFERENCE_X(TERM_XZ);
+            }
+#endif
 #pragma endscop
 }
 

@@ -7,6 +7,7 @@
  *
  * in the interior; the two outer layers of R0, R1 and R2 stay. Second derivatives along one axis
  * have variable coefficients (BEND), those along two axes are differences of weighted differences.
+ * With SEPARATE each acceleration has a nest of its own.
  */
 #include "../stencil-io.h"
 
@@ -80,6 +81,7 @@ static void rhs4th3fort(int nz, int ny, int nx, DATA_TYPE a1, DATA_TYPE cof, DAT
                         DATA_TYPE R2[nz][ny][nx])
 {
 #pragma scop
+#ifndef SEPARATE
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++)
             for (int i = 2; i < nx - 2; i++) {
@@ -115,6 +117,68 @@ static void rhs4th3fort(int nz, int ny, int nx, DATA_TYPE a1, DATA_TYPE cof, DAT
                            sxz * (MIXED_X(SLOPE_Z, mu, u0) + MIXED_Z(SLOPE_X, la, u0)) +
                            syz * (MIXED_Y(SLOPE_Z, mu, u1) + MIXED_Z(SLOPE_Y, la, u1)));
             }
+#else
+    for (int k = 2; k < nz - 2; k++)
+        for (int j = 2; j < ny - 2; j++)
+            for (int i = 2; i < nx - 2; i++) {
+                DATA_TYPE lax1 = 2 * WEIGHT1(MU_X) + WEIGHT1(LA_X);
+                DATA_TYPE lax2 = 2 * WEIGHT2(MU_X) + WEIGHT2(LA_X);
+                DATA_TYPE lax3 = 2 * WEIGHT3(MU_X) + WEIGHT3(LA_X);
+                DATA_TYPE lax4 = 2 * WEIGHT4(MU_X) + WEIGHT4(LA_X);
+                DATA_TYPE muy1 = WEIGHT1(MU_Y), muy2 = WEIGHT2(MU_Y);
+                DATA_TYPE muy3 = WEIGHT3(MU_Y), muy4 = WEIGHT4(MU_Y);
+                DATA_TYPE muz1 = WEIGHT1(MU_Z), muz2 = WEIGHT2(MU_Z);
+                DATA_TYPE muz3 = WEIGHT3(MU_Z), muz4 = WEIGHT4(MU_Z);
+                DATA_TYPE sxy = I144 * sx[i] * sy[j];
+                DATA_TYPE sxz = I144 * sx[i] * sz[k];
+
+                R0[k][j][i] =
+                    a1 * R0[k][j][i] +
+                    cof * (SIXTH * (BEND_X(lax, u0) + BEND_Y(muy, u0) + BEND_Z(muz, u0)) +
+                           sxy * (MIXED_X(SLOPE_Y, la, u1) + MIXED_Y(SLOPE_X, mu, u1)) +
+                           sxz * (MIXED_X(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_X, mu, u2)));
+            }
+    for (int k = 2; k < nz - 2; k++)
+        for (int j = 2; j < ny - 2; j++)
+            for (int i = 2; i < nx - 2; i++) {
+                DATA_TYPE mux1 = WEIGHT1(MU_X), mux2 = WEIGHT2(MU_X);
+                DATA_TYPE mux3 = WEIGHT3(MU_X), mux4 = WEIGHT4(MU_X);
+                DATA_TYPE lay1 = 2 * WEIGHT1(MU_Y) + WEIGHT1(LA_Y);
+                DATA_TYPE lay2 = 2 * WEIGHT2(MU_Y) + WEIGHT2(LA_Y);
+                DATA_TYPE lay3 = 2 * WEIGHT3(MU_Y) + WEIGHT3(LA_Y);
+                DATA_TYPE lay4 = 2 * WEIGHT4(MU_Y) + WEIGHT4(LA_Y);
+                DATA_TYPE muz1 = WEIGHT1(MU_Z), muz2 = WEIGHT2(MU_Z);
+                DATA_TYPE muz3 = WEIGHT3(MU_Z), muz4 = WEIGHT4(MU_Z);
+                DATA_TYPE sxy = I144 * sx[i] * sy[j];
+                DATA_TYPE syz = I144 * sy[j] * sz[k];
+
+                R1[k][j][i] =
+                    a1 * R1[k][j][i] +
+                    cof * (SIXTH * (BEND_X(mux, u1) + BEND_Y(lay, u1) + BEND_Z(muz, u1)) +
+                           sxy * (MIXED_X(SLOPE_Y, mu, u0) + MIXED_Y(SLOPE_X, la, u0)) +
+                           syz * (MIXED_Y(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_Y, mu, u2)));
+            }
+    for (int k = 2; k < nz - 2; k++)
+        for (int j = 2; j < ny - 2; j++)
+            for (int i = 2; i < nx - 2; i++) {
+                DATA_TYPE mux1 = WEIGHT1(MU_X), mux2 = WEIGHT2(MU_X);
+                DATA_TYPE mux3 = WEIGHT3(MU_X), mux4 = WEIGHT4(MU_X);
+                DATA_TYPE muy1 = WEIGHT1(MU_Y), muy2 = WEIGHT2(MU_Y);
+                DATA_TYPE muy3 = WEIGHT3(MU_Y), muy4 = WEIGHT4(MU_Y);
+                DATA_TYPE laz1 = 2 * WEIGHT1(MU_Z) + WEIGHT1(LA_Z);
+                DATA_TYPE laz2 = 2 * WEIGHT2(MU_Z) + WEIGHT2(LA_Z);
+                DATA_TYPE laz3 = 2 * WEIGHT3(MU_Z) + WEIGHT3(LA_Z);
+                DATA_TYPE laz4 = 2 * WEIGHT4(MU_Z) + WEIGHT4(LA_Z);
+                DATA_TYPE sxz = I144 * sx[i] * sz[k];
+                DATA_TYPE syz = I144 * sy[j] * sz[k];
+
+                R2[k][j][i] =
+                    a1 * R2[k][j][i] +
+                    cof * (SIXTH * (BEND_X(mux, u2) + BEND_Y(muy, u2) + BEND_Z(laz, u2)) +
+                           sxz * (MIXED_X(SLOPE_Z, mu, u0) + MIXED_Z(SLOPE_X, la, u0)) +
+                           syz * (MIXED_Y(SLOPE_Z, mu, u1) + MIXED_Z(SLOPE_Y, la, u1)));
+            }
+#endif
 #pragma endscop
 }
 

@@ -56,9 +56,9 @@ def ablation(chosen: argparse.Namespace, entries: Sequence[Entry]) -> int:
     wanted = list(product(entries, chosen.dtype))
     whole = {key(row): row for row in _compiled(chosen, [_job(chosen, *one, NOTHING, {}) for one in wanted])}
     work = [
-        _job(chosen, entry, dtype, step, settings_without(step, whole[entry.id, dtype, NOTHING]))
+        _job(chosen, entry, dtype, step, settings_without(step, first), first["digest"])
         for (entry, dtype), step in product(wanted, STEPS[1:])
-        if not rows.failed(whole[entry.id, dtype, NOTHING])
+        if not rows.failed(first := whole[entry.id, dtype, NOTHING])
     ]
     found = whole | {key(row): row for row in _compiled(chosen, work)}
     keys = [(entry.id, dtype, step) for (entry, dtype), step in product(wanted, STEPS)]
@@ -83,7 +83,7 @@ def _compiled(chosen: argparse.Namespace, work: list[tuple[Row, Row]]) -> list[R
     for row in Pool(chosen.jobs, chosen.timeout).run(work):
         found.append(row)
         about = f"{row['program']} {row['dtype']} without {row['without']}"
-        said = f"FAILED {row['error']}" if rows.failed(row) else cell(row)
+        said = f"FAILED {row['error']}" if rows.failed(row) else cell(row) or "compiled"
         print(f"{about}: {said}", file=sys.stderr, flush=True)
         if chosen.json is not None:
             rows.append(chosen.json, [row])
@@ -91,9 +91,9 @@ def _compiled(chosen: argparse.Namespace, work: list[tuple[Row, Row]]) -> list[R
 
 
 def _job(
-    chosen: argparse.Namespace, entry: Entry, dtype: str, step: str, settings: Mapping[str, Any]
+    chosen: argparse.Namespace, entry: Entry, dtype: str, step: str, settings: Mapping[str, Any], whole: str = ""
 ) -> tuple[Row, Row]:
-    """(head of the row, job for the child)."""
+    """(head of the row, job for the child); `whole` is the digest of the kernels with everything on."""
     head = rows.head(entry.id, dtype, "auto", chosen.dataset, "ablation")
     sizes = entry.sizes(chosen.dataset)
     job = {
@@ -105,12 +105,14 @@ def _job(
         "on": "ablation",
         "metrics": False,
         "settings": {**settings, "parameters": sizes},
+        "whole": whole,
     }
     return {**head, "without": step, "settings": dict(settings)}, job
 
 
-def ablated(program: Program, text: str, folder: Path) -> Row:
-    """Figures of a program's kernels, and what their blocks are; runs in the process of its job."""
+def ablated(program: Program, text: str, folder: Path, whole: str = "") -> Row:
+    """Figures of a program's kernels, unless they are the `whole` ones, and what their blocks are; runs in the process
+    of its job."""
     kernels = [kernel for one in program.programs for kernel in one.kernels]
     blocks = {kernel.block for kernel in kernels}
     loops = max(len(s.iterators) for one in program.scops for s in one.scop.statements)
@@ -121,7 +123,7 @@ def ablated(program: Program, text: str, folder: Path) -> Row:
         "default_block": list(machine_of(ARCH).tuning.blocks.of_rank(threads)),
         "digest": hashlib.sha256(text.encode()).hexdigest(),
     }
-    return row | (capped(program, False, folder) if nvcc() else {"capped": [], "arch": ARCH})
+    return row | (capped(program, False, folder) if nvcc() and row["digest"] != whole else {"capped": []})
 
 
 def jobs(found: Sequence[Row]) -> list[Row]:

@@ -77,7 +77,7 @@ def work(job: Mapping[str, Any], row: Row, folder: Path) -> None:
     elif job["on"] == "ablation":
         from polybench.runner.ablation import ablated
 
-        row.update(ablated(program, text, folder))
+        row.update(ablated(program, text, folder, job["whole"]))
 
 
 def _complete(program: Program, text: str) -> None:

@@ -173,7 +173,7 @@ def _caps_parser(parser: argparse.ArgumentParser) -> None:
 
 def _ablation_parser(parser: argparse.ArgumentParser) -> None:
     _selection(parser, "the programs (reorder)")
-    parser.add_argument("--dataset", choices=DATASETS, default="extralarge", help="the size (extralarge)")
+    parser.add_argument("--dataset", choices=DATASETS, default="large", help="the size (large)")
     parser.add_argument("--dtype", type=_several(tuple(SIZES)), default=["double", "float"], help="double,float")
     parser.add_argument("--write", type=Path, metavar="JOBS", help="write the jobs for `sweep` to JOBS")
     parser.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each row (600)")

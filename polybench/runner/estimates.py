@@ -81,10 +81,11 @@ def compared(row: Mapping[str, Any], entry: Entry) -> Compared | None:
     """The estimate of a row's program, compiled for its sizes; None where it is refused, or stays on the host."""
     sizes = {**entry.sizes(row["dataset"]), **row.get("sizes", {})}
     settings = {**row["settings"], "parameters": sizes}
+    defines = [*entry.defines(row["dataset"], row["dtype"]), *row.get("defines", ())]
     folder = Path.cwd()
     os.chdir(ROOT)
     try:
-        program = polytile.compile(Path(entry.file), defines=entry.defines(row["dataset"], row["dtype"]), **settings)
+        program = polytile.compile(Path(entry.file), defines=defines, **settings)
     except PolytileError as error:
         print(f"{entry.id}: {error}", file=sys.stderr)
         return None

@@ -5,8 +5,8 @@ A file of jobs has a JSON object a line:
     {"program": "an5d/star3d1r", "dtype": "double", "settings": {"schedule": "overlapped", "tile": [48, 32]}}
 
 `program` is FAMILY/NAME. The other fields may be left out: `dtype` (double), `dataset` (extralarge), `sizes` (values of
-parameters in place of the data set's), `settings` (arguments of `polytile.compile`), `known` (true: compile for the
-sizes; false: for any), and `label`, which is kept as it is.
+parameters in place of the data set's), `settings` (arguments of `polytile.compile`), `defines` (macros beside those of
+the data set), `known` (true: compile for the sizes; false: for any), and `label`, which is kept as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from polybench.runner.run import check_machine
 from polybench.runner.show import progress
 from polybench.runner.tables import DATASETS, SIZES, Entry
 
-FIELDS = ("program", "dtype", "dataset", "sizes", "settings", "known", "label")
+FIELDS = ("program", "dtype", "dataset", "sizes", "settings", "defines", "known", "label")
 
 
 def sweep(chosen: argparse.Namespace, entries: Mapping[str, Entry]) -> int:
@@ -69,8 +69,8 @@ def _parse(line: str, place: str, entries: Mapping[str, Entry]) -> Row:
         raise RunnerError(f"{place}: a job is an object with a 'program'")
     if unknown := [name for name in given if name not in FIELDS]:
         raise RunnerError(f"{place}: unknown field {unknown[0]!r}: one of {', '.join(FIELDS)}")
-    defaults = {"dtype": "double", "dataset": "extralarge", "sizes": {}, "settings": {}, "known": True, "label": ""}
-    job = {**defaults, **given}
+    defaults = {"dtype": "double", "dataset": "extralarge", "sizes": {}, "settings": {}, "defines": [], "known": True}
+    job = {**defaults, "label": "", **given}
     if job["program"] not in entries:
         raise RunnerError(f"{place}: there is no program {job['program']!r}; `python -m polybench list` shows them all")
     for name, allowed in (("dtype", tuple(SIZES)), ("dataset", DATASETS)):
@@ -87,10 +87,11 @@ def job_of(one: Row, entry: Entry, chosen: argparse.Namespace, lock: Path) -> tu
     settings = {"schedule": "auto", **one["settings"]}
     head = rows.head(entry.id, one["dtype"], settings["schedule"], one["dataset"], "gpu")
     about = {"sizes": one["sizes"], "known_sizes": one["known"], "settings": settings, "label": one["label"]}
+    about |= {"defines": one["defines"]} if one["defines"] else {}
     job = {
         "root": str(chosen.root),
         "file": entry.file,
-        "defines": entry.defines(one["dataset"], one["dtype"]),
+        "defines": [*entry.defines(one["dataset"], one["dtype"]), *one["defines"]],
         "parameters": sizes,
         "schedule": settings["schedule"],
         "settings": {

@@ -81,10 +81,20 @@ def iterate(values, shape, steps):
 @pytest.mark.parametrize("data_type", ["double", "float"])
 @each_program
 def test_program_computes_its_vector(family, name, data_type, tmp_path):
+    computes_its_vector(family, name, data_type, tmp_path)
+
+
+@needs_cc
+@pytest.mark.parametrize("name", ["rhs4th3fort", "derivative"])
+def test_several_nests_compute_the_same(name, tmp_path):
+    computes_its_vector("reorder", name, "double", tmp_path, "SEPARATE")
+
+
+def computes_its_vector(family, name, data_type, folder, *form):
     vector = VECTORS[name]
     shape, steps, margin = vector["shape"], vector.get("steps", 1), vector["margin"]
-    run = compile_program(family, name, tmp_path, f"DATA_TYPE={data_type}", "POLYBENCH_READ_ARRAYS",
-                          "POLYBENCH_DUMP_ARRAYS")
+    run = compile_program(family, name, folder, f"DATA_TYPE={data_type}", "POLYBENCH_READ_ARRAYS",
+                          "POLYBENCH_DUMP_ARRAYS", *form)
     text = "\n".join(repr(value) for array in vector_data(vector) for value in array.ravel().tolist())
     lines = run({**dict(zip(vector["extents"], shape, strict=True)), "TSTEPS": steps}, text)
     dumps = {kind: {line[1]: iterate(np.array(line[2:], dtype=float), shape, steps) for line in lines

@@ -35,7 +35,9 @@ def test_a_job_of_the_child(family: Path, tmp_path: Path) -> None:
     (one,) = read_jobs(jobs(tmp_path, JOB), entries)
     chosen = argparse.Namespace(root=family, runs=5)
     head, job = job_of({**one, "sizes": {"n": 7}}, entries["tiny/scale"], chosen, tmp_path / "lock")
-    assert head["program"] == "tiny/scale" and head["settings"]["tile"] == [8, 16]
+    assert head["program"] == "tiny/scale" and head["settings"]["tile"] == [8, 16] and "defines" not in head
+    head, with_macro = job_of({**one, "defines": ["TWICE"]}, entries["tiny/scale"], chosen, tmp_path / "lock")
+    assert head["defines"] == ["TWICE"] and with_macro["defines"] == [*job["defines"], "TWICE"]
     assert job["settings"] == {"tile": [8, 16], "parameters": {"n": 7}} and job["schedule"] == "tiled"
     assert "parameters" not in job_of({**one, "known": False}, entries["tiny/scale"], chosen, tmp_path)[1]["settings"]
 
