@@ -9,6 +9,7 @@ from itertools import count
 import islpy as isl
 
 from polytile.codegen.lowering.cyclic_distribution import distribute_to_threads
+from polytile.codegen.lowering.grouped_statements import Grouped, grouped_statements
 from polytile.codegen.lowering.isl_ast import Detail, GridRange, Instance, Marked, statements, substitute
 from polytile.codegen.lowering.outline_kernels import Annotation, KernelShape, LabelledBand
 from polytile.codegen.lowering.placed_accesses import Placed
@@ -123,6 +124,7 @@ def generate(
     left = max((int(s.dim(isl.dim_type.set)) for s in sets(tree.get_domain())), default=0)
     for i in range(max_depth(tree) + left):
         ids = ids.add(isl.Id(f"{iterator}{i}"))
+    grouped = Grouped(tree) if describe is not None else grouped_statements(tree)  # each has details of its own
     labels = {b.mark: {f"{iterator}{b.depth + i}": label for i, label in enumerate(b.labels)} for b in bands}
     with ast_options():
         build = isl.AstBuild.from_context(context).set_iterators(ids)
@@ -139,10 +141,10 @@ def generate(
 
         if describe is not None or cyclic:
             build, _keep = build.set_at_each_domain(_annotate(look, errors))
-        node = build.node_from_schedule(tree)
+        node = build.node_from_schedule(grouped.tree)
         if errors:
             raise errors[0]
-        found = statements(node, integer, labels, details, kept)
+        found = statements(node, integer, labels, details, kept, grouped.groups)
     require_faithful(tree, context, iterator, found)
     return found
 

@@ -68,11 +68,12 @@ def statements(
     labels: Labels | None = None,
     details: Mapping[str, Detail] | None = None,
     kept: Mapping[str, Mapping[str, Expr]] | None = None,
+    groups: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Stmt, ...]:
     """An isl AST as a statement tree of For, If, Instance and Marked; `details` are by the names of annotations. Loops
     of one iteration stay if their iterators are `kept`, which has, for each annotation, their values where isl made no
-    loop of them at all."""
-    return _Conversion(integer, labels or {}, details or {}, kept or {}).statements(node, {})
+    loop of them at all. `groups` are the statements that one stands for."""
+    return _Conversion(integer, labels or {}, details or {}, kept or {}, groups or {}).statements(node, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class _Conversion:
     labels: Labels
     details: Mapping[str, Detail]
     kept: Mapping[str, Mapping[str, Expr]]
+    groups: Mapping[str, tuple[str, ...]]
 
     def statements(self, node: isl.AstNode, known: Mapping[str, str]) -> tuple[Stmt, ...]:
         """`known` labels the loops over these iterators."""
@@ -99,15 +101,17 @@ class _Conversion:
             return self.statements(node.mark_get_node(), {**known, **inside})
         call = node.user_get_expr()
         name = str(call.get_op_arg(0).get_id().get_name())
-        values = (expression(call.get_op_arg(i), self.integer) for i in range(1, call.get_op_n_arg()))
+        values = tuple(expression(call.get_op_arg(i), self.integer) for i in range(1, call.get_op_n_arg()))
+        together = self.groups.get(name, (name,))
         if not self.details and not self.kept:
-            return (Instance(name, tuple(values)),)
+            return tuple(Instance(one, values) for one in together)
         annotation = str(node.get_annotation().get_name())
-        instance = Instance(name, tuple(values))
+        instance = Instance(name, values)
         if found := self.details.get(annotation):
             instance = replace(instance, guard=found.guard, cells=found.cells, numbers=found.numbers)
             instance = replace(instance, parts=found.parts)
-        return (self._in_loops(instance, self.kept.get(annotation, {}), known),)
+        kept = self.kept.get(annotation, {})
+        return tuple(self._in_loops(replace(instance, statement=one), kept, known) for one in together)
 
     def _in_loops(self, stmt: Stmt, values: Mapping[str, Expr], known: Mapping[str, str]) -> Stmt:
         """Loops of one iteration around an instance, over what is kept and has no loop yet."""

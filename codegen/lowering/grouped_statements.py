@@ -1,0 +1,70 @@
+"""Statements that run one after another at the same times are one to isl, which takes far longer for more of them.
+
+before: for (c = 0; c < n; c++) sequence { S[i]; T[i]; U[i] }, all three of the same instances
+after:  for (c = 0; c < n; c++) S[i], which stands for all three where the loops are read
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polytile.ir.isl_util import maps, sets, times_at
+from polytile.ir.schedule import nodes
+
+_TYPES = isl.schedule_node_type
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A tree of statements that stand for others; `groups` are their names, themselves first, by their own."""
+
+    tree: isl.Schedule = field(compare=False)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def grouped_statements(tree: isl.Schedule) -> Grouped:
+    """The tree with one statement for each group of neighbours in a sequence that have the same instances at the same
+    times, and are nowhere else in the tree. A tree with barriers, whose instances extensions add, stays as it is."""
+    every = list(nodes(tree))
+    sequences = [node for node in every if _is_plain_sequence(node)]
+    if not sequences or any(node.get_type() == _TYPES.extension for node in every):
+        return Grouped(tree)
+    leaves = Counter(name for node in every if node.get_type() == _TYPES.leaf for name in _names(node))
+    once = {name for name, number in leaves.items() if number == 1}
+    groups = [tuple(group) for node in sequences for group in _groups(node, once) if len(group) > 1]
+    left_out = {name for _, *rest in groups for name in rest}
+    kept = tree.get_domain()
+    for own in sets(kept):
+        if own.get_tuple_name() in left_out:
+            kept = kept.subtract(isl.UnionSet.from_set(own))
+    return Grouped(tree.intersect_domain(kept), {group[0]: group for group in groups})
+
+
+def _is_plain_sequence(node: isl.ScheduleNode) -> bool:
+    """Whether a node is a sequence with nothing below it."""
+    below = (node.child(k).child(0) for k in range(node.n_children()))
+    return node.get_type() == _TYPES.sequence and all(child.get_type() == _TYPES.leaf for child in below)
+
+
+def _names(leaf: isl.ScheduleNode) -> list[str]:
+    return [str(own.get_tuple_name()) for own in sets(leaf.get_domain())]
+
+
+def _groups(sequence: isl.ScheduleNode, once: set[str]) -> list[list[str]]:
+    """The names of statements in a sequence, those together that are one to isl."""
+    times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(times_at(sequence))}
+    nameless = {name: m.reset_tuple_id(isl.dim_type.in_) for name, m in times.items() if name in once}
+    groups: list[list[str]] = []
+    for k in range(sequence.n_children()):
+        names = _names(sequence.child(k).child(0))
+        before = nameless.get(groups[-1][-1]) if groups else None
+        own = nameless.get(names[0]) if len(names) == 1 else None
+        if before is not None and own is not None and own.plain_is_equal(before):
+            groups[-1] += names
+        else:
+            groups.append(names)
+    return groups
