@@ -29,6 +29,7 @@ from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
 from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
+from polytile.frontend.pointer_fields import with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import Region, Symbol
@@ -61,9 +62,10 @@ class FileContext:
 
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
-    if place.span is None:
+    span = place.span
+    if span is None:
         raise InternalError(f"the lines of the SCoP at {place.location} are not known")
-    check_directives(context.file.source.raw, place.span, context.file.source.path)
+    check_directives(context.file.source.raw, span, context.file.source.path)
     _check_declarations_after(place)
     _check_exit(place.scope)
     assumptions = assumptions_of(context.file, place)
@@ -82,7 +84,10 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     summaries = called_summaries(result.body, context.summaries)
-    loads = with_constant_loads(result.body, place.scope, changed_by_calls(result.body, summaries))
+    changed = changed_by_calls(result.body, summaries)
+    fields = with_pointer_variables(result.body, place.scope, changed)
+    place = replace(place, scope=fields.scope)
+    loads = with_constant_loads(fields.body, place.scope, changed)
     result = replace(result, body=loads.body)
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
@@ -100,7 +105,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         name,
         place.function_name,
         result.body,
-        place.span,
+        span,
         {**symbols, **loads.symbols, **stepped.symbols},
         place.location,
         (*assumptions, *stepped.known, *normalised(tuple(relations), place.scope)),
@@ -113,6 +118,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         initial={name: value for name, value in known.initial.items() if name in counted.names},
         numbers=known.numbers,
         loads={**loads.loads, **stepped.trips},
+        pointers=fields.pointers,
         tables=tables,
         independent=independent,
         asked=stepped.asked,

@@ -7,19 +7,22 @@ after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     wit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
+from polytile.frontend.certain_reads import CertainReads, shape_of
 from polytile.frontend.induction_variables import deciding_parts
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
-from polytile.frontend.trees import WRITING, address_taken, map_children, possible_bases, variables_in
+from polytile.frontend.trees import WRITING, address_taken, copied, map_children, possible_bases, variables_in
 from polytile.ir.name_supply import fresh
+
+_ANY_STRUCT = "struct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,8 @@ def with_constant_loads(
     """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to;
     calls write the variables in `changed`.
 
-    A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds.
+    A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds, or to reach
+    its struct for certain where they use it.
     """
     return _Replacement.of(body, scope, changed).run(tuple(body))
 
@@ -49,6 +53,7 @@ class _Replacement:
     pointed: set[str]  # the types that are written through pointers which may lead anywhere
     always: set[str]  # what is read whenever the SCoP runs
     deciding: set[str]
+    reads: CertainReads
     taken: set[str]
     found: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)  # by the text of the load
     symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -56,17 +61,19 @@ class _Replacement:
     @classmethod
     def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Replacement:
         nodes = [n for item in body for n in nodes_below(item)]
-        written = {str(base.name) for n in nodes if (t := _target(n)) is not None for base in possible_bases(t)}
+        targets = [t for n in nodes if (t := _target(n)) is not None]
+        written = {str(base.name) for target in targets for base in possible_bases(target)}
         written |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
         written |= changed.union(name for n in nodes if (name := address_taken(n)) is not None)
-        bindings = [b for name in written if (b := scope.lookup(name)) is not None]
-        pointed = {b.shape.base.name for b in bindings if b.shape.base is not None and _may_lead_anywhere(b)}
+        pointed = {name for target in targets for name in _written_through(target, scope)}
+        pointed |= {name for called in changed for name in _written_through(c_ast.ID(called), scope)}
         deciding = {_text(n) for part in nodes for d in deciding_parts(part) for n in nodes_below(d) if _is_load(n)}
         first = [item for item in body if isinstance(item, c_ast.For)]
         headers = [part for loop in first for part in (loop.init, loop.cond) if part is not None]
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        return cls(scope, written, pointed, always, deciding, taken | {b.name for b in scope.bindings()})
+        reads = CertainReads.of(body, scope)
+        return cls(scope, written, pointed, always, deciding, reads, taken | {b.name for b in scope.bindings()})
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
         if not self.deciding:
@@ -98,21 +105,30 @@ class _Replacement:
             return None
         through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
         changed = base.name in self.written or self._may_be_pointed_to(shape.base.name, base)
-        if changed or (through and text not in self.always):
+        value = self._guarded(load) if through and text not in self.always else load
+        if changed or value is None:
             return None
         name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
         self.taken.add(name)
-        self.found[text] = name, load
+        self.found[text] = name, value
         where = location_of(load)
         self.symbols[name] = Symbol(name, shape.base, live_after=False, location=where)
         return name
 
+    def _guarded(self, load: c_ast.Node) -> c_ast.Node | None:
+        """The C that reads a load only where the loops around it run; None where they may depend on what is changed."""
+        value = self.reads.guarded(load)
+        read = list(nodes_below(value.cond)) if isinstance(value, c_ast.TernaryOp) else []
+        if any(_is_load(n) and (_text(n) == _text(load) or self._name(n) is None) for n in read):
+            return None
+        return None if value is None else copied(value)
+
     def _may_be_pointed_to(self, scalar: str, base: Binding) -> bool:
-        """Whether C lets a pointer that the SCoP writes through lead to the scalar: of its type, of a char, of a struct
-        where it is a field."""
+        """Whether C lets a pointer that the SCoP writes through lead to the scalar: of its type, of a char, of its
+        struct, and whole structs where it is a field."""
         chars = {"char", "signed char", "unsigned char"}
-        structs = base.shape.struct is not None and any(name.startswith("struct") for name in self.pointed)
-        return bool(self.pointed & {scalar, *chars}) or structs
+        structs = {_ANY_STRUCT, base.shape.struct.name} if base.shape.struct is not None else set()
+        return bool(self.pointed & {scalar, *structs, *chars})
 
     def _shape(self, node: c_ast.Node) -> Shape | None:
         """The type of a load whose subscripts are constants within known extents."""
@@ -150,6 +166,18 @@ def _target(node: c_ast.Node) -> c_ast.Node | None:
     if isinstance(node, c_ast.Assignment):
         return node.lvalue
     return node.expr if isinstance(node, c_ast.UnaryOp) and node.op in WRITING else None
+
+
+def _written_through(target: c_ast.Node, scope: Scope) -> Iterator[str]:
+    """The type of what is written where a pointer may lead to other variables, and that of what it points to."""
+    for use in possible_bases(target):
+        binding = scope.lookup(str(use.name))
+        if binding is not None and binding.shape.base is not None and _may_lead_anywhere(binding):
+            shape = shape_of(target, scope)
+            written = shape.base if shape is not None and shape.base is not None else binding.shape.base
+            yield from (written.name, binding.shape.base.name)
+            if written.kind == "struct":
+                yield _ANY_STRUCT  # which may be a part of others
 
 
 def _may_lead_anywhere(binding: Binding) -> bool:

@@ -60,6 +60,7 @@ class Region:
     initial: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what those of `counted` are when it starts
     numbers: Mapping[str, int] = field(default_factory=dict)  # integers that the function sets before it
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
+    pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents
     independent: tuple[tuple[str, Location], ...] = ()  # (array, loop), see Scop.independent

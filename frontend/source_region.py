@@ -125,8 +125,13 @@ class _Writer:
 
     def _loads(self) -> None:
         """Set what scalars of the SCoP are read from, in variables of the file's own."""
+        for value in self.region.pointers.values():
+            load = value.iftrue if isinstance(value, c_ast.TernaryOp) else value
+            raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
         for name, load in self.region.loads.items():
             bases = {str(use.name) for use in variables_in(load)}
+            if isinstance(load, c_ast.TernaryOp):
+                raise _CannotStandAloneError(f"it reads `{_printed(load.iftrue)}` from a variable of the function")
             if not isinstance(load, c_ast.ArrayRef | c_ast.StructRef):
                 raise _CannotStandAloneError(f"it runs a loop {_printed(load)} times")
             binding = self.place.scope.lookup(next(iter(bases)))

@@ -306,7 +306,8 @@ class Scop:
     plain, preprocessed C (for the sequential reference), and `verbatim` the user's own text, which the reference is
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
-    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"); `checked` is
+    the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers`
+    those that pointers are set to which the C does not have: ("p_data", "p->data"); `checked` is
     the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
     where the rows of one of `tables` do not lie at equal distances, or one of `reached` ends within a row; `loops` are
     those of the C, outer ones first, as they were before any transformation; `independent` are (array, loop) of which
@@ -333,6 +334,7 @@ class Scop:
     arguments: tuple[str, ...] | None = None
     verbatim: SourceRegion | None = None
     passed: tuple[tuple[str, str], ...] = ()
+    pointers: tuple[tuple[str, str], ...] = ()
     checked: str = ""
     independent: tuple[tuple[str, Location], ...] = ()
     loops: tuple[SourceLoop, ...] = ()

@@ -40,10 +40,11 @@ def host_file(text: str, file: str, replaced: Sequence[tuple[Scop, HostProgram]]
     passed = {_span(scop): {**dict(scop.passed), **pointers(scop.tables), **_extents(scop)} for scop, _ in replaced}
     conditions = {_span(scop): _condition(scop) for scop, _ in replaced}
     asked = {_span(scop): (_questions(scop), _why(scop)) for scop, _ in replaced}
+    pointers_of = {_span(scop): [f"__typeof__({c}) {name} = {c};" for name, c in scop.pointers] for scop, _ in replaced}
     for span, program in sorted(((_span(scop), program) for scop, program in replaced), key=lambda x: x[0].start):
         if span.start < position:
             raise InternalError(f"two SCoPs of {file} overlap at line {span.first_line}")
-        guard = conditions[span], asked[span]
+        guard = pointers_of[span], conditions[span], asked[span]
         block = _replacement(text, file, span, program, newline, macros, passed[span], guard)
         pieces += [text[position : span.start], block]
         position = span.end
@@ -64,13 +65,14 @@ def _replacement(
     newline: str,
     macros: Collection[str],
     spelt: Mapping[str, str],
-    guard: tuple[str, tuple[list[str], str]],
+    guard: tuple[list[str], str, tuple[list[str], str]],
 ) -> str:
     """The block that takes the place of a SCoP, one statement, its last line numbered as the SCoP's last line.
 
-    `guard` is the condition under which kernels run, the statements before it, and when the C runs.
+    `guard` are the variables of the block, the condition under which kernels run, the statements before it, and when
+    the C runs.
     """
-    condition, (questions, otherwise) = guard
+    variables, condition, (questions, otherwise) = guard
     skipped, source, end = _split(text[span.start : span.end])
     indent = _indentation(text, span, source)
     if not _at_line_start(text, span):
@@ -80,6 +82,7 @@ def _replacement(
     if condition:
         calls = [*questions, f"if ({condition}) {{", *indented(calls[:-1]), "}", f"if (!({condition})) {{"]
         why = f"the sequential C, for {otherwise}"
+    calls = [*variables, *calls]
     hidden = sorted({word for line in calls for word in re.findall(r"[A-Za-z_$][\w$]*", line)}.intersection(macros))
     call = [
         f"{{ /* {_place(file, span)} runs on the GPU, compiled by polytile */",
@@ -172,6 +175,8 @@ def _extents(scop: Scop) -> dict[str, str]:
 def _spelt(scop: Scop, text: str) -> str:
     """C over parameters as C over the variables of the function."""
     spelt = {**dict(scop.passed), **{t.pitch: pointers(scop.tables)[t.pitch] for t in scop.tables}, **_extents(scop)}
+    unsigned = (p.name for p in scop.parameters if not p.type.signed)  # which C would not let become negative
+    spelt |= {name: f"(long long){spelt.get(name, name)}" for name in unsigned}
     return _replaced(text, spelt)
 
 

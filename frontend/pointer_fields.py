@@ -1,0 +1,144 @@
+"""Pointers in structs that a SCoP reads and never changes, as variables that are set before it.
+
+before: for (i < m) for (j < p->n) p->data[i * p->n + j] = 0;
+after:  for (i < m) for (j < p->n) p_data[i * p->n + j] = 0;      with p_data = 0 < m ? p->data : 0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pycparser import c_ast
+from pycparser.c_generator import CGenerator
+
+from polytile.frontend.certain_reads import CertainReads, pointer_of, shape_of
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Binding, Scope, Shape
+from polytile.frontend.trees import WRITING, address_taken, copied, map_children, variables_in
+from polytile.ir.name_supply import fresh
+
+_CHARS = ("char", "signed char", "unsigned char")
+
+
+@dataclass(frozen=True, slots=True)
+class PointerFields:
+    """The statements with variables in the place of pointers, a scope that knows these, and what each is set to."""
+
+    body: tuple[c_ast.Node, ...]
+    scope: Scope
+    pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)
+
+
+def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> PointerFields:
+    """Replace pointers in structs which no statement can change, and which the host may read before. Calls write the
+    variables in `changed`. The statements, whose types are spelt out, are changed in place."""
+    found = _Fields.of(body, scope, changed)
+    if found is None:
+        return PointerFields(tuple(body), scope)
+    made = tuple(found.visit(node) for node in body)
+    inner = scope.child()
+    for name, shape in found.shapes.items():
+        node = c_ast.Decl(name, [], [], [], [], None, None, None, found.loads[name].coord)
+        inner.names[name] = Binding("variable", name, node, shape, "local")
+    return PointerFields(made, inner, found.loads)
+
+
+@dataclass(slots=True)
+class _Fields:
+    scope: Scope
+    reads: CertainReads
+    changed: frozenset[str]
+    written: set[str]  # the types of what is written
+    taken: set[str]
+    names: dict[str, str | None] = field(default_factory=dict)  # by the text of the load; None: it has to stay
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    loads: dict[str, c_ast.Node] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Fields | None:
+        """What is known of the statements; None where no pointer can be replaced."""
+        nodes = [n for item in body for n in nodes_below(item)]
+        if not any(isinstance(n, c_ast.StructRef) and _is_pointer(shape_of(n, scope)) for n in nodes):
+            return None
+        own = {str(n.name): scope.shape(n.type) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
+        targets = [n.lvalue for n in nodes if isinstance(n, c_ast.Assignment)]
+        targets += [n.expr for n in nodes if isinstance(n, c_ast.UnaryOp) and n.op in WRITING]
+        shapes = [shape_of(target, scope, own) for target in targets if not _is_own(target, own, scope)]
+        written = set()
+        for shape in shapes:
+            if shape is None or shape.layers or shape.base is None or shape.base.kind == "struct":
+                return None  # a whole struct may have pointers inside
+            written.add(shape.base.name)
+        if written & {*_CHARS}:
+            return None
+        reads = CertainReads.of(body, scope)
+        addresses = {name for n in nodes if (name := address_taken(n)) is not None}
+        taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
+        taken |= {b.name for b in scope.bindings()}
+        return cls(scope, reads, reads.changed | changed | addresses, written, taken)
+
+    def visit(self, node: Any) -> Any:
+        if isinstance(node, c_ast.StructRef):
+            name = self._name(node)
+            if name is not None:
+                return c_ast.ID(name, node.coord)
+            node.name = self.visit(node.name)
+            return node
+        return map_children(node, self.visit)
+
+    def _name(self, load: c_ast.StructRef) -> str | None:
+        """The variable for a pointer, or None where it has to stay."""
+        text = str(CGenerator().visit(load))
+        if text not in self.names:
+            shape = shape_of(load, self.scope)
+            value = self._value(load) if shape is not None and _is_pointer(shape) else None
+            self.names[text] = None
+            if shape is not None and value is not None:
+                name = fresh("_".join(re.findall(r"\w+", text)), self.taken)
+                self.taken.add(name)
+                self.names[text], self.shapes[name], self.loads[name] = name, shape, value
+        return self.names[text]
+
+    def _value(self, load: c_ast.StructRef) -> c_ast.Node | None:
+        """What the host reads before the SCoP."""
+        pointer = pointer_of(load, self.scope)
+        plain = load.name if pointer is None else pointer
+        if not _is_path(load.name) or {str(use.name) for use in variables_in(plain)} & self.changed:
+            return None
+        guarded = self.reads.guarded(load)
+        if guarded is None or self._changes(guarded, load):
+            return None
+        made = copied(guarded)
+        made.coord = load.coord
+        return made
+
+    def _changes(self, value: c_ast.Node, load: c_ast.Node) -> bool:
+        """Whether the statements may change a number that `value` reads in memory to see whether loops run."""
+        inside = {id(n) for n in nodes_below(load)}
+        read = [n for n in nodes_below(value) if isinstance(n, c_ast.ArrayRef | c_ast.StructRef)]
+        shapes = [shape_of(n, self.scope) for n in read if id(n) not in inside]
+        return any(s is None or (not s.layers and (s.base is None or s.base.name in self.written)) for s in shapes)
+
+
+def _is_own(target: c_ast.Node, own: Mapping[str, Shape], scope: Scope) -> bool:
+    """Whether what is written is a number of the function's own."""
+    if not isinstance(target, c_ast.ID):
+        return False
+    binding = scope.lookup(target.name)
+    shape = own.get(target.name) or (binding.shape if binding is not None and not binding.static else None)
+    return shape is not None and not shape.layers and shape.struct is None
+
+
+def _is_path(node: c_ast.Node) -> bool:
+    """Whether an expression is a variable, or a field of such: `p`, `p->inner`, `s.first`."""
+    while isinstance(node, c_ast.StructRef):
+        node = node.name
+    return isinstance(node, c_ast.ID)
+
+
+def _is_pointer(shape: Shape | None) -> bool:
+    """Whether a type is a pointer to numbers or structs, or to rows of such."""
+    return shape is not None and bool(shape.layers) and shape.layers[0].pointer and shape.base is not None
