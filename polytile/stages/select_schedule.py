@@ -121,19 +121,44 @@ def _beside(chosen: Candidate, what: str, other: Candidate) -> Candidate:
 
 
 def _proposed(problem: Problem, names: Iterable[str]) -> Iterator[Candidate]:
-    """The best of each of these strategies that has one, with the points of a thread that were asked for: UsageError
-    where none of them can have these."""
+    """The best of each of these strategies that has one, without the points of threads that pay."""
+    for name in names:
+        yield from islice(strategy(name)(problem), 1)
+
+
+def _each_once(proposed: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates without those whose schedule one before them has; that one says so."""
+    found: list[Candidate] = []
+    for one in proposed:
+        at = next((k for k, other in enumerate(found) if _is_same(one, other)), None)
+        if at is None:
+            found.append(one)
+        else:
+            said = f"{one.strategy}: the same as {found[at].strategy}"
+            found[at] = replace(found[at], reasons=(*found[at].reasons, *one.reasons, said))
+    return found
+
+
+def _is_same(one: Candidate, other: Candidate) -> bool:
+    """Whether two candidates have the same schedule of the same statements."""
+    if one.schedule is None or other.schedule is None:
+        return False
+    return one.scop is other.scop and one.schedule.tree.plain_is_equal(other.schedule.tree)
+
+
+def _pointed(problem: Problem, proposed: Iterable[Candidate]) -> Iterator[Candidate]:
+    """The candidates with the points of a thread that were asked for, or that pay: UsageError where none of them can
+    have those."""
     failed: UsageError | None = None
     some = False
-    for name in names:
-        for one in islice(strategy(name)(problem), 1):
-            try:
-                found = _with_points(problem, one)
-            except UsageError as error:
-                failed = failed or error
-                continue
-            some = True
-            yield found
+    for one in proposed:
+        try:
+            found = _with_points(problem, one)
+        except UsageError as error:
+            failed = failed or error
+            continue
+        some = True
+        yield found
     if failed is not None and not some:
         raise failed
 
@@ -156,7 +181,7 @@ def _with_points(problem: Problem, candidate: Candidate) -> Candidate:
 def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     """That of one strategy, then those of simpler ones."""
     simpler = list(takewhile(lambda other: other != name, STRATEGIES))
-    found = _of_best_sizes(problem) if name == TILED else next(_proposed(problem, [name]), None)
+    found = _of_best_sizes(problem) if name == TILED else next(_pointed(problem, _proposed(problem, [name])), None)
     why = problem.remembered.get(name, "")
     notes = () if found else (f"{problem.scop.name}: the {name} strategy found no schedule{why and f': {why}'}",)
     if found is not None and simpler:
@@ -167,7 +192,7 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
         yield replace(found, reasons=(*found.reasons, *fusion))
         if found.split is not None:  # the same tiles, with values in memory
             yield replace(found, split=None, run=None, plans=None, known_homes={}, estimate=None)
-    others = _by_estimate(problem) if name in OVER_TIME else _proposed(problem, reversed(simpler))
+    others = _by_estimate(problem) if name in OVER_TIME else _pointed(problem, _proposed(problem, reversed(simpler)))
     for other in others:
         yield replace(other, notes=(*other.notes, *notes), reasons=(*other.reasons, *fusion))
 
@@ -176,7 +201,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     """The first, or a later one that is clearly better, or one put together from two; behind one with tiles (of
     time, too) the best one without, then those of simpler strategies than its own."""
     plain = [name for name in STRATEGIES if name not in (*OVER_TIME, TILED)]
-    found = [_estimated(problem, one) for one in _proposed(problem, plain)]
+    found = [_estimated(problem, one) for one in _pointed(problem, _each_once(_proposed(problem, plain)))]
     best = found[0]
     for candidate in found[1:]:
         if _is_better(candidate, best):
@@ -187,7 +212,7 @@ def _by_estimate(problem: Problem) -> Iterator[Candidate]:
     if problem.options.points:
         yield from _with_asked_points(found, best)
         return
-    over_time = [_estimated(sized, one) for one in _proposed(sized, OVER_TIME)]
+    over_time = [_estimated(sized, one) for one in _pointed(sized, _proposed(sized, OVER_TIME))]
     tiled = _tiled(sized, found[0])
     if tiled is not None and tiled.repeats and _has_unknown_sizes(problem):
         tiled = None  # blocks may be few

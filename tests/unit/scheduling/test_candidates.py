@@ -348,3 +348,18 @@ def test_a_schedule_of_more_expanded_storage_can_be_given(expanded: list[str]) -
     assert again.schedules == text and remarks == [*MORE]
     with pytest.raises(IllegalSchedule):
         polytile.compile(DOOLITTLE, load_schedule=text.replace("S1[i, j, k] -> [(k)]", "S1[i, j, k] -> [(-k)]"))
+
+
+def test_a_schedule_that_two_strategies_find_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    estimated = select_schedule._estimated
+
+    def recorded(problem: Problem, candidate: Candidate) -> Candidate:
+        seen.append(candidate.strategy)
+        return estimated(problem, candidate)
+
+    monkeypatch.setattr(select_schedule, "_estimated", recorded)
+    first = next(candidates(analysed(POINTS)))
+    assert seen == ["classic"]
+    assert "superposed: the same as classic" in first.reasons
+    assert any(reason.startswith("block level: ") for reason in first.reasons)
