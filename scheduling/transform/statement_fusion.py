@@ -4,12 +4,14 @@ before: for (i) { S0: t = A[i]; S1: u = t * t; S2: B[i] = t + u; }           t a
 after:  for (i) S2: { double t, u; t = A[i]; u = t * t; B[i] = t + u; }      t and u are names of the body
 
 A scalar qualifies when it is the SCoP's own and each iteration writes it before it reads it, be it written again under
-conditions on data; its users may set different elements of one array. Expansion would give it
+conditions on data; its users may set different elements of one array. What sets a scalar that nothing reads joins
+another statement of the body, where a kernel of its own would do nothing. Expansion would give it
 an element for each iteration, and contraction would take that away again: here neither has anything to do.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -33,15 +35,24 @@ def fuse_locals(scop: Scop) -> Scop:
     if not own:
         return scop
     by_name = {s.name: s for s in scop.statements}
+    alone = _accessed_once(scop).intersection(own)
     fused: dict[str, Statement] = {}
     gone: set[str] = set()
     inner: set[str] = set()
     for bodies, together, times in _sequences(scop, by_name):
-        for group, scalars in _groups(scop, [by_name[name] for name in together], own):
-            if not _is_better_apart(scop, group, scalars, times) and _can_run_together(by_name, bodies, group, scalars):
-                fused[group[-1].name] = _fused(scop, group, scalars)
-                gone.update(s.name for s in group[:-1])
-                inner |= scalars
+        here = [by_name[name] for name in together]
+        unread = {s.name: name for s in here for name in alone & _changed(s) if _is_unread(scop, s, name)}
+        for one, shared in _groups_and_others(scop, here, own):
+            if any(s.name in gone or s.name in fused for s in one):
+                continue  # it has joined another one
+            for group, scalars in _with_and_without(here, one, shared, unread):
+                apart = _is_better_apart(scop, group, scalars, times)
+                if not apart and _can_run_together(by_name, bodies, group, scalars):
+                    fused[group[-1].name] = _fused(scop, group, scalars)
+                    gone.update(s.name for s in group[:-1])
+                    inner |= scalars
+                    unread = {name: scalar for name, scalar in unread.items() if scalar not in scalars}
+                    break
     return _without(scop, fused, gone, inner) if fused else scop
 
 
@@ -143,6 +154,39 @@ def _groups(
     for members in connected((), edges):
         group = [s for s in statements if ("statement", s.name) in members]
         yield group, frozenset(name for kind, name in members if kind == "scalar")
+
+
+def _accessed_once(scop: Scop) -> set[str]:
+    """The arrays with one access in all statements."""
+    count = Counter(a.array for s in scop.statements for a in s.accesses)
+    return {array for array, times in count.items() if times == 1}
+
+
+def _is_unread(scop: Scop, statement: Statement, name: str) -> bool:
+    """Whether a statement only sets a scalar, which it alone accesses."""
+    return _changed(statement) == {name} and _is_local(scop, name, [statement])
+
+
+def _groups_and_others(
+    scop: Scop, statements: list[Statement], own: list[str]
+) -> Iterator[tuple[list[Statement], frozenset[str]]]:
+    """The statements that share qualifying scalars, and each of the others by itself."""
+    grouped: set[str] = set()
+    for group, scalars in _groups(scop, statements, own):
+        grouped.update(s.name for s in group)
+        yield group, scalars
+    yield from (([s], frozenset()) for s in statements if s.name not in grouped)
+
+
+def _with_and_without(
+    statements: list[Statement], group: list[Statement], scalars: frozenset[str], unread: dict[str, str]
+) -> Iterator[tuple[list[Statement], frozenset[str]]]:
+    """A group with what sets scalars that nothing reads, and without those that are not in it."""
+    names = {s.name for s in group}
+    for taken in dict.fromkeys((frozenset(names | unread.keys()), frozenset(names))):
+        found = [s for s in statements if s.name in taken]
+        if len(found) > 1 and not names <= unread.keys():
+            yield found, scalars | {unread[s.name] for s in found if s.name in unread}
 
 
 def _is_local(scop: Scop, name: str, users: list[Statement]) -> bool:

@@ -39,6 +39,13 @@ TOGETHER = {
     "an update in place": ("double t = A[i]; double u = A[i - 1]; A[i] = t + u;", ["S2"]),
     "results in different elements of one array": ("double t = A[i]; B[2 * i] = t; B[2 * i + 1] = t * t;", ["S2"]),
     "an independent statement between": ("double t = A[i]; C[i] = 1; B[i] = t;", ["S1", "S2"]),
+    "a local that nothing reads": ("double t = A[i]; double u = A[i - 1]; B[i] = t; C[i] = 1;", ["S2", "S3"]),
+    "a local that nothing reads, of another one": ("double t = A[i]; double u = 2 * t; B[i] = t;", ["S2"]),
+    "locals that nothing reads, one of a result": (
+        "double t = A[i]; double u = C[i]; B[i] = t; C[i] = 1; double v = B[i];",
+        ["S2", "S4"],
+    ),
+    "locals that nothing reads alone": ("double t = A[i]; double u = A[i - 1]; B[i] = C[i];", ["S2"]),
     "a result that only later statements need": ("double t = A[i]; B[i] = t; C[i] = B[i - 1];", ["S1", "S2"]),
 }
 APART = {
