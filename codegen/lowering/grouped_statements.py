@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps, sets, times_at
+from polytile.ir.isl_util import functions, sets
 from polytile.ir.schedule import nodes
 
 _TYPES = isl.schedule_node_type
@@ -55,16 +55,41 @@ def _names(leaf: isl.ScheduleNode) -> list[str]:
 
 
 def _groups(sequence: isl.ScheduleNode, once: set[str]) -> list[list[str]]:
-    """The names of statements in a sequence, those together that are one to isl."""
-    times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(times_at(sequence))}
-    nameless = {name: m.reset_tuple_id(isl.dim_type.in_) for name, m in times.items() if name in once}
+    """The names of statements in a sequence that are each alone in a child, those together that are one to isl."""
+    runs = _runs(sequence)
     groups: list[list[str]] = []
+    before: str | None = None
     for k in range(sequence.n_children()):
         names = _names(sequence.child(k).child(0))
-        before = nameless.get(groups[-1][-1]) if groups else None
-        own = nameless.get(names[0]) if len(names) == 1 else None
-        if before is not None and own is not None and own.plain_is_equal(before):
-            groups[-1] += names
-        else:
-            groups.append(names)
+        own = names[0] if len(names) == 1 and names[0] in once else None
+        if own is not None and before is not None and runs[own].is_as(runs[before]):
+            groups[-1].append(own)
+        elif own is not None:
+            groups.append([own])
+        before = own
     return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Instances, and the members of the bands around them, without the name of their statement."""
+
+    instances: isl.Set
+    times: list[isl.PwAff] = field(default_factory=list)
+
+    def is_as(self, other: _Runs) -> bool:
+        """Whether two statements have the same, as far as can be seen."""
+        times = zip(self.times, other.times, strict=True)
+        return self.instances.plain_is_equal(other.instances) and all(a.plain_is_equal(b) for a, b in times)
+
+
+def _runs(node: isl.ScheduleNode) -> dict[str, _Runs]:
+    """What runs at a node, by statements."""
+    found = {str(own.get_tuple_name()): _Runs(own.reset_tuple_id()) for own in sets(node.get_domain())}
+    times = node.get_prefix_schedule_multi_union_pw_aff()
+    for member in (times.get_at(k) for k in range(times.dim(isl.dim_type.out))):
+        for one in functions(member):
+            name = one.get_domain_space().get_tuple_name(isl.dim_type.set)
+            if name in found:
+                found[name].times.append(one.reset_tuple_id(isl.dim_type.in_))
+    return found

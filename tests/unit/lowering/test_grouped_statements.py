@@ -43,6 +43,10 @@ def test_a_statement_in_two_places_is_in_no_group() -> None:
     assert grouped_statements(tree(f"{parts}, {in_order('S')}, {in_order('U')}")).groups == {"S": ("S", "U")}
 
 
+def test_statements_without_an_order_are_in_no_group() -> None:
+    assert grouped_statements(tree(f'{{ filter: "{{ S[i]; T[i] }}" }}, {in_order("U")}')).groups == {}
+
+
 def test_the_loops_have_all_statements() -> None:
     (loop,) = generate(tree(in_order("T", "S", "U"), u="0 <= i < n and i mod 2 = 1"), CONTEXT, "c", INT)
     assert isinstance(loop, For)
