@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pycparser import c_ast
 
@@ -19,28 +20,34 @@ _OPENING = {"(": ")", "[": "]", "{": "}"}
 def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
     """From the first loop's `for` to the last one's `}` or `;`; refused when the text does not show it plainly."""
     refuse_line_directives(file, text)
-    starts = [_offset(text, location_of(loop)) for loop in loops]
+    lines = _line_starts(text)
+    starts = [_offset(lines, location_of(loop)) for loop in loops]
     scanner = _Scanner(list(tokenize(text, starts[0])), location_of(loops[0]))
     for loop, start in zip(loops, starts, strict=True):
         if location_of(loop).file != file or scanner.offset != start or scanner.text != "for":
             raise _unclear(location_of(loop))
         scanner.statement()
-        _check_inside(text, file, loop, start, scanner.end)
+        _check_inside(text, file, loop, (start, scanner.end), lines)
     first, end = starts[0], scanner.end
     return Span(first, end, text.count("\n", 0, first) + 1, text.count("\n", 0, end) + 1)
 
 
-def _offset(text: str, location: Location) -> int:
-    lines = text.split("\n")
-    return sum(len(line) + 1 for line in lines[: location.line - 1]) + location.column - 1
+def _line_starts(text: str) -> list[int]:
+    """Where each line starts, and where one behind the last would."""
+    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
 
 
-def _check_inside(text: str, file: str, loop: c_ast.Node, start: int, end: int) -> None:
+def _offset(lines: list[int], location: Location) -> int:
+    return lines[min(location.line, len(lines)) - 1] + location.column - 1
+
+
+def _check_inside(text: str, file: str, loop: c_ast.Node, span: tuple[int, int], lines: list[int]) -> None:
     """Everything that was parsed below the loop stands in its text, and no loop in its text is missing."""
-    nodes = [n for n in nodes_below(loop) if n.coord is not None and location_of(n).file == file]
+    start, end = span
+    places = (location_of(n) for n in nodes_below(loop) if n.coord is not None)
     written = sum(t.text == "for" for t in tokenize(text[start:end]))
     parsed = sum(isinstance(n, c_ast.For) for n in nodes_below(loop))
-    if written != parsed or any(not start <= _offset(text, location_of(n)) < end for n in nodes):
+    if written != parsed or any(p.file == file and not start <= _offset(lines, p) < end for p in places):
         raise _unclear(location_of(loop))
 
 

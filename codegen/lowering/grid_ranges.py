@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polytile.ir.isl_util import OverBudgetError, budget
+from polytile.ir.isl_util import OverBudgetError, budget, times_at
 
 END_OPERATIONS = 100_000  # of isl, for the ends of a grid dimension: 1,000,000 take minutes where there are divisions
 MOST_PIECES = 6  # of the ends of a grid dimension
@@ -16,7 +16,7 @@ MOST_PIECES = 6  # of the ends of a grid dimension
 
 def range_of(mark: isl.ScheduleNode, member: isl.UnionPwAff) -> isl.Map:
     """The values of a band member for each iteration of the bands above, `{ [t] -> [b] }`."""
-    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    prefix = times_at(mark)
     values = isl.UnionMap.from_union_pw_aff(member)
     return isl.Map.from_union_map(prefix.reverse().apply_range(values))
 

@@ -27,6 +27,7 @@ from polytile.ir.isl_util import (
     mark_name,
     reduce_quotients,
     sets,
+    times_at,
     transform_node,
 )
 from polytile.ir.name_supply import Names
@@ -321,7 +322,7 @@ def _fixed(mark: isl.ScheduleNode, host: tuple[str, ...]) -> isl.UnionSet:
     dims = [f"p{i}" for i in range(len(host))]
     equal = " and ".join(f"{d} = {h}" for d, h in zip(dims, host, strict=True))
     now = isl.UnionSet(f"[{', '.join(host)}] -> {{ [{', '.join(dims)}] : {equal} }}")
-    prefix = mark.get_prefix_schedule_union_map().intersect_domain(mark.get_domain())
+    prefix = times_at(mark)
     return prefix.intersect_range(now).domain()
 
 
@@ -339,7 +340,7 @@ def _dimensions(launches: isl.UnionSet, first: int, count: int) -> isl.MultiUnio
 
 def _prefix_range(node: isl.ScheduleNode) -> isl.Set:
     """The iterations of the bands above `node`, as a set over the schedule dimensions."""
-    prefix = node.get_prefix_schedule_union_map().intersect_domain(node.get_domain())
+    prefix = times_at(node)
     return isl.Set.from_union_set(prefix.range())
 
 

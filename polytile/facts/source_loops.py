@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import islpy as isl
 
@@ -29,7 +29,8 @@ def loops_of(state: Compilation) -> tuple[LoopFacts, ...]:
     known = state.unexpanded or state.analysed
     loops, allowed = source_loops(source), state.options.array_operations
     dependences = analyse(source, allowed, known)
-    examined = _Examined(state, dependences, min(state.options.max_operations, allowed))
+    arrays = tuple(_Relations.of(known, source, dependences) for known in dependences.by_array)
+    examined = _Examined(state, arrays, min(state.options.max_operations, allowed))
     found = [examined.facts(loop) for loop in loops]
     found += [facts for statement in source.statements for facts in _data_loops(source, statement)]
     return tuple(sorted(found, key=lambda loop: (_first(source, loop), loop.level)))
@@ -59,7 +60,7 @@ class _Examined:
     """The dependences of the source, to be asked loop by loop, each within a budget of isl operations."""
 
     state: Compilation
-    dependences: Dependences
+    arrays: tuple[_Relations, ...]
     operations: int
 
     def facts(self, loop: SourceLoop) -> LoopFacts:
@@ -74,7 +75,7 @@ class _Examined:
         return LoopFacts(loop.iterator, file, line, loop.level, loop.statements, kind, arrays, found, reason)
 
     def _kind(self, loop: SourceLoop) -> tuple[LoopKind, tuple[str, ...], Witness | None]:
-        carried = [one for d in self.dependences.by_array if (one := _Carried.of(d, self.dependences, loop)).any]
+        carried = [one for parts in self.arrays if (one := _Carried.of(parts, loop)).any]
         binding = [one for one in carried if one.flow or ((one.anti or one.output) and self._lasts(one, loop))]
         if binding:
             return LoopKind.SERIAL, (), self._witness(binding)
@@ -125,6 +126,48 @@ class _Examined:
 
 
 @dataclass(frozen=True, slots=True)
+class _Relations:
+    """The dependences through one array, by the statements at their ends. Sums of different loops are alike: what one
+    statement `x op= e` has of them is taken out of its other pairs once, when the first loop asks."""
+
+    known: ArrayDependences
+    kinds: tuple[tuple[isl.Map, ...], ...]  # flow, anti and output
+    sums: dict[str, isl.Map]
+    rest: dict[tuple[int, str], isl.Map] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, known: ArrayDependences, scop: Scop, dependences: Dependences) -> _Relations:
+        own = {s.name for s in scop.statements if s.reduction is not None and s.reduction.array == known.array}
+        sums = {name: m for m in maps(dependences.reductions) if (name := _ends(m)[0]) in own}
+        return cls(known, tuple(tuple(maps(one)) for one in (known.flow, known.anti, known.output)), sums)
+
+    def without_sums(self, kind: int, loop: SourceLoop) -> Iterator[isl.Map]:
+        """The pairs of one kind between statements of a loop, but for those of sums."""
+        for m in self.kinds[kind]:
+            first, then = _ends(m)
+            if first not in loop.statements or then not in loop.statements:
+                continue
+            if first != then or first not in self.sums:
+                yield m
+                continue
+            if (kind, first) not in self.rest:
+                self.rest[kind, first] = _without(m, self.sums[first])
+            yield self.rest[kind, first]
+
+    def of_sums(self, loop: SourceLoop) -> Iterator[isl.Map]:
+        return (m for name, m in self.sums.items() if name in loop.statements)
+
+
+def _without(pairs: isl.Map, others: isl.Map) -> isl.Map:
+    """The difference, at once where the relations are the same."""
+    return isl.Map.empty(pairs.get_space()) if pairs.plain_is_equal(others) else pairs.subtract(others)
+
+
+def _ends(m: isl.Map) -> tuple[str, str]:
+    return str(m.get_tuple_name(IN)), str(m.get_tuple_name(OUT))
+
+
+@dataclass(frozen=True, slots=True)
 class _Carried:
     """What a loop carries through one array: the parts of its relations; `reduction` is the flow of `x op= e` to
     itself, and between updates of elements that data choose, `h[p[i]] += e`."""
@@ -136,12 +179,11 @@ class _Carried:
     output: list[isl.Map]
 
     @classmethod
-    def of(cls, known: ArrayDependences, dependences: Dependences, loop: SourceLoop) -> _Carried:
-        sums = dependences.reductions.intersect(known.flow)
-        free = known.free
-        relations = known.flow.subtract(sums), sums, known.anti.subtract(sums), known.output.subtract(sums)
-        found = cls(known, *(list(carried_by(relation, loop)) for relation in relations))
-        return found if free is None else replace(found, reduction=[*found.reduction, *carried_by(free, loop)])
+    def of(cls, parts: _Relations, loop: SourceLoop) -> _Carried:
+        flow, anti, output = (list(carried_by(parts.without_sums(kind, loop), loop)) for kind in range(3))
+        free = parts.known.free
+        sums = [*parts.of_sums(loop), *(() if free is None else maps(free))]
+        return cls(parts.known, flow, list(carried_by(sums, loop)), anti, output)
 
     @property
     def any(self) -> bool:

@@ -7,7 +7,7 @@ both called `i` share none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -17,7 +17,7 @@ from polytile.facts.certain_accesses import accesses_in, element_of, touches_cer
 from polytile.facts.model import AccessPlace, DependenceKind, Values, Witness
 from polytile.frontend.describe import describe
 from polytile.ir.expr import Name, rewrite
-from polytile.ir.isl_util import maps, unbounded
+from polytile.ir.isl_util import unbounded
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, SourceLoop, Statement
 from polytile.scheduling.analysis.dependences import certain_flow
 from polytile.scheduling.analysis.source_loops import equal_iterators
@@ -42,9 +42,9 @@ class Pair:
         return tuple(self.sizes.values()), (*self.source_values, *self.sink_values)
 
 
-def carried_by(pairs: isl.UnionMap, loop: SourceLoop) -> Iterator[isl.Map]:
-    """The parts of a relation between instances that a loop carries."""
-    for m in maps(pairs):
+def carried_by(pairs: Iterable[isl.Map], loop: SourceLoop) -> Iterator[isl.Map]:
+    """The parts of relations between instances that a loop carries."""
+    for m in pairs:
         names = m.get_tuple_name(IN), m.get_tuple_name(OUT)
         if all(name in loop.statements for name in names):
             outer = equal_iterators(m, loop.level)

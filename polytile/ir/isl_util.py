@@ -5,8 +5,9 @@ isl objects compare by meaning but hash by structure: nothing here uses them as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from typing import TypeVar
 
 import islpy as isl
@@ -14,6 +15,7 @@ import islpy as isl
 T = TypeVar("T")
 
 CONTEXT: isl.Context = isl.DEFAULT_CONTEXT
+_NOTHING = isl.UnionMap("{}")
 
 
 class OverBudgetError(Exception):
@@ -59,6 +61,14 @@ def maps(union: isl.UnionMap) -> list[isl.Map]:
     found: list[isl.Map] = []
     union.foreach_map(found.append)
     return sorted(found, key=lambda m: (_tuple(m, isl.dim_type.in_), _tuple(m, isl.dim_type.out)))
+
+
+def union_of(relations: Iterable[isl.UnionMap], space: isl.Space) -> isl.UnionMap:
+    """The union of relations over the parameters of `space`, by halves: each union copies what it adds to."""
+    found = list(relations) or [isl.UnionMap.empty(space.params())]
+    while len(found) > 1:
+        found = [one.union(other) for one, other in zip_longest(found[::2], found[1::2], fillvalue=_NOTHING)]
+    return found[0]
 
 
 def sets(union: isl.UnionSet) -> list[isl.Set]:

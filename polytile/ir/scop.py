@@ -18,6 +18,7 @@ from polytile.diagnostics import NOWHERE, InternalError, Location
 from polytile.ir.access_boxes import KnownFunctions, united
 from polytile.ir.expr import Access, CType, Expr, Stmt
 from polytile.ir.external_functions import ExternalFunction
+from polytile.ir.isl_util import union_of
 from polytile.ir.source_region import SourceRegion
 from polytile.ir.source_span import Span
 
@@ -344,6 +345,7 @@ class Scop:
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         names = {a.name for a in self.arrays}
@@ -382,11 +384,18 @@ class Scop:
 
     def accesses(self, *kinds: AccessKind, arrays: frozenset[str] | None = None) -> isl.UnionMap:
         """The union of the access relations of these kinds, restricted to the domains (and to `arrays`)."""
-        union = isl.UnionMap.empty(self.context.get_space().params())
-        for s in self.statements:
-            for _, elements in s.united(*kinds, arrays=arrays):
-                union = union.union(isl.UnionMap.from_map(elements))
-        return union
+        users = self.statements if arrays is None else self.accessing(*arrays)
+        found = (isl.UnionMap.from_map(m) for s in users for _, m in s.united(*kinds, arrays=arrays))
+        return union_of(found, self.context.get_space())
+
+    def accessing(self, *arrays: str) -> list[Statement]:
+        """The statements that access any of these arrays, in their order."""
+        if not self._users:
+            for k, s in enumerate(self.statements):
+                for name in dict.fromkeys(a.array for a in s.accesses):
+                    self._users.setdefault(name, []).append(k)
+        numbers = sorted({k for name in arrays for k in self._users.get(name, ())})
+        return [self.statements[k] for k in numbers]
 
     # The calling convention of the generated entry point, shared by host, header, reference and device runtime.
     @property

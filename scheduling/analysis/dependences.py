@@ -17,7 +17,7 @@ from itertools import product
 
 import islpy as isl
 
-from polytile.ir.isl_util import OverBudgetError, budget, maps
+from polytile.ir.isl_util import OverBudgetError, budget, maps, union_of
 from polytile.ir.scop import AccessKind, Origin, Reduction, Scop, Statement
 
 
@@ -264,13 +264,22 @@ def _anti(scop: Scop, reads: isl.UnionMap, must: isl.UnionMap, may: isl.UnionMap
 def _conflicts(scop: Scop, array: str, reads: isl.UnionMap, writes: isl.UnionMap) -> ArrayDependences:
     """Every pair of accesses to one element of which one writes, in the source's order."""
     order = scop.schedule.intersect_domain(reads.union(writes).domain()).get_map()
-    before = order.lex_lt_union_map(order)
-
-    def pairs(first: isl.UnionMap, then: isl.UnionMap) -> isl.UnionMap:
-        return first.apply_range(then.reverse()).intersect(before)
-
-    flow, anti, output = pairs(writes, reads), pairs(reads, writes), pairs(writes, writes)
+    times = {str(m.get_tuple_name(isl.dim_type.in_)): m for m in maps(order)}
+    through, both = writes.apply_range(reads.reverse()), writes.apply_range(writes.reverse())
+    back = through.reverse()
+    before = union_of(
+        (
+            isl.UnionMap.from_map(times[first].lex_lt_map(times[then]))
+            for first, then in sorted({_ends(m) for meeting in (through, back, both) for m in maps(meeting)})
+        ),
+        order.get_space(),
+    )
+    flow, anti, output = (meeting.intersect(before) for meeting in (through, back, both))
     return ArrayDependences(array, flow, anti, output, reads, exact=False)
+
+
+def _ends(m: isl.Map) -> tuple[str, str]:
+    return str(m.get_tuple_name(isl.dim_type.in_)), str(m.get_tuple_name(isl.dim_type.out))
 
 
 def analyse(scop: Scop, max_operations: int = 0, known: tuple[Scop, Dependences] | None = None) -> Dependences:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polytile.diagnostics import IllegalSchedule, Location, UserError
-from polytile.ir.isl_util import OverBudgetError, budget, mark_name, sample
+from polytile.ir.isl_util import OverBudgetError, budget, maps, mark_name, sample, sets
 from polytile.ir.schedule import BLOCK, KERNEL, SYNC, MappedSchedule, Path, check_marks, nodes, path_of
 from polytile.ir.scop import Scop, Statement
 from polytile.ir.thread_map import thread_map
@@ -113,12 +113,18 @@ class _Walk:
     ) -> None:
         filters = [node.child(i).filter_get_filter() for i in range(node.n_children())]
         ordered = node.get_type() == isl.schedule_node_type.sequence
+        names = [{str(s.get_tuple_name()) for s in sets(own)} for own in filters]
         for i, source in enumerate(filters):
             leaving = pairs.intersect_domain(source)
+            if leaving.is_empty():
+                continue
             self.node(node.child(i), leaving.intersect_range(source), threads, "")
+            reached = {str(m.get_tuple_name(isl.dim_type.out)) for m in maps(leaving)}
             for j, sink in enumerate(filters):
+                if i == j or names[j].isdisjoint(reached):
+                    continue
                 between = leaving.intersect_range(sink)
-                if i == j or between.is_empty():
+                if between.is_empty():
                     continue
                 if not ordered:
                     self._violation(between, UNORDERED, node)
@@ -185,7 +191,7 @@ def prove(scop: Scop, dependences: Dependences, schedule: MappedSchedule, max_op
         return Proof(False, 0)
     if walk.violations:
         raise illegal(scop, dependences, walk.violations[0])
-    relations = sum(m.n_basic_map() for m in _map_list(needed))
+    relations = sum(m.n_basic_map() for m in maps(needed))
     relaxed = f"reductions that may change their order: {', '.join(schedule.relaxed) or 'none'}"
     return Proof(True, relations, tuple(walk.barriers), ("each instance runs once", relaxed))
 
@@ -204,12 +210,6 @@ def _needed(scop: Scop, dependences: Dependences, schedule: MappedSchedule) -> i
         kept = found.all.subtract(own) if through & set(schedule.relaxed) else found.all
         total = total.union(kept)
     return total
-
-
-def _map_list(union: isl.UnionMap) -> list[isl.Map]:
-    found: list[isl.Map] = []
-    union.foreach_map(found.append)
-    return found
 
 
 def _check_domain(scop: Scop, tree: isl.Schedule) -> None:

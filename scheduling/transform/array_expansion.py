@@ -83,7 +83,7 @@ def _lasting(dependences: Dependences, candidates: set[str]) -> isl.UnionMap:
 
 
 def _accessing(scop: Scop, array: str) -> list[str]:
-    return [s.name for s in scop.statements if any(a.array == array for a in s.accesses)]
+    return [s.name for s in scop.accessing(array)]
 
 
 def _private_depth(scop: Scop, found: ArrayDependences, nest: SourceNest) -> int:

@@ -147,7 +147,7 @@ def _groups(
     """The statements that share qualifying scalars, with these scalars."""
     edges: list[tuple[tuple[str, str], tuple[str, str]]] = []
     for name in own:
-        users = [s.name for s in scop.statements if any(a.array == name for a in s.accesses)]
+        users = [s.name for s in scop.accessing(name)]
         here = [s for s in statements if s.name in users]
         if len(here) == len(users) and len(here) > 1 and _is_local(scop, name, here):
             edges += ((("scalar", name), ("statement", user)) for user in users)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.ir.isl_util import maps
+from polytile.ir.isl_util import maps, union_of
 from polytile.ir.scop import AccessKind, Scop, Statement
-from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.analysis.dependences import ArrayDependences, Dependences
 from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
 
 ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
@@ -93,12 +93,9 @@ def edges_of(scop: Scop, dependences: Dependences, *, relax: bool) -> list[Edge]
     free = kept
     for found in dependences.by_array:
         through = [name for name, array in relaxed.items() if array == found.array]
-        rest = found.all
         for name in through:
-            own = _domain(scop, name)
             free = free.union(_one_result(scop, found.array, name))
-            rest = rest.subtract_domain(own).subtract_range(own).union(_conflicts(scop, found.array, name))
-        kept = kept.union(rest)
+        kept = kept.union(_with_all_conflicts(scop, found, through))
     return [*_edges(scop, kept, relaxed=False), *_edges(scop, free, relaxed=True)]
 
 
@@ -119,6 +116,24 @@ def _edges(scop: Scop, union: isl.UnionMap, *, relaxed: bool) -> list[Edge]:
             source, sink = (pairs.get_tuple_name(kind) for kind in (isl.dim_type.in_, isl.dim_type.out))
             found.append(Edge(source, sink, pairs.wrap(), relaxed))
     return found
+
+
+def _with_all_conflicts(scop: Scop, found: ArrayDependences, relaxed: list[str]) -> isl.UnionMap:
+    """The dependences through an array, where those of relaxed reductions with others are all of their conflicts, as
+    dependences that are not exact are anyway."""
+    rest = found.all
+    if not found.exact and found.commuting is None:
+        return union_of((isl.UnionMap.from_map(m) for m in maps(rest) if not _is_within(m, relaxed)), rest.get_space())
+    for name in relaxed:
+        own = _domain(scop, name)
+        rest = rest.subtract_domain(own).subtract_range(own).union(_conflicts(scop, found.array, name))
+    return rest
+
+
+def _is_within(pairs: isl.Map, statements: list[str]) -> bool:
+    """Whether pairs are of one of these statements with itself."""
+    name = pairs.get_tuple_name(isl.dim_type.in_)
+    return name in statements and name == pairs.get_tuple_name(isl.dim_type.out)
 
 
 def _domain(scop: Scop, statement: str) -> isl.UnionSet:
