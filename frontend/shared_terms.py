@@ -1,0 +1,145 @@
+"""Scalars that several sums of a loop share, as one for each sum, so that each sum is a reduction by itself.
+
+before: for (i) { t = a[i]; s += t; q += t * t; }
+after:  for (i) { t = a[i]; s += t; float t_ = a[i]; q += t_ * t_; }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pycparser import c_ast
+
+from polytile.frontend.ast_builders import base_of, declared, names_in, type_of, unused
+from polytile.frontend.math_functions import is_known
+from polytile.frontend.parse import nodes_below
+from polytile.frontend.scope import Scope
+from polytile.frontend.trees import WRITING, copied, statements_below, substituted, variables_in, written_name
+
+_ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
+_MOST = 8  # values that are computed again for one sum
+
+
+def with_terms_apart(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
+    """The statements of a SCoP, in place, whose outermost loops add up in several variables that nothing else in them
+    sets."""
+    names: set[str] | None = None
+    for node in body:
+        if isinstance(node, c_ast.For) and len(_sums(node)) > 1:
+            names = names or names_in(body) | {b.name for b in scope.bindings()}
+            types = {str(n.name): type_of(n) for item in body for n in nodes_below(item) if isinstance(n, c_ast.Decl)}
+            _Blocks(scope, _sums(node), types, names).visit(node)
+    return tuple(body)
+
+
+def _sums(loop: c_ast.For) -> frozenset[str]:
+    """The variables that a loop only adds to."""
+    nodes = list(nodes_below(loop))
+    added = {name for n in nodes if isinstance(n, c_ast.Assignment) and (name := _sum_of(n)) is not None}
+    kept = {id(n) for n in nodes if isinstance(n, c_ast.Assignment) and _sum_of(n) is not None}
+    others = {written_name(n) for n in nodes if id(n) not in kept}
+    return frozenset(added - others - {str(n.name) for n in nodes if isinstance(n, c_ast.Decl)})
+
+
+def _sum_of(node: c_ast.Node) -> str | None:
+    """s of `s += e`, `s = s + e` and `if (c) s += e;`"""
+    if isinstance(node, c_ast.If) and node.iffalse is None:
+        inner = node.iftrue
+        if isinstance(inner, c_ast.Compound) and len(inner.block_items or []) == 1:
+            inner = inner.block_items[0]
+        return _sum_of(inner) if isinstance(inner, c_ast.Assignment) else None
+    if not isinstance(node, c_ast.Assignment) or not isinstance(node.lvalue, c_ast.ID):
+        return None
+    name = str(node.lvalue.name)
+    if node.op in _ACCUMULATES:
+        return name
+    value = node.rvalue
+    again = node.op == "=" and isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-", "*")
+    return name if again and isinstance(value.left, c_ast.ID) and value.left.name == name else None
+
+
+@dataclass(slots=True)
+class _Blocks:
+    scope: Scope
+    sums: frozenset[str]
+    types: Mapping[str, str]  # of variables that the SCoP declares
+    taken: set[str]
+
+    def visit(self, loop: c_ast.Node) -> None:
+        for node in statements_below(loop):
+            if isinstance(node, c_ast.Compound):
+                node.block_items = list(self._items(node.block_items or []))
+
+    def _items(self, items: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
+        """The statements of a block. `values` are those that set scalars, in front of sums alone."""
+        values: list[c_ast.Node] = []
+        used: set[str] = set()
+        for item in items:
+            name = _sum_of(item)
+            if self._value(item) is not None:
+                if str(self._value(item)) in used:
+                    used = set()  # the scalar has another purpose from here on
+                values.append(item)
+            elif name in self.sums and _is_plain(item) and not any(_mentions(v, str(name)) for v in values):
+                needed = self._needed(item, values)
+                own = {str(self._value(v)) for v in needed}
+                if own & used and len(needed) <= _MOST:
+                    yield from self._apart(item, needed)
+                    continue
+                used |= own
+            else:
+                values, used = [], set()
+            yield item
+
+    def _value(self, item: c_ast.Node) -> str | None:
+        """The scalar that a statement sets to a value of which a copy may be computed."""
+        if isinstance(item, c_ast.Decl) and item.init is not None and type_of(item):
+            return str(item.name) if _is_plain(item.init) else None
+        if not isinstance(item, c_ast.Assignment) or item.op != "=" or not isinstance(item.lvalue, c_ast.ID):
+            return None
+        name = str(item.lvalue.name)
+        plain = name not in self.sums and _is_plain(item.rvalue) and not _mentions(item.rvalue, name)
+        return name if plain and self._type(name) else None
+
+    def _type(self, name: str) -> str:
+        return self.types.get(name) or base_of(name, self.scope, arrays=False)
+
+    def _needed(self, item: c_ast.Node, values: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+        """Those of the values that a sum adds, in their order."""
+        names = {str(use.name) for use in variables_in(item)}
+        found: list[c_ast.Node] = []
+        for value in reversed(values):
+            name = self._value(value)
+            if name in names:
+                found.insert(0, value)
+                names |= {str(use.name) for use in variables_in(value)}
+        return found
+
+    def _apart(self, item: c_ast.Node, needed: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
+        """A sum behind scalars of its own."""
+        names: dict[str, c_ast.Node] = {}
+        for value in needed:
+            name = str(self._value(value))
+            source = value.init if isinstance(value, c_ast.Decl) else value.rvalue
+            again = substituted(copied(source), names)
+            names[name] = c_ast.ID(unused(f"{name}_", self.taken), value.coord)
+            made = declared(names[name].name, self._type(name), again)
+            for node in nodes_below(made):
+                node.coord = node.coord or value.coord
+            yield made
+        yield substituted(item, names)
+
+
+def _is_plain(node: c_ast.Node) -> bool:
+    """Whether a value or a sum changes nothing else and calls only functions that are known."""
+    nodes = list(nodes_below(node))
+    written = sum(isinstance(n, c_ast.Assignment) for n in nodes)
+    calls = (n for n in nodes if isinstance(n, c_ast.FuncCall))
+    known = all(isinstance(c.name, c_ast.ID) and is_known(str(c.name.name)) for c in calls)
+    changes = any(isinstance(n, c_ast.UnaryOp) and n.op in (*WRITING, "&") for n in nodes)
+    return known and not changes and written == (_sum_of(node) is not None)
+
+
+def _mentions(node: c_ast.Node, name: str) -> bool:
+    return any(use.name == name for use in variables_in(node))
