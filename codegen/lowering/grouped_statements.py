@@ -28,10 +28,11 @@ class Grouped:
 
 def grouped_statements(tree: isl.Schedule) -> Grouped:
     """The tree with one statement for each group of neighbours in a sequence that have the same instances at the same
-    times, and are nowhere else in the tree. A tree with barriers, whose instances extensions add, stays as it is."""
+    times, and are nowhere else in the tree. A tree with barriers, whose instances extensions add, stays as it is, and
+    one with sets: which child of these isl takes first depends on all of them."""
     every = list(nodes(tree))
     sequences = [node for node in every if _is_plain_sequence(node)]
-    if not sequences or any(node.get_type() == _TYPES.extension for node in every):
+    if not sequences or any(node.get_type() in (_TYPES.extension, _TYPES.set) for node in every):
         return Grouped(tree)
     leaves = Counter(name for node in every if node.get_type() == _TYPES.leaf for name in _names(node))
     once = {name for name, number in leaves.items() if number == 1}

@@ -47,6 +47,13 @@ def test_statements_without_an_order_are_in_no_group() -> None:
     assert grouped_statements(tree(f'{{ filter: "{{ S[i]; T[i] }}" }}, {in_order("U")}')).groups == {}
 
 
+def test_children_without_an_order_keep_theirs() -> None:
+    grouped = grouped_statements(isl.Schedule(str(tree(in_order("T", "S", "U"))).replace("sequence", "set")))
+    pair = f'{{ filter: "{{ S[i]; T[i] }}", child: {{ sequence: [ {in_order("S", "T")} ] }} }}'
+    inside = isl.Schedule(str(tree(f"{pair}, {in_order('U')}")).replace("sequence", "set", 1))
+    assert grouped.groups == grouped_statements(inside).groups == {}
+
+
 def test_the_loops_have_all_statements() -> None:
     (loop,) = generate(tree(in_order("T", "S", "U"), u="0 <= i < n and i mod 2 = 1"), CONTEXT, "c", INT)
     assert isinstance(loop, For)
