@@ -16,7 +16,7 @@ from polytile.frontend.conditional_subscripts import choice, with_chosen_element
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
-from polytile.frontend.macro_statements import changed_names, fixed_elements, has_loop_or_call, runs
+from polytile.frontend.macro_statements import changed_names, fixed_elements, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.scop_region import Region
@@ -117,8 +117,12 @@ class _Extractor:
             return False
         if any(self._outlives(self.names.uses.get(id(n))) for n in fixed_elements(node)):
             return False
-        changed = [self.names.declared.get(id(n)) or self.names.uses.get(id(n)) for n in changed_names(node)]
-        return all(isinstance(v, Variable) and v.type.kind == "float" and not v.extents for v in changed)
+        changed = [(n, self.names.declared.get(id(n)) or self.names.uses.get(id(n))) for n in changed_names(node)]
+        return all(isinstance(v, Variable) and self._is_number(v, str(n.name), node) for n, v in changed)
+
+    def _is_number(self, variable: Variable, name: str, node: c_ast.Node) -> bool:
+        """Whether no subscript or bound knows the value of a scalar that a statement sets."""
+        return not variable.extents and (variable.type.kind == "float" or holds_data(node, name))
 
     def _outlives(self, array: object) -> bool:
         """Whether others see the elements of an array or behind a pointer after the SCoP."""

@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pycparser import c_ast
 
 from polytile.frontend.callees import called_name
+from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.trees import WRITING
+from polytile.frontend.trip_counts import bound, count_of, integer
 
 MOST_APART = 20  # assignments of a run with conditions that are statements of their own
 MOST_UNDER = 8  # of these, those below one condition
+MOST_REPEATED = 8  # iterations of a loop in a run
 MOST_USED = 60  # assignments to elements of arrays that the run reads, too
 
 
@@ -89,8 +92,10 @@ def _array(node: c_ast.Node) -> str:
 
 
 def changed_names(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """The declarations of variables, and the places where one is changed as a whole."""
-    for inner in nodes_below(node):
+    """The declarations of variables, and the places where one is changed as a whole, but for iterators."""
+    headers = (part for loop in nodes_below(node) if isinstance(loop, c_ast.For) for part in (loop.init, loop.next))
+    counting = {id(n) for part in headers if part is not None for n in nodes_below(part)}
+    for inner in (n for n in nodes_below(node) if id(n) not in counting):
         match inner:
             case c_ast.Decl():
                 yield inner
@@ -120,6 +125,31 @@ def _is_behind_pointer(node: c_ast.Node) -> bool:
 
 
 def has_loop_or_call(node: c_ast.Node, called: Callable[[str], bool]) -> bool:
-    """Whether a statement has a loop, or calls a function of which `called` is true."""
-    loops = (c_ast.For, c_ast.While, c_ast.DoWhile)
-    return any(isinstance(n, loops) or called(called_name(n)) for n in nodes_below(node))
+    """Whether a statement has a loop other than a short one, or calls a function of which `called` is true."""
+    return any(_is_long(n) or called(called_name(n)) for n in nodes_below(node))
+
+
+def _is_long(node: c_ast.Node) -> bool:
+    """Whether it is a loop that has more than a few iterations, or an unknown number of them."""
+    if not isinstance(node, c_ast.For):
+        return isinstance(node, c_ast.While | c_ast.DoWhile)
+    count = None if has_break(node) else count_of(node)
+    limit = None if count is None else bound(count)
+    if count is None or limit is None or limit[0] == "!=":
+        return True
+    first, last = integer(count.first), integer(limit[1])
+    return first is None or last is None or abs(last - first) > MOST_REPEATED
+
+
+def holds_data(node: c_ast.Node, name: str) -> bool:
+    """Whether a variable is only set to values with elements of arrays in them."""
+    values = [n.init for n in nodes_below(node) if isinstance(n, c_ast.Decl) and n.name == name and n.init is not None]
+    values += [n.rvalue for n in nodes_below(node) if isinstance(n, c_ast.Assignment) and _is_variable(n.lvalue, name)]
+    steps = (n for n in nodes_below(node) if isinstance(n, c_ast.UnaryOp) and n.op in WRITING)
+    if any(_is_variable(n.expr, name) for n in steps):
+        return False
+    return bool(values) and all(any(isinstance(n, c_ast.ArrayRef) for n in nodes_below(v)) for v in values)
+
+
+def _is_variable(node: c_ast.Node, name: str) -> bool:
+    return isinstance(node, c_ast.ID) and node.name == name

@@ -17,7 +17,7 @@ from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Scope, StructType
 from polytile.frontend.trees import block_items, copied, free_variables_in, map_children, possible_bases, variables_in
 
-_MOST = 24  # variables
+_MOST = 120  # variables
 
 
 def with_separate_fields(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:

@@ -14,6 +14,7 @@ from polytile.ir.scop import Parameter, Scop
 from polytile.runtime.accessed_elements import beyond_the_end
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
+MOST_CHOSEN = 1_000_000  # the size of an array that validation may fill and run through
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides a tile or another size
@@ -53,7 +54,7 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
             values[name], allowed = number, chosen
     free = [name for name in free if name not in values]
     if free:
-        allowed = _busy(scop, _inside(scop, allowed))
+        allowed = _busy(scop, _inside(scop, allowed, free))
     values |= _small(scop, allowed, values, free)
     return {p.name: values[p.name] for p in scop.parameters}
 
@@ -71,13 +72,16 @@ def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
     return allowed
 
 
-def _inside(scop: Scop, allowed: isl.Set) -> isl.Set:
+def _inside(scop: Scop, allowed: isl.Set, free: Sequence[str]) -> isl.Set:
     """Those of the allowed values with which the SCoP's subscripts stay in its arrays, as far as can be found without
-    much work: a size and a bound that is read, or another parameter, know nothing of each other.
+    much work, and where those that are `free` may be moderate: a size and a bound that is read, or another parameter,
+    know nothing of each other.
 
     before: void f(int n, int grid[2], double a[n]) { for (i < grid[0]) a[i] = 0; }, n = 0: any grid[0]
     after:  grid[0] <= 0
     """
+    names = ", ".join(free)
+    moderate = isl.Set(f"[{names}] -> {{ : {' and '.join(f'{name} <= {MOST_CHOSEN}' for name in free)} }}")
     for statement in scop.statements:
         for access in statement.accesses:
             extents = scop.array(access.array).extents
@@ -88,7 +92,7 @@ def _inside(scop: Scop, allowed: isl.Set) -> isl.Set:
                         text = affine_text(extent)
                         if text:
                             inside = allowed.subtract(_outside(reached, k, text).params()).coalesce()
-                            allowed = inside if _few(inside) else allowed
+                            allowed = inside if _few(inside.intersect_params(moderate)) else allowed
             except OverBudgetError:
                 continue
     return allowed

@@ -89,3 +89,31 @@ def test_an_element_for_all_iterations_keeps_them_apart(last: str) -> None:
     scop = compiled("int n, double x[n], double y[n][24], double *q", body)
     assert len(scop.scop.statements) > 20
     same_as_c(scop, tuple({"n": n} for n in (0, 1, 3, 7, 33)))
+
+
+def faces(count: str) -> str:
+    """Cells that add up what comes through their faces from neighbours that a table names, or from walls."""
+    own = " ".join(f"double u{k} = u[i][{k}], s{k} = 0;" for k in range(6))
+    inner = " ".join(f"s{k} += w * (u[e][{k}] - u{k}) + 0.5 * u{(k + 1) % 6};" for k in range(6))
+    more = " ".join(f"s{k} -= w * v.x * u{k};" for k in range(6))
+    walls = " ".join(f"s{k} += v.y * u{k};" for k in range(6))
+    stored = " ".join(f"r[i][{k}] = s{k};" for k in range(6))
+    loop = (
+        f"for (int k = 0; k < {count}; k++) {{ int e = next[i][k]; struct vector v; v.x = g[i].x + k; v.y = g[i].y;"
+        f" double w = v.x * v.y; if (e >= 0) {{ struct vector t = v; w += t.x; {inner} {more} }} else {{ {walls} }} }}"
+    )
+    return f"for (int i = 0; i < n; i++) {{ {own} {loop} {stored} }}"
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize(("count", "statements"), [("4", 1), ("m", None)])
+def test_short_loops_are_part_of_one_statement(count: str, statements: int | None) -> None:
+    text = (
+        "struct vector { double x, y; };\nvoid f(int n, int m, double u[n][6], int next[n][4], struct vector g[n],"
+        f" double r[n][6])\n{{\n#pragma scop\n{faces(count)}\n#pragma endscop\n}}\n"
+    )
+    (scop,) = polytile.compile(text, name="f.c", strict=True, raise_bugs=True).scops
+    assert scop.program is not None
+    assert statements is None or len(scop.scop.statements) == statements
+    for n in (0, 1, 7, 257):
+        assert scop.validate(on="emulator", parameters={"n": n} | ({} if statements else {"m": 3}), seed=n)[0].bitwise

@@ -138,6 +138,12 @@ def test_sizes_that_are_not_given_hold_what_the_loops_reach() -> None:
     assert 0 < chosen["grid_0"] <= chosen["n"] and 0 <= chosen["grid_1"] <= chosen["m"]
 
 
+def test_sizes_stay_moderate_where_only_huge_ones_would_hold_what_the_loops_reach() -> None:
+    text = "void f(int n, double a[n]) {\n#pragma scop\nfor (int i = 0; i <= n; i++) if (i < 2000000000) a[i] = 0;\n"
+    (scop,) = read_program("f.c", text + "#pragma endscop\n}\n").scops
+    assert choose_parameters(scop, {}) == {"n": 13}
+
+
 BY_HAND = """
 float a[160];
 void f(int n, int inc) {
