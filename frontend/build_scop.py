@@ -58,6 +58,7 @@ class Draft:
     location: Location
     text: str
     loops: tuple[Location, ...] = ()  # around it, outermost first
+    merged: tuple[Location, ...] = ()  # its assignments, if many were made one
 
 
 def finish(
@@ -309,6 +310,7 @@ class _Assembler:
             reduction(body),
             draft.text,
             loops=draft.loops,
+            merged=draft.merged,
         )
 
     def _named(self, node: Any) -> Any:

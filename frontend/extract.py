@@ -16,7 +16,7 @@ from polytile.frontend.conditional_subscripts import choice, with_chosen_element
 from polytile.frontend.expressions import Translator
 from polytile.frontend.jump_elimination import has_break
 from polytile.frontend.loops import domain, header
-from polytile.frontend.macro_statements import changed_names, fixed_elements, has_loop_or_call, holds_data, runs
+from polytile.frontend.macro_statements import assignments, changed_names, has_loop_or_call, holds_data, runs
 from polytile.frontend.name_binding import Names, Variable, isl_reads
 from polytile.frontend.order import Leaf, Loop, Order
 from polytile.frontend.scop_region import Region
@@ -39,9 +39,10 @@ _REFUSED_LEAVES = (
 )
 
 
-def extract(region: Region) -> Scop:
-    """The SCoP of a region; raises `UserError` at the first construct that it cannot represent."""
-    return _Extractor.of(region).run()
+def extract(region: Region, *, merging: bool = True) -> Scop:
+    """The SCoP of a region, in which many statements of a loop body are one where `merging`; raises `UserError` at the
+    first construct that it cannot represent."""
+    return _Extractor.of(region, merging=merging).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,16 @@ class _Extractor:
     translator: Translator
     evaluator: Evaluator
     shapes: Shapes
+    merging: bool
     drafts: list[Draft] = field(default_factory=list)
     declared: dict[int, tuple[str, ...]] = field(default_factory=dict)  # the loops around variables without a value
 
     @classmethod
-    def of(cls, region: Region) -> _Extractor:
+    def of(cls, region: Region, *, merging: bool) -> _Extractor:
         names = Names.of(region)
         evaluator = Evaluator(lambda name: eligible(name, names.variable(name)))
         translator = Translator(names)
-        return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator))
+        return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator), merging)
 
     def run(self) -> Scop:
         self._assume()
@@ -104,9 +106,10 @@ class _Extractor:
     def _block(self, nodes: tuple[c_ast.Node, ...] | list[c_ast.Node] | None, here: _Here) -> list[Order]:
         found: list[Order] = []
         for group, together in runs(list(nodes or ()), self._is_plain):
-            if together:
+            if together and self.merging:
                 body = Branches(self.translator, self.evaluator).many(c_ast.Compound(group), here.points)
-                found += self._emit(body, c_ast.Compound(group, group[0].coord), here)
+                merged = tuple(where(node) for node in assignments(group))
+                found += self._emit(body, c_ast.Compound(group, group[0].coord), here, merged)
             else:
                 found += [order for node in group for order in self._statement(node, here)]
         return found
@@ -115,19 +118,12 @@ class _Extractor:
         """Whether a statement may become a part of one."""
         if has_loop_or_call(node, lambda name: name in self.region.summaries):
             return False
-        if any(self._outlives(self.names.uses.get(id(n))) for n in fixed_elements(node)):
-            return False
         changed = [(n, self.names.declared.get(id(n)) or self.names.uses.get(id(n))) for n in changed_names(node)]
         return all(isinstance(v, Variable) and self._is_number(v, str(n.name), node) for n, v in changed)
 
     def _is_number(self, variable: Variable, name: str, node: c_ast.Node) -> bool:
         """Whether no subscript or bound knows the value of a scalar that a statement sets."""
         return not variable.extents and (variable.type.kind == "float" or holds_data(node, name))
-
-    def _outlives(self, array: object) -> bool:
-        """Whether others see the elements of an array or behind a pointer after the SCoP."""
-        symbol = array.symbol if isinstance(array, Variable) else None
-        return symbol is not None and (symbol.pointer or symbol.scope == "global")
 
     def _statement(self, node: c_ast.Node | None, here: _Here) -> list[Order]:
         match node:
@@ -289,7 +285,9 @@ class _Extractor:
         return None if found.symbol.read_first or found.symbol.live_after else found
 
     # Statements -----------------------------------------------------------------------------------------------------
-    def _emit(self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here) -> list[Order]:
+    def _emit(
+        self, body: tuple[Stmt, ...], node: c_ast.Node, here: _Here, merged: tuple[Location, ...] = ()
+    ) -> list[Order]:
         collector = Collector(self.evaluator, self.translator, self.shapes.sources())
         body = tuple(with_chosen_elements(s, lambda value: self._is_affine(value, here.points)) for s in body)
         collector.body(body, here.points)
@@ -306,6 +304,7 @@ class _Extractor:
                 where(node),
                 statement_text(node),
                 here.loops,
+                merged,
             )
         )
         return [Leaf(name)]

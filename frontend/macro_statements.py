@@ -27,7 +27,8 @@ MOST_USED = 60  # assignments to elements of arrays that the run reads, too
 
 def runs(items: Sequence[c_ast.Node], plain: Callable[[c_ast.Node], bool]) -> Iterator[tuple[list[c_ast.Node], bool]]:
     """The statements of a block in groups, and whether a group becomes one statement. `plain` says which may be part of
-    one."""
+    one. No loop can be distributed over these then: whoever sees that none of their loops is parallel may extract the
+    SCoP again with all of them apart (SourceProgram.apart)."""
     may = [plain(item) for item in items]
     rest = max((k + 1 for k, one in enumerate(may) if not one), default=0)  # from here on all are plain
     group: list[c_ast.Node] = []
@@ -45,11 +46,16 @@ def runs(items: Sequence[c_ast.Node], plain: Callable[[c_ast.Node], bool]) -> It
 
 def _are_many(group: Sequence[c_ast.Node]) -> bool:
     nodes = [node for item in group for node in nodes_below(item)]
-    assigned = [node for node in nodes if _assigns(node)]
+    assigned = assignments(group)
     if len(assigned) <= MOST_APART or _adds_up(nodes):
         return False
     under = (n for n in nodes if isinstance(n, c_ast.If) and sum(map(_assigns, nodes_below(n))) > MOST_UNDER)
     return _used_again(nodes, assigned) > MOST_USED or any(True for _ in under)
+
+
+def assignments(group: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+    """What assigns in statements, and below them."""
+    return [node for item in group for node in nodes_below(item) if _assigns(node)]
 
 
 def _adds_up(nodes: Sequence[c_ast.Node]) -> bool:
@@ -103,25 +109,6 @@ def changed_names(node: c_ast.Node) -> Iterator[c_ast.Node]:
                 yield target
             case c_ast.UnaryOp(op=op, expr=c_ast.ID() as target) if op in WRITING:
                 yield target
-
-
-def fixed_elements(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """The arrays and pointers of which an element is set that no variable chooses, `*q = x;` or `q[0] = x;`: as if it
-    were a variable, it keeps the iterations of one statement in order, while statements apart have a copy for each."""
-    targets = (n.lvalue if isinstance(n, c_ast.Assignment) else n.expr for n in nodes_below(node) if _changes(n))
-    for target in targets:
-        chain = list(_chain(target))
-        base = chain[-1].name if chain else target.expr if _is_behind_pointer(target) else None
-        if isinstance(base, c_ast.ID) and all(isinstance(place.subscript, c_ast.Constant) for place in chain):
-            yield base
-
-
-def _changes(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.Assignment) or (isinstance(node, c_ast.UnaryOp) and node.op in WRITING)
-
-
-def _is_behind_pointer(node: c_ast.Node) -> bool:
-    return isinstance(node, c_ast.UnaryOp) and node.op == "*"
 
 
 def has_loop_or_call(node: c_ast.Node, called: Callable[[str], bool]) -> bool:

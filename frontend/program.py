@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
@@ -46,6 +46,12 @@ class SourceProgram:
     macros: frozenset[str] = frozenset()
     detected: frozenset[str] = frozenset()
     left_out: tuple[Refusal, ...] = ()
+    places: Mapping[str, tuple[FileContext, ScopPlace]] = field(default_factory=dict, repr=False, compare=False)
+
+    def apart(self, name: str) -> Scop:
+        """A SCoP extracted anew, with none of its statements merged."""
+        context, place = self.places[name]
+        return scop_of(context, place, name, merging=False)
 
 
 def read_program(
@@ -81,16 +87,20 @@ def read_program(
     detected: frozenset[str] = frozenset()
     left_out: tuple[Refusal, ...] = ()
     counts: dict[str, int] = {}
+    found_at: dict[str, tuple[FileContext, ScopPlace]] = {}
     linkage = Linkage.of(context.file)
 
     def attempt(place: ScopPlace) -> Scop:
         numbered = dict(counts)
         function = linkage.unique(place.function_name)
-        scop = scop_of(context, place, fresh_scop_name(function, numbered, context.file.names))
+        name = fresh_scop_name(function, numbered, context.file.names)
+        found_at[name] = context, place
+        scop = scop_of(context, place, name)
         counts.update(numbered)
         return scop
 
     for name, place in list(named(context, places, counts)):
+        found_at[name] = context, place
         try:
             scops.append(scop_of(context, place, name))
         except UserError as error:
@@ -110,9 +120,8 @@ def read_program(
     if not scops and not refusals and not idle:
         raise _nothing_found(source.path, autodetect, remarks)
     scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
-    return SourceProgram(
-        source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected, left_out
-    )
+    made = source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected, left_out
+    return SourceProgram(*made, found_at)
 
 
 def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[UserError, ScopPlace]]:
@@ -123,10 +132,10 @@ def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[Use
     return list(first.values())
 
 
-def scop_of(context: FileContext, place: ScopPlace, name: str) -> Scop:
-    """Region, Scop and sequential source of one place."""
-    with piece(f"{name} {place.span}", place.location):
-        region, scop = extract_sized(assemble(context, place, name))
+def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool = True) -> Scop:
+    """Region, Scop and sequential source of one place; `merging` is that of `extract`."""
+    with piece(f"{name} {place.span}{'' if merging else ' apart'}", place.location):
+        region, scop = extract_sized(assemble(context, place, name), merging=merging)
         verbatim = verbatim_region(context, place, region, scop)
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
 

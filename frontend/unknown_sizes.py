@@ -21,11 +21,11 @@ from polytile.ir.name_supply import fresh
 from polytile.ir.scop import Scop
 
 
-def extract_sized(region: Region) -> tuple[Region, Scop]:
-    """The SCoP of a region, and the region with the sizes of arrays that its host file looks for."""
+def extract_sized(region: Region, *, merging: bool = True) -> tuple[Region, Scop]:
+    """The SCoP of a region as `extract` makes it, and the region with the sizes of arrays that the host looks for."""
     while True:
         try:
-            return region, extract(region)
+            return region, extract(region, merging=merging)
         except UnknownSizeError as problem:
             if problem.array in region.reached:
                 raise

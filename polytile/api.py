@@ -33,7 +33,7 @@ from polytile.diagnostics import (
 from polytile.frontend.array_declaration import Array
 from polytile.frontend.isl_text import scop_from_isl
 from polytile.frontend.preprocess import STDIN
-from polytile.frontend.program import read_program
+from polytile.frontend.program import SourceProgram, read_program
 from polytile.ir.host import HostProgram
 from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
@@ -42,6 +42,7 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
+from polytile.statements_apart import is_better, may_be_better_apart
 from polytile.tracebacks import for_callers
 from polytile.work_pieces import deep_recursion, piece
 
@@ -286,7 +287,10 @@ def compile_file(
     loaded = {} if schedules is None else split_schedules(schedules, names, schedules_file)
     done = []
     for scop in source.scops:
-        found = _attempted(scop, replace(options, load_schedule=loaded.get(scop.name)), observe)
+        chosen = replace(options, load_schedule=loaded.get(scop.name))
+        found = _attempted(scop, chosen, observe)
+        if may_be_better_apart(scop, found, chosen):
+            found = _apart(source, scop, chosen, observe, found)
         if isinstance(found, CompiledScop):
             done.append(found)
             continue
@@ -306,12 +310,29 @@ def compile_file(
     return Program(*made, options, *read, tuple(marked), left, reading)
 
 
-def _attempted(
-    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None
+def _apart(
+    source: SourceProgram,
+    scop: Scop,
+    options: Options,
+    observe: Callable[[str, str, object], None] | None,
+    found: CompiledScop | UserError | InternalError,
 ) -> CompiledScop | UserError | InternalError:
-    """One SCoP, or why it stays C. Raises what is no bug, and bugs where `options` ask for them."""
+    """The SCoP without merged statements where more of its loops are parallel then, else what was made with these."""
     try:
-        return _compiled(scop, options, observe)
+        other = source.apart(scop.name)
+    except UserError:
+        return found
+    made = _attempted(other, options, observe, " apart")
+    return made if is_better(made, found) else found
+
+
+def _attempted(
+    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str = ""
+) -> CompiledScop | UserError | InternalError:
+    """One SCoP, or why it stays C; `work` tells pieces of work on one SCoP apart. Raises what is no bug, and bugs where
+    `options` ask for them."""
+    try:
+        return _compiled(scop, options, observe, work)
     except UserError as error:
         return error
     except Exception as error:
@@ -320,14 +341,16 @@ def _attempted(
         return reported(error, scop.location)
 
 
-def _compiled(scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None) -> CompiledScop:
+def _compiled(
+    scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str
+) -> CompiledScop:
     """One SCoP, by the values of its own parameters."""
     own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
     chosen = replace(options, parameters=own)
     allowed_values(scop, own)
     if observe is not None:
         observe(scop.name, "scop", scop)
-    with piece(f"{scop.name} {scop.span}", scop.location) as hurried:
+    with piece(f"{scop.name} {scop.span}{work}", scop.location) as hurried:
         if hurried:
             chosen = replace(chosen, max_operations=min(chosen.max_operations, IN_HASTE))
         return CompiledScop(run_pipeline(scop, chosen, observe=_named(observe, scop.name)))

@@ -141,7 +141,7 @@ class Compilation:
         if self.proof:
             lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
         lines += [f"  {r.message}" for r in self.remarks]
-        lines += [f"  {line}" for line in self._arithmetic()]
+        lines += [f"  {line}" for line in (*self._merged(), *self._arithmetic())]
         named = [f"    {s.name} is {s.location.short}: {quoted(s)}" for s in self.source.statements if s.location.line]
         if named:
             lines += ["  statements:", *named]
@@ -158,6 +158,14 @@ class Compilation:
         if self.kernel_plans:
             lines += ["  plans:", *(f"    {line}" for line in self.plan_text().splitlines())]
         return "\n".join(lines)
+
+    def _merged(self) -> Iterator[str]:
+        """Which statements are many of the C."""
+        for one in self.source.statements:
+            if one.merged:
+                lines = sorted(place.line for place in one.merged)
+                where = f"line {lines[0]}" if lines[0] == lines[-1] else f"lines {lines[0]} to {lines[-1]}"
+                yield f"{one.name}: {len(one.merged)} assignments of {where} are one statement"
 
     def _arithmetic(self) -> Iterator[str]:
         """What became of the operations of statements, and in which order they are."""

@@ -180,6 +180,7 @@ class Statement:
     combine: Combination | None = None
     loops: tuple[Location, ...] = ()  # of the source around it, outermost first, where they are known
     updates: tuple[Reduction, ...] = ()  # by one operation alone of elements that data choose (ir/atomic_updates.py)
+    merged: tuple[Location, ...] = ()  # the assignments of the C that the frontend made one statement, if any
     _touched: dict[tuple[AccessKind, ...], tuple[tuple[str, AccessKind], ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 import polytile
+from polytile.check.source import differences
 from polytile.compiled_scop import CompiledScop
+from polytile.facts import Where
 from tests.bitwise import same_as_c
 
 DIRECTIONS = [(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]
@@ -117,3 +122,46 @@ def test_short_loops_are_part_of_one_statement(count: str, statements: int | Non
     assert statements is None or len(scop.scop.statements) == statements
     for n in (0, 1, 7, 257):
         assert scop.validate(on="emulator", parameters={"n": n} | ({} if statements else {"m": 3}), seed=n)[0].bitwise
+
+
+def chain() -> str:
+    """The C of a loop of 24 assignments under a condition, each of which reads what the last one set before."""
+    sets = " ".join(f"x{k + 1}[i] = x{k}[i - 1] + {k};" for k in range(24))
+    arrays = ", ".join(f"double x{k}[n]" for k in range(25))
+    loop = f"for (int i = 1; i < n; i++) {{ if (i > 2) {{ {sets} }} }}"
+    return f"void f(int n, {arrays})\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+
+
+@pytest.mark.usefixtures("emulator")
+def test_loops_that_can_be_distributed_are() -> None:
+    """As one statement the iterations would wait for one another; apart, each array has a parallel loop."""
+    (scop,) = polytile.compile(chain(), name="f.c", strict=True, raise_bugs=True).scops
+    assert len(scop.scop.statements) == 24
+    assert scop.loops[0].where != (Where.HOST,)
+    same_as_c(scop, tuple({"n": n} for n in (0, 1, 3, 7, 33)))
+
+
+def test_a_certificate_of_statements_that_are_apart(tmp_path: Path) -> None:
+    file = tmp_path / "f.c"
+    file.write_text(chain())
+    program = polytile.compile(file)
+    assert not list(differences(json.loads(program.certificate), str(file), []))
+    fewer = chain().replace("x24[i] = x23[i - 1] + 23;", "")
+    file.write_text(fewer)
+    assert list(differences(json.loads(program.certificate), str(file), []))
+
+
+def test_a_schedule_of_statements_that_are_apart() -> None:
+    saved = polytile.compile(chain(), name="f.c").schedules
+    (scop,) = polytile.compile(chain(), name="f.c", load_schedule=saved).scops
+    assert len(scop.scop.statements) == 24
+    assert scop.program is not None
+
+
+def test_merged_statements_are_said_to_be_one() -> None:
+    (scop,) = polytile.compile(
+        f"void f(int n, int m, double a[n + 1][m + 1][6][6])\n{{\n#pragma scop\n{elimination()}\n#pragma endscop\n}}\n",
+        name="f.c",
+    ).scops
+    (merged,) = (s for s in scop.scop.statements)
+    assert f"{len(merged.merged)} assignments of line 4 are one statement" in scop.explain()
