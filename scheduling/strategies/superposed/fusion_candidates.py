@@ -96,8 +96,8 @@ def best_match(
     best: Match | None = None
     kept = max(_kept_parallel(nest) for nest in (first, second))
     for loops in _matches(first.loops, second.loops, between):
-        if not loops or (best is not None and len(loops) < best.rank):
-            continue
+        if not loops or (best is not None and (len(loops), len(loops)) <= _worth(best)):
+            continue  # a rank is at most the number of loops
         found = judge.match(first, second, loops, around, kept)
         if found is not None and (best is None or _worth(found) > _worth(best)):
             best = found
