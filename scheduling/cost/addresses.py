@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import gcd
 
@@ -60,14 +60,19 @@ class Lanes:
     cells: tuple[_Cells, ...]
     sector_grain: int
     line_grain: int
+    _known: dict[tuple[int, int], Touched] = field(default_factory=dict, init=False, repr=False)
 
     def touch(self, size: int, shift: int) -> Touched:
-        """What they touch where each wants so many bytes, `shift` from a multiple of a line."""
-        sectors, lines = (
-            sum(_mean(found, shift, size, length, grain) for found in self.cells) / len(self.cells)
-            for length, grain in ((SECTOR_BYTES, self.sector_grain), (CACHE_LINE_BYTES, self.line_grain))
-        )
-        return Touched(sectors, lines, sum(map(len, self.cells[0].values())))
+        """What they touch where each wants so many bytes, `shift` from a multiple of a line: the mean over all
+        alignments is the same for shifts that are one alignment apart."""
+        key = size, shift % self.line_grain
+        if key not in self._known:
+            sectors, lines = (
+                sum(_mean(found, key[1], size, length, grain) for found in self.cells) / len(self.cells)
+                for length, grain in ((SECTOR_BYTES, self.sector_grain), (CACHE_LINE_BYTES, self.line_grain))
+            )
+            self._known[key] = Touched(sectors, lines, sum(map(len, self.cells[0].values())))
+        return self._known[key]
 
 
 def warp_points(along: Sequence[Along], rank: int) -> list[Vector]:

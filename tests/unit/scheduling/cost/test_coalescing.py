@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from polytile.frontend.program import read_program
 from polytile.ir.scop import AccessKind, Scop
 from polytile.scheduling.cost import Lane, Request, predict
+from polytile.scheduling.cost.addresses import Lanes
 
 OUTER, INNER = 0, 1
 
@@ -185,3 +186,14 @@ def test_unknown_subscripts_are_bounded() -> None:
     found = {r.access.array: r for r in predict(program, name, (Lane(0),))}
     assert (found["A"].sectors, found["A"].exact, found["A"].ideal) == (32, False, False)
     assert (found["x"].sectors, found["x"].exact) == (8, True)
+
+
+@pytest.mark.parametrize("size", [4, 8, 64])
+@pytest.mark.parametrize("shift", [0, 8, 24, 120])
+def test_shifts_by_an_alignment_touch_the_same(size: int, shift: int) -> None:
+    cells = ({(0,): {0, 8, 16, 248}, (1,): {40}},)
+    for further in (8, 16, 104):
+        one, other = (Lanes(cells, 8, 8).touch(size, s) for s in (shift, shift + further))
+        assert one == other
+    apart = [Lanes(cells, 32, 128).touch(size, s) for s in (0, 120)]
+    assert apart[0] != apart[1]
