@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from polytile.diagnostics import NOWHERE, Location
 from polytile.ir.expr import Address, walk
+from polytile.ir.identity_key import remembered
 
 if TYPE_CHECKING:
     from polytile.ir.scop import Statement
@@ -26,5 +27,9 @@ class ExternalFunction:
 
 def addressed_arrays(statements: Iterable[Statement]) -> frozenset[str]:
     """The arrays of which such functions get addresses: they have to stay in device memory, laid out as in C."""
-    nodes = (node for statement in statements for node in walk(*statement.body))
-    return frozenset(node.target.array for node in nodes if isinstance(node, Address))
+    return frozenset[str]().union(*map(_addressed, statements))
+
+
+@remembered
+def _addressed(statement: Statement) -> frozenset[str]:
+    return frozenset(node.target.array for node in walk(*statement.body) if isinstance(node, Address))
