@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 from polytile.ir.access_numbers import access_numbers
 from polytile.ir.expr import Access, Assign, Binary, Cast, CType, Expr, Unary, walk
+from polytile.ir.identity_key import remembered
 from polytile.ir.scop import AccessKind, Statement
 
 
@@ -45,31 +46,48 @@ def total(terms: Sequence[Expr], before: Expr | None) -> Expr:
 def plane_terms(statement: Statement, late: Mapping[int, int]) -> PlaneTerms | None:
     """The terms of a statement whose access number k reads values `late[k]` planes before it is complete; None where it
     is no such sum, or reads other elements of arrays."""
-    sums = [s for s in statement.body if isinstance(s, Assign)]
-    if len(statement.body) != 1 or len(sums) != 1 or sums[0].op or sums[0].value.type.kind != "float":
-        return None
-    if not all(_numbers(statement, access) <= late.keys() for access in _accesses(sums[0].value)):
+    made = _sum_of(statement)
+    if made is None or not made.reads <= late.keys():
         return None  # it reads other memory, at places that depend on the plane
-    value, target, behind = sums[0].value, sums[0].target.type, list[tuple[str, Expr]]()
-    while isinstance(value, Binary) and value.op == "/" and not _reads(statement, value.right, late):
-        behind.insert(0, (value.op, value.right))
-        value = value.left
-    if not _is_as_exact(value.type, target):
-        return None
     found: dict[int, list[Expr]] = {}
-    for term in _terms(statement, value, target, late):
-        planes = _reads(statement, term, late)
+    for term, reads in made.terms:
+        planes = {late[k] for k in reads}
         if len(planes) > 1:
             return None
         found.setdefault(min(planes, default=0), []).append(term)
     if 0 not in found or len(found) < 2:
         return None
-    return PlaneTerms({k: tuple(terms) for k, terms in found.items()}, tuple(behind))
+    return PlaneTerms({k: tuple(terms) for k, terms in found.items()}, made.behind)
 
 
-def _terms(statement: Statement, value: Expr, target: CType, late: Mapping[int, int]) -> Iterator[Expr]:
-    """The terms of a sum, in its type; factors that read nothing by planes are multiplied into each. A sum that is
-    less exact than the target stays whole, as do integers, which wrap around.
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """What a statement assigns, each term with the numbers of what it reads; `reads` are all of these."""
+
+    terms: tuple[tuple[Expr, frozenset[int]], ...]
+    behind: tuple[tuple[str, Expr], ...]
+    reads: frozenset[int]
+
+
+@remembered
+def _sum_of(statement: Statement) -> _Sum | None:
+    """The sum that a statement assigns; None where it does something else. Blocks of any iterations ask for it."""
+    sums = [s for s in statement.body if isinstance(s, Assign)]
+    if len(statement.body) != 1 or len(sums) != 1 or sums[0].op or sums[0].value.type.kind != "float":
+        return None
+    value, target, behind = sums[0].value, sums[0].target.type, list[tuple[str, Expr]]()
+    while isinstance(value, Binary) and value.op == "/" and not _reads(statement, value.right):
+        behind.insert(0, (value.op, value.right))
+        value = value.left
+    if not _is_as_exact(value.type, target):
+        return None
+    terms = tuple((term, _reads(statement, term)) for term in _terms(statement, value, target))
+    return _Sum(terms, tuple(behind), frozenset[int]().union(*(reads for _, reads in terms)))
+
+
+def _terms(statement: Statement, value: Expr, target: CType) -> Iterator[Expr]:
+    """The terms of a sum, in its type; factors that read no values are multiplied into each. A sum that is less exact
+    than the target stays whole, as do integers, which wrap around.
 
     before: 0.5f * (x + f * 3 - (u - 1u))                      a double x, a float f, an unsigned u
     after:  0.5f * x, 0.5f * (double)(f * 3), -(0.5f * (double)(u - 1u))
@@ -79,17 +97,17 @@ def _terms(statement: Statement, value: Expr, target: CType, late: Mapping[int, 
             yield value
         case Binary(op="+" | "-"):
             first, behind = _addends(value)
-            yield from _converted(_terms(statement, first, target, late), value.type)
+            yield from _converted(_terms(statement, first, target), value.type)
             for op, addend in behind:
-                for term in _converted(_terms(statement, addend, target, late), value.type):
+                for term in _converted(_terms(statement, addend, target), value.type):
                     yield term if op == "+" else _negative(term)
         case Unary(op="-", operand=operand):
-            yield from map(_negative, _terms(statement, operand, target, late))
-        case Binary(op="*", left=left, right=right) if not _reads(statement, left, late):
-            for term in _terms(statement, right, target, late):
+            yield from map(_negative, _terms(statement, operand, target))
+        case Binary(op="*", left=left, right=right) if not _reads(statement, left):
+            for term in _terms(statement, right, target):
                 yield replace(value, right=term)
-        case Binary(op="*", left=left, right=right) if not _reads(statement, right, late):
-            for term in _terms(statement, left, target, late):
+        case Binary(op="*", left=left, right=right) if not _reads(statement, right):
+            for term in _terms(statement, left, target):
                 yield replace(value, left=term)
         case _:
             yield value
@@ -118,15 +136,10 @@ def _negative(term: Expr) -> Expr:
     return Unary("-", term, term.type)
 
 
-def _reads(statement: Statement, value: Expr, late: Mapping[int, int]) -> set[int]:
-    """How many planes late each of the values comes that an expression reads."""
-    return {late[k] for access in _accesses(value) for k in _numbers(statement, access)}
-
-
-def _numbers(statement: Statement, access: Access) -> set[int]:
-    """Of the reads that it is: an element may be written, too."""
-    found = access_numbers(statement, access)
-    return {k for k in found if statement.accesses[k].kind is AccessKind.READ}
+def _reads(statement: Statement, value: Expr) -> frozenset[int]:
+    """The numbers of the accesses that an expression reads: an element may be written, too."""
+    found = (k for access in _accesses(value) for k in access_numbers(statement, access))
+    return frozenset(k for k in found if statement.accesses[k].kind is AccessKind.READ)
 
 
 def _accesses(value: Expr) -> Iterator[Access]:
