@@ -12,6 +12,14 @@ PROGRAMS = {
         "int n, int m, double a[n][m], double s[1]",
         "s[0] = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) s[0] += a[i][j];",
     ),
+    "column after column": (
+        "int n, int m, double a[n][m], double s[1]",
+        "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) s[0] += a[i][j];",
+    ),
+    "three loops, the outermost one along rows": (
+        "int n, int m, double a[m][n][m], double s[1]",
+        "for (int i = 0; i < m; i++) for (int j = 0; j < n; j++) for (int k = 0; k < m; k++) s[0] += a[k][j][i];",
+    ),
     "loops that start at 1": (
         "int n, int m, double a[n + 1][m + 1], double s[1]",
         "for (int i = 1; i <= n; i++) for (int j = 1; j <= m; j++) s[0] += a[i][j];",

@@ -95,6 +95,22 @@ class KernelMapping:
         tiles = [tile for block, tile in pairs if row in block.rows and block.kind(row.statement) is Kind.FORALL]
         return min([self.threads[dim], *(-(-tile // share.inner) for tile in tiles)])
 
+    def depth(self, nest: ThreadNest, dim: int) -> int:
+        """How deep the loop along a thread dimension stands in the source, around the first statement of a nest."""
+        loop = self.loop_at(nest, dim)
+        return CONSTANT if loop is None else max(row.iterator for row in loop.rows)
+
+    def adds_in_order(self, nest: ThreadNest, dims: Sequence[int]) -> bool:
+        """Whether turns along these dimensions, innermost first, keep the source's order of sums over several loops."""
+        for name in statements_of(nest.body):
+            shares = self.shares(nest, name)
+            run = [d for d in dims if shares[d].inner > 1 or not self.covered(shares[d], d)]
+            loops = [loop for d in run if (loop := self.loop_at(nest, d)) is not None]
+            summed = [loop.row(name).iterator for loop in loops if loop.kind(name) is Kind.REDUCTION]
+            if summed != sorted(summed, reverse=True):
+                return False
+        return True
+
     def splits(self) -> dict[str, tuple[Split, ...]]:
         """How the reduction loops of each statement are split: into chunks for blocks, into lanes for threads."""
         found: dict[str, tuple[Split, ...]] = {}
@@ -192,7 +208,10 @@ class Planner:
             return plan
         count = neighbours(self.scop, along_x)
         fits = all(tile % (count * chosen.block[-1]) == 0 for _, tile in along)
-        return replace(plan, inside=(*(1,) * (rank - 1), count)) if fits else plan
+        vectors = replace(plan, inside=(*(1,) * (rank - 1), count))
+        # Neighbours are the innermost loop.
+        ordered = all(vectors.adds_in_order(nest, range(rank - 1, -1, -1)) for nest in nests)
+        return vectors if fits and (count == 1 or ordered) else plan
 
     def _in_registers(self, plan: KernelMapping, nests: Sequence[ThreadNest], number: int) -> KernelMapping:
         """The plan of a kernel that splits no sum, with tiles of what its threads run."""

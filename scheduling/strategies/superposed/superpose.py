@@ -143,23 +143,31 @@ class _Builder:
         members = [*starts, *runs]
         if not combines:
             schedule = in_order([*(self._neighbours(shares[name], part) for name, part in starts), schedule])
-            return self._threads(plan, shares, self._in_turns(plan, shares, schedule, members), members)
-        schedule = self._in_turns(plan, shares, schedule, runs)
+            return self._threads(plan, shares, self._in_turns(plan, nest, shares, schedule, members), members)
+        schedule = self._in_turns(plan, nest, shares, schedule, runs)
         schedule = in_order([*(self._few_turns(plan, shares, *start) for start in starts), schedule])
         phases = [self._threads(plan, shares, schedule, members)]
         phases += [self._threads(plan, shares, self._few_turns(plan, shares, *one), [one]) for one in combines]
         return in_order(phases)
 
     def _in_turns(
-        self, plan: KernelMapping, shares: Shares, schedule: isl.Schedule, members: list[tuple[str, Part]]
+        self,
+        plan: KernelMapping,
+        nest: ThreadNest,
+        shares: Shares,
+        schedule: isl.Schedule,
+        members: list[tuple[str, Part]],
     ) -> isl.Schedule:
         """Loops over the iterations that one thread runs along each dimension; those of few turns are unrolled, and
-        inside the others."""
+        inside the others, where a partial result of several loops is added up in the source's order so."""
 
         def few(dim: int) -> bool:
             return all(plan.turns(shares[name][dim], dim) <= self.tuning.sharing.max_columns for name, _ in members)
 
-        for dim in sorted(range(len(plan.threads)), key=lambda d: (not few(d), -d)):
+        dims = sorted(range(len(plan.threads)), key=lambda d: (not few(d), -d))
+        if not plan.adds_in_order(nest, dims):
+            dims.sort(key=lambda d: -plan.depth(nest, d))
+        for dim in dims:
             own = [(part, shares[name][dim]) for name, part in members]
             if not all(plan.covered(share, dim) for _, share in own):
                 turns = [p.turn(share.row, plan.threads[dim] * share.unit) for p, share in own]
