@@ -336,15 +336,15 @@ def _put_together(problem: Problem, first: Candidate, other: Candidate, best: Ca
 
 
 def _estimated(problem: Problem, candidate: Candidate) -> Candidate:
-    """With what would run, and the time of that; the host has none."""
+    """With the time of what would run, and that where the time depends on it; the host has none."""
     if candidate.schedule is None:
         return candidate
     known = problem.options.parameters
     if candidate.split is not None:
         return replace(candidate, estimate=split_estimate(candidate.split, candidate.scop, problem.machine, known))
-    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     if candidate.stream is not None:
-        return replace(ready, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
+        return replace(candidate, estimate=stream_estimate(candidate.stream, candidate.scop, problem.machine, known))
+    ready, run, plans = realised(candidate, problem.options.shared_memory, problem.machine)
     inside, copies = homes(plans.kernels, run.scop), forwarded(plans.kernels, run.scop)
     time = timed(run.scop, run.schedule, inside, problem.machine, known, copies, tile_plans(plans.kernels))
     return replace(ready, estimate=time)

@@ -363,3 +363,17 @@ def test_a_schedule_that_two_strategies_find_is_looked_at_once(monkeypatch: pyte
     assert seen == ["classic"]
     assert "superposed: the same as classic" in first.reasons
     assert any(reason.startswith("block level: ") for reason in first.reasons)
+
+
+def test_tiles_that_are_not_taken_are_priced_without_placements(monkeypatch: pytest.MonkeyPatch) -> None:
+    placed: list[Candidate] = []
+    realised = select_schedule.realised
+
+    def recorded(candidate: Candidate, *others: Any) -> Any:
+        placed.append(candidate)
+        return realised(candidate, *others)
+
+    monkeypatch.setattr(select_schedule, "realised", recorded)
+    first = next(candidates(analysed(STENCIL)))
+    assert any(reason.startswith("overlapped") for reason in first.reasons)
+    assert placed and not any(candidate.stream or candidate.split for candidate in placed)
