@@ -7,15 +7,10 @@ after:  for (i) S0: if (i < n - 9) x[i] = ...;   for (i) S1: if (i < n - 9) y[i]
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from polytile.compiled_scop import CompiledScop
 from polytile.diagnostics import InternalError, UserError
-from polytile.ir.scop import Scop
+from polytile.ir.scop import Scop, Statement
 from polytile.options import Options
-
-if TYPE_CHECKING:
-    from polytile.facts import LoopFacts
 
 MOST_STATEMENTS = 120  # apart: dependences, schedules and proofs of more take tens of seconds
 
@@ -25,28 +20,31 @@ Found = CompiledScop | UserError | InternalError
 def may_be_better_apart(scop: Scop, found: Found, options: Options) -> bool:
     """Whether no loop around one of the merged statements runs in parallel, or a schedule that was given is for others.
     That of a given schedule is as it was asked for."""
-    merged = [s.name for s in scop.statements if s.merged and s.iterators]
-    if not merged or sum(len(s.merged) or 1 for s in scop.statements) > MOST_STATEMENTS:
+    merged = {s.name for s in scop.statements if s.merged and s.iterators}
+    if not merged or sum(map(_weight, scop.statements)) > MOST_STATEMENTS:
         return False
-    if not isinstance(found, CompiledScop):
-        return options.load_schedule is not None
-    loops = [loop for loop in found.loops if _is_parallel(loop)]
-    serial = any(not any(name in loop.statements for loop in loops) for name in merged)
-    return options.load_schedule is None and serial
+    if not isinstance(found, CompiledScop) or options.load_schedule is not None:
+        return not isinstance(found, CompiledScop) and options.load_schedule is not None
+    return not merged <= _shared_out(found)
 
 
 def is_better(found: Found, before: Found) -> bool:
-    """Whether all that ran in parallel does, and something else, too."""
+    """Whether a larger part of the assignments runs in parallel loops."""
     if not isinstance(found, CompiledScop):
         return False
-    return not isinstance(before, CompiledScop) or _parallel(found) > _parallel(before)
+    return not isinstance(before, CompiledScop) or _parallel_part(found) > _parallel_part(before)
 
 
-def _parallel(found: CompiledScop) -> set[tuple[str, int]]:
-    return {(loop.file, loop.line) for loop in found.loops if _is_parallel(loop)}
+def _parallel_part(found: CompiledScop) -> float:
+    parallel, every = _shared_out(found), found.compilation.source.statements
+    return sum(_weight(s) for s in every if s.name in parallel) / sum(map(_weight, every))
 
 
-def _is_parallel(loop: LoopFacts) -> bool:
-    from polytile.facts.model import Where
+def _shared_out(found: CompiledScop) -> frozenset[str]:
+    from polytile.facts.transformed import shared_out  # compiling alone needs no facts
 
-    return Where.GRID in loop.where or Where.BLOCK in loop.where
+    return shared_out(found.compilation)
+
+
+def _weight(statement: Statement) -> int:
+    return len(statement.merged) or 1

@@ -8,6 +8,7 @@ from polytile.compilation import Compilation
 from polytile.ir.isl_util import maps
 from polytile.ir.scop import Privatised, Statement
 from polytile.scheduling.analysis.executions import Executions
+from polytile.scheduling.cost.mapped_loops import Role, kernels, statements
 
 
 def origins(state: Compilation, statement: Statement) -> frozenset[str]:
@@ -24,6 +25,22 @@ def instances_of(run: Executions) -> dict[str, str]:
     """The statement whose instances, or parts of them, each execution carries out."""
     ends = ((m.get_tuple_name(isl.dim_type.in_), m.get_tuple_name(isl.dim_type.out)) for m in maps(run.instances))
     return {str(execution): str(instance) for execution, instance in ends}
+
+
+def shared_out(state: Compilation) -> frozenset[str]:
+    """The statements of the source whose iterations blocks or threads share out."""
+    if state.program is None or state.schedule is None:
+        return frozenset()
+    if state.stream is not None or state.split is not None:
+        return frozenset(s.name for s in state.source.statements)
+    instances = instances_of(state.run)
+    return frozenset(
+        name
+        for mark in kernels(state.run.schedule.tree)
+        for mapped in statements(mark)
+        if any(loop.part(role) for loop in mapped.loops for role in (Role.BLOCK, Role.THREAD))
+        for name in origins(state, state.scop.statement(instances.get(mapped.name, mapped.name)))
+    )
 
 
 def _helpers(split: Privatised) -> tuple[str, ...]:

@@ -124,19 +124,21 @@ def test_short_loops_are_part_of_one_statement(count: str, statements: int | Non
         assert scop.validate(on="emulator", parameters={"n": n} | ({} if statements else {"m": 3}), seed=n)[0].bitwise
 
 
-def chain() -> str:
+def chain(beside: str = "") -> str:
     """The C of a loop of 24 assignments under a condition, each of which reads what the last one set before."""
     sets = " ".join(f"x{k + 1}[i] = x{k}[i - 1] + {k};" for k in range(24))
     arrays = ", ".join(f"double x{k}[n]" for k in range(25))
-    loop = f"for (int i = 1; i < n; i++) {{ if (i > 2) {{ {sets} }} }}"
-    return f"void f(int n, {arrays})\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
+    loop = f"for (int i = 1; i < n; i++) {{ {beside} if (i > 2) {{ {sets} }} }}"
+    return f"void f(int n, double w[n][n], {arrays})\n{{\n#pragma scop\n{loop}\n#pragma endscop\n}}\n"
 
 
 @pytest.mark.usefixtures("emulator")
-def test_loops_that_can_be_distributed_are() -> None:
-    """As one statement the iterations would wait for one another; apart, each array has a parallel loop."""
-    (scop,) = polytile.compile(chain(), name="f.c", strict=True, raise_bugs=True).scops
-    assert len(scop.scop.statements) == 24
+@pytest.mark.parametrize("beside", ["", "for (int j = 0; j < n; j++) w[i][j] = i + j;"])
+def test_loops_that_can_be_distributed_are(beside: str) -> None:
+    """As one statement the iterations would wait for one another, be something else in the loop parallel or not; apart,
+    each array has a parallel loop."""
+    (scop,) = polytile.compile(chain(beside), name="f.c", strict=True, raise_bugs=True).scops
+    assert len(scop.scop.statements) == 24 + bool(beside)
     assert scop.loops[0].where != (Where.HOST,)
     same_as_c(scop, tuple({"n": n} for n in (0, 1, 3, 7, 33)))
 
