@@ -61,6 +61,7 @@ class Options:
     block: tuple[int, ...] = ()  #: threads of a block; the last entry is thread.x
     sizes: str | None = None  #: in PPCG's syntax, `{ kernel[0] -> tile[32, 32]; kernel[0] -> block[8, 32] }`
     parameters: dict[str, int] = field(default_factory=dict)  #: values known of the SCoP's parameters
+    specialize: bool = False  #: kernels for these values alone; the C runs for others
     strict: bool = False  #: no reassociation, no contraction, no reciprocals that round
     atomics: bool = False  #: floating sums in elements that data choose come in any order, another one in each run
     order: str = "auto"  #: the order of large bodies
@@ -86,6 +87,8 @@ class Options:
         if not 0 <= self.time_tile <= MAX_TILE:
             raise UsageError(f"--time-tile: {self.time_tile} is out of range", hint=f"steps run from 1 to {MAX_TILE}")
         self._check_points()
+        if self.specialize and not self.parameters:
+            raise UsageError("--specialize: there are no values to specialize for", hint="give them with --param N=V")
         if self.strict and self.atomics:
             raise UsageError("--atomics changes the order of additions, which --fp strict keeps", hint="one of the two")
         if self.order not in ORDERS:

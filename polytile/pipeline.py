@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from polytile.codegen.lowering.constant_parameters import kernels_with_constants, with_constant_parameters
 from polytile.codegen.lowering.device_buffers import buffers, second_buffer
 from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
@@ -35,6 +36,7 @@ from polytile.ir.name_supply import Names
 from polytile.ir.placed_storage import tile_plans
 from polytile.ir.schedule import Path
 from polytile.ir.scop import Scop
+from polytile.ir.specialization import specialized
 from polytile.ir.split_plan import SplitPlan
 from polytile.ir.statement_names import in_source_words
 from polytile.ir.stream_plan import shadow_arrays
@@ -175,7 +177,7 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
         not asked.strict,
     )
     plans = plan_kernels(lowered, scop, decided, tuning, promote=SCALAR_REPLACEMENT not in without)
-    plain = replace(lowered.program, graphs=state.options.graphs)
+    plain = with_constant_parameters(replace(lowered.program, graphs=state.options.graphs), scop.context)
     versions = Versions(plain, Context(state.machine, lowered.names), without, state.options.verify_passes)
     plans, bounds = _with_bounds(state, versions, plans)
     program, steps = versions.of(plans)
@@ -210,7 +212,7 @@ def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
     """The program of tiles in registers, which needs no loops of isl's."""
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
-    program = split_program(scop, plan, memory, index_type(scop))
+    program = with_constant_parameters(split_program(scop, plan, memory, index_type(scop)), scop.context)
     program = start_early(replace(program, kernels=_bounded(program.kernels, state), graphs=state.options.graphs))
     for kernel in program.kernels:
         require_machine(kernel, state.machine)
@@ -246,7 +248,7 @@ def _behind(program: HostProgram, first: StreamProgram, state: Compilation) -> H
         program,
         parameters=tuple(p for p in program.parameters if p.name != first.rest.name),
         buffers=(*buffers(scop, state.transfers, frozenset(inside - used)), *shadows),
-        kernels=(*_bounded(first.kernels, state), *program.kernels),
+        kernels=(*kernels_with_constants(_bounded(first.kernels, state), scop.context), *program.kernels),
         body=(*first.prefix, *program.body),
     )
 
@@ -293,6 +295,8 @@ def compile_scop(scop: Scop, options: Options, *, observe: Observer | None = Non
     seen = observe or (lambda name, state: None)
     check_disabled(options.disable_pass)
     scop = with_updates(scop, floating=options.atomics)
+    if options.specialize:
+        scop = specialized(scop, options.parameters)
     state = _through(ANALYSIS, Compilation(scop, options, machine_of(options.arch), scop), seen)
     remarks: list[str] = []
     for candidate in candidates(state):

@@ -27,6 +27,7 @@ class Settings(TypedDict, total=False):
     sizes: str | None
     max_shared_memory: int | None
     parameters: dict[str, int]
+    specialize: bool
     strict: bool
     atomics: bool
     order: str

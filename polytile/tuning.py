@@ -56,6 +56,8 @@ class BlockTuning:
     few_results: int = 256  # threads that add up a part of one of few results
     combining: tuple[tuple[int, ...], ...] = ((128,), (8, 32))  # whose lanes add up chunks, by the rank of results
     clearly: float = 0.98  # of the time of default blocks, at most, that flat ones take: strategies/choose_blocks
+    fewer_threads: float = 1.08  # the same of flat ones with half as many threads, for large bodies
+    large_body: int = 100  # elements that a statement reads, whose values and addresses take all registers
 
     def of_rank(self, rank: int) -> tuple[int, ...]:
         return self.default[rank - 1]

@@ -21,6 +21,7 @@ from polytile.codegen.lowering.placed_accesses import Placed, placed
 from polytile.codegen.passes.plan import WideCopy
 from polytile.codegen.passes.prune_signature import pruned
 from polytile.diagnostics import InternalError
+from polytile.ir.arith import known
 from polytile.ir.atomic_updates import atomically
 from polytile.ir.def_use import written_arrays
 from polytile.ir.expr import (
@@ -51,6 +52,7 @@ from polytile.ir.name_supply import Names
 from polytile.ir.plan import KernelPlan
 from polytile.ir.schedule import KERNEL, MappedSchedule, Path
 from polytile.ir.scop import Scop, Statement
+from polytile.machine import MAX_GRID
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +181,11 @@ class _KernelBuilder:
             made = without_second_barriers(made)
         coordinates = [Coordinate(name, ThreadIndex(axis)) for name, axis in self.shape.threads]
         for block, grid in zip(self.shape.blocks, self.ranges, strict=True):
-            if block.axis == "x" and _is_zero(grid.first):
-                coordinates.append(Coordinate(block.name, BlockIndex("x")))
-            elif block.axis == "x":
-                first = plus(grid.first, self._block_index("x"), self.owner.integer)
+            single = block.axis == "x" or _fits(grid.count)
+            if single and _is_zero(grid.first):
+                coordinates.append(Coordinate(block.name, BlockIndex(block.axis)))
+            elif single:
+                first = plus(grid.first, self._block_index(block.axis), self.owner.integer)
                 made = (Declare(block.name, self.owner.integer, first), *made)
             else:
                 made = (self._strided(made, block.name, block.axis, grid),)
@@ -206,7 +209,7 @@ class _KernelBuilder:
         return index if integer.size <= 4 else Cast(integer, index)
 
     def _strided(self, body: tuple[Stmt, ...], name: str, axis: str, grid: GridRange) -> Stmt:
-        """Grid dimensions y and z are limited, so blocks stride over what does not fit."""
+        """Grid dimensions y and z are limited, so blocks stride over what may not fit."""
         special = self.owner.given.storage.get(self.shape.number, {})
         tiles = self.owner.tiles.storage.get(self.shape.number, ())
         if any(home.space is Space.SHARED for home in (*special.values(), *tiles)) or _has_barrier(body):
@@ -339,6 +342,12 @@ def spread_out(home: Storage) -> Storage:
 
 def _has_barrier(body: tuple[Stmt, ...]) -> bool:
     return any(isinstance(n, Barrier) for s in body for n in walk(s))
+
+
+def _fits(count: Expr) -> bool:
+    """Whether so many blocks are known to fit dimensions y and z of a grid, too."""
+    value = known(count)
+    return value is not None and value <= min(MAX_GRID)
 
 
 def _is_zero(value: Expr) -> bool:

@@ -33,6 +33,7 @@ class Request:
     include_dirs: tuple[str, ...]
     defines: tuple[str, ...]
     parameters: dict[str, int]
+    specialize: bool
     arch: str
     schedule: str
     tile: tuple[int, ...]
@@ -96,6 +97,7 @@ def _input_options(group: argparse._ArgumentGroup) -> None:
     add("-I", dest="include_dirs", metavar="DIR", action="append", default=[], help="search DIR for include files")
     add("-D", dest="defines", metavar="NAME[=V]", action="append", default=[], help="define a macro")
     add("--param", metavar="N=V", action="append", default=[], help="the value of a parameter (repeatable)")
+    add("--specialize", action="store_true", help="kernels for the values of --param alone, the C for others")
     add("--device-source", metavar="F.cu", help="the definitions of functions with access summaries")
     add("--autodetect", action="store_true", help="find SCoPs in files without pragmas")
     add("--keep-going", action="store_true", help="refused SCoPs are warnings")
@@ -167,6 +169,7 @@ def parse(arguments: Sequence[str]) -> Request:
         include_dirs=tuple(found.include_dirs),
         defines=tuple(_definition(d) for d in found.defines),
         parameters=_parameters(found.param),
+        specialize=found.specialize,
         arch=found.arch,
         schedule=found.schedule,
         tile=_sizes("--tile", found.tile),

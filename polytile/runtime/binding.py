@@ -15,7 +15,7 @@ from polytile.ir.scop import Array, Scop
 from polytile.runtime.cupy_engine import require_cupy
 from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flattened, layouts
 from polytile.runtime.native import address
-from polytile.runtime.parameters import check_parameters
+from polytile.runtime.parameters import check_parameters, point
 from polytile.runtime.signature import signature
 from polytile.runtime.solve_sizes import solve_sizes
 from polytile.runtime.torch_tensors import check_tensor, is_tensor
@@ -49,6 +49,8 @@ def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -
     passed = {array.name: _array(scop, array, given[array.name]) for array in scop.external_arrays}
     memory = {name: data for name, (data, _) in passed.items()}
     values = solve_sizes(scop, sizes, {name: tuple(data.shape) for name, data in memory.items()})
+    if scop.checked and scop.context.intersect_params(point(values)).is_empty():
+        raise _wrong(scop, f"its kernels are for {scop.checked} alone, and the C for other sizes is not run here")
     shapes = layouts(scop, values)
     for array in scop.external_arrays:
         _check(scop, shapes[array.name], memory[array.name], values)

@@ -64,7 +64,7 @@ def preferred(loops: TiledLoops, kernel: int, chooser: SizeChooser) -> tuple[Til
 def _time(loops: TiledLoops, sizes: TileSizes, machine: Machine) -> float:
     exact = None not in loops.iterations
     along = [
-        -(-n // tile) if n is not None else DEFAULT_SIZE / tile
+        max(1, -(-n // tile)) if n is not None else DEFAULT_SIZE / tile
         for n, tile in zip(loops.iterations, sizes.tile, strict=True)
     ]
     shape = TileShape(

@@ -231,6 +231,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) main_scop0_k1(int n, double
         double *__restrict__ x2, const double *x1_mid, const double *x2_mid)
 {
     const int bi = gridDim.x - 1 - blockIdx.x;
+    const int b0 = gridDim.y - 1 - blockIdx.y;
     const int ti = threadIdx.x;
     const int t0 = threadIdx.y;
     __shared__ double x1_sums_all[32][9];
@@ -239,188 +240,185 @@ extern "C" __global__ void __launch_bounds__(256, 2) main_scop0_k1(int n, double
     double x2_sums;
 
     polytile_await_launches();
-    for (int b0 = gridDim.y - 1 - blockIdx.y; b0 < 2; b0 += gridDim.y) {
-        if (b0 == 0 && n >= ti + 32 * bi + 1) {
-            x1_sums = 0.0;
+    if (b0 == 0 && n >= ti + 32 * bi + 1) {
+        x1_sums = 0.0;
+        {
+            int c_4_last = polytile_floord(n - 64 * t0 - 1, 512);
+            #pragma unroll 1
+            for (int c_4 = 0; c_4 <= c_4_last; c_4 += 16) {
+                double x1_mid_at0 = x1_mid[(long long)(t0 + 8 * c_4) * n + ti + 32 * bi];  // mvt.c:48
+                double x1_mid_at1 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 1, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at2 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 2, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at3 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 3, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at4 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 4, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at5 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 5, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at6 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 6, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at7 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 7, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at8 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 8, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at9 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 9, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at10 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 10, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at11 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 11, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at12 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 12, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at13 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 13, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at14 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 14, c_4_last)) * n + ti + 32 * bi];
+                double x1_mid_at15 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 15, c_4_last)) * n + ti + 32 * bi];
+                x1_sums += x1_mid_at0;
+                if (c_4 <= c_4_last - 1) {
+                    x1_sums += x1_mid_at1;
+                }
+                if (c_4 <= c_4_last - 2) {
+                    x1_sums += x1_mid_at2;
+                }
+                if (c_4 <= c_4_last - 3) {
+                    x1_sums += x1_mid_at3;
+                }
+                if (c_4 <= c_4_last - 4) {
+                    x1_sums += x1_mid_at4;
+                }
+                if (c_4 <= c_4_last - 5) {
+                    x1_sums += x1_mid_at5;
+                }
+                if (c_4 <= c_4_last - 6) {
+                    x1_sums += x1_mid_at6;
+                }
+                if (c_4 <= c_4_last - 7) {
+                    x1_sums += x1_mid_at7;
+                }
+                if (c_4 <= c_4_last - 8) {
+                    x1_sums += x1_mid_at8;
+                }
+                if (c_4 <= c_4_last - 9) {
+                    x1_sums += x1_mid_at9;
+                }
+                if (c_4 <= c_4_last - 10) {
+                    x1_sums += x1_mid_at10;
+                }
+                if (c_4 <= c_4_last - 11) {
+                    x1_sums += x1_mid_at11;
+                }
+                if (c_4 <= c_4_last - 12) {
+                    x1_sums += x1_mid_at12;
+                }
+                if (c_4 <= c_4_last - 13) {
+                    x1_sums += x1_mid_at13;
+                }
+                if (c_4 <= c_4_last - 14) {
+                    x1_sums += x1_mid_at14;
+                }
+                if (c_4 <= c_4_last - 15) {
+                    x1_sums += x1_mid_at15;
+                }
+            }
+        }
+    }
+    if (b0 == 0) {
+        {
+            int i = ti + 32 * bi;  // mvt.c:48
+            int lane = t0;
+            if (n >= i + 1) {
+                x1_sums_all[i % 32][lane] = x1_sums;
+            }
+        }
+        __syncthreads();  // mvt.c:48 depends on mvt.c:48 through x1_sums_all
+        {
+            int i = ti + 32 * bi;  // mvt.c:48
+            double x1_total_sum = 0.0;
+            if (t0 == 0 && n >= i + 1) {
+                for (int j_adder = 0; j_adder < 8; ++j_adder) {
+                    x1_total_sum = x1_total_sum + x1_sums_all[i % 32][j_adder];
+                }
+                x1[i] += x1_total_sum;
+            }
+        }
+    } else {
+        if (n >= ti + 32 * bi + 1) {
+            x2_sums = 0.0;
             {
-                int c_4_last = polytile_floord(n - 64 * t0 - 1, 512);
+                int c_4_last = polytile_floord(n - 256 * t0 - 1, 2048);
                 #pragma unroll 1
                 for (int c_4 = 0; c_4 <= c_4_last; c_4 += 16) {
-                    double x1_mid_at0 = x1_mid[(long long)(t0 + 8 * c_4) * n + ti + 32 * bi];  // mvt.c:48
-                    double x1_mid_at1 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 1, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at2 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 2, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at3 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 3, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at4 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 4, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at5 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 5, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at6 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 6, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at7 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 7, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at8 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 8, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at9 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 9, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at10 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 10, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at11 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 11, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at12 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 12, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at13 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 13, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at14 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 14, c_4_last)) * n + ti + 32 * bi];
-                    double x1_mid_at15 = x1_mid[(long long)(t0 + 8 * polytile_min(c_4 + 15, c_4_last)) * n + ti + 32 * bi];
-                    x1_sums += x1_mid_at0;
+                    double x2_mid_at0 = x2_mid[(long long)(t0 + 8 * c_4) * n + ti + 32 * bi];  // mvt.c:51
+                    double x2_mid_at1 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 1, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at2 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 2, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at3 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 3, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at4 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 4, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at5 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 5, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at6 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 6, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at7 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 7, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at8 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 8, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at9 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 9, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at10 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 10, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at11 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 11, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at12 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 12, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at13 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 13, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at14 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 14, c_4_last)) * n + ti + 32 * bi];
+                    double x2_mid_at15 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 15, c_4_last)) * n + ti + 32 * bi];
+                    x2_sums += x2_mid_at0;
                     if (c_4 <= c_4_last - 1) {
-                        x1_sums += x1_mid_at1;
+                        x2_sums += x2_mid_at1;
                     }
                     if (c_4 <= c_4_last - 2) {
-                        x1_sums += x1_mid_at2;
+                        x2_sums += x2_mid_at2;
                     }
                     if (c_4 <= c_4_last - 3) {
-                        x1_sums += x1_mid_at3;
+                        x2_sums += x2_mid_at3;
                     }
                     if (c_4 <= c_4_last - 4) {
-                        x1_sums += x1_mid_at4;
+                        x2_sums += x2_mid_at4;
                     }
                     if (c_4 <= c_4_last - 5) {
-                        x1_sums += x1_mid_at5;
+                        x2_sums += x2_mid_at5;
                     }
                     if (c_4 <= c_4_last - 6) {
-                        x1_sums += x1_mid_at6;
+                        x2_sums += x2_mid_at6;
                     }
                     if (c_4 <= c_4_last - 7) {
-                        x1_sums += x1_mid_at7;
+                        x2_sums += x2_mid_at7;
                     }
                     if (c_4 <= c_4_last - 8) {
-                        x1_sums += x1_mid_at8;
+                        x2_sums += x2_mid_at8;
                     }
                     if (c_4 <= c_4_last - 9) {
-                        x1_sums += x1_mid_at9;
+                        x2_sums += x2_mid_at9;
                     }
                     if (c_4 <= c_4_last - 10) {
-                        x1_sums += x1_mid_at10;
+                        x2_sums += x2_mid_at10;
                     }
                     if (c_4 <= c_4_last - 11) {
-                        x1_sums += x1_mid_at11;
+                        x2_sums += x2_mid_at11;
                     }
                     if (c_4 <= c_4_last - 12) {
-                        x1_sums += x1_mid_at12;
+                        x2_sums += x2_mid_at12;
                     }
                     if (c_4 <= c_4_last - 13) {
-                        x1_sums += x1_mid_at13;
+                        x2_sums += x2_mid_at13;
                     }
                     if (c_4 <= c_4_last - 14) {
-                        x1_sums += x1_mid_at14;
+                        x2_sums += x2_mid_at14;
                     }
                     if (c_4 <= c_4_last - 15) {
-                        x1_sums += x1_mid_at15;
+                        x2_sums += x2_mid_at15;
                     }
                 }
             }
         }
-        if (b0 == 0) {
-            {
-                int i = ti + 32 * bi;  // mvt.c:48
-                int lane = t0;
-                if (n >= i + 1) {
-                    x1_sums_all[i % 32][lane] = x1_sums;
-                }
-            }
-            __syncthreads();  // mvt.c:48 depends on mvt.c:48 through x1_sums_all
-            {
-                int i = ti + 32 * bi;  // mvt.c:48
-                double x1_total_sum = 0.0;
-                if (t0 == 0 && n >= i + 1) {
-                    for (int j_adder = 0; j_adder < 8; ++j_adder) {
-                        x1_total_sum = x1_total_sum + x1_sums_all[i % 32][j_adder];
-                    }
-                    x1[i] += x1_total_sum;
-                }
-            }
-        } else {
-            if (n >= ti + 32 * bi + 1) {
-                x2_sums = 0.0;
-                {
-                    int c_4_last = polytile_floord(n - 256 * t0 - 1, 2048);
-                    #pragma unroll 1
-                    for (int c_4 = 0; c_4 <= c_4_last; c_4 += 16) {
-                        double x2_mid_at0 = x2_mid[(long long)(t0 + 8 * c_4) * n + ti + 32 * bi];  // mvt.c:51
-                        double x2_mid_at1 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 1, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at2 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 2, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at3 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 3, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at4 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 4, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at5 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 5, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at6 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 6, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at7 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 7, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at8 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 8, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at9 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 9, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at10 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 10, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at11 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 11, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at12 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 12, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at13 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 13, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at14 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 14, c_4_last)) * n + ti + 32 * bi];
-                        double x2_mid_at15 = x2_mid[(long long)(t0 + 8 * polytile_min(c_4 + 15, c_4_last)) * n + ti + 32 * bi];
-                        x2_sums += x2_mid_at0;
-                        if (c_4 <= c_4_last - 1) {
-                            x2_sums += x2_mid_at1;
-                        }
-                        if (c_4 <= c_4_last - 2) {
-                            x2_sums += x2_mid_at2;
-                        }
-                        if (c_4 <= c_4_last - 3) {
-                            x2_sums += x2_mid_at3;
-                        }
-                        if (c_4 <= c_4_last - 4) {
-                            x2_sums += x2_mid_at4;
-                        }
-                        if (c_4 <= c_4_last - 5) {
-                            x2_sums += x2_mid_at5;
-                        }
-                        if (c_4 <= c_4_last - 6) {
-                            x2_sums += x2_mid_at6;
-                        }
-                        if (c_4 <= c_4_last - 7) {
-                            x2_sums += x2_mid_at7;
-                        }
-                        if (c_4 <= c_4_last - 8) {
-                            x2_sums += x2_mid_at8;
-                        }
-                        if (c_4 <= c_4_last - 9) {
-                            x2_sums += x2_mid_at9;
-                        }
-                        if (c_4 <= c_4_last - 10) {
-                            x2_sums += x2_mid_at10;
-                        }
-                        if (c_4 <= c_4_last - 11) {
-                            x2_sums += x2_mid_at11;
-                        }
-                        if (c_4 <= c_4_last - 12) {
-                            x2_sums += x2_mid_at12;
-                        }
-                        if (c_4 <= c_4_last - 13) {
-                            x2_sums += x2_mid_at13;
-                        }
-                        if (c_4 <= c_4_last - 14) {
-                            x2_sums += x2_mid_at14;
-                        }
-                        if (c_4 <= c_4_last - 15) {
-                            x2_sums += x2_mid_at15;
-                        }
-                    }
-                }
-            }
-            {
-                int i = ti + 32 * bi;  // mvt.c:51
-                int lane = t0;
-                if (n >= i + 1) {
-                    x2_sums_all[i % 32][lane] = x2_sums;
-                }
-            }
-            __syncthreads();  // mvt.c:51 depends on mvt.c:51 through x2_sums_all
-            {
-                int i = ti + 32 * bi;  // mvt.c:51
-                double x2_total_sum = 0.0;
-                if (t0 == 0 && n >= i + 1) {
-                    for (int j_adder_ = 0; j_adder_ < 8; ++j_adder_) {
-                        x2_total_sum = x2_total_sum + x2_sums_all[i % 32][j_adder_];
-                    }
-                    x2[i] += x2_total_sum;
-                }
+        {
+            int i = ti + 32 * bi;  // mvt.c:51
+            int lane = t0;
+            if (n >= i + 1) {
+                x2_sums_all[i % 32][lane] = x2_sums;
             }
         }
-        __syncthreads();  // the block's next tile may touch what this one used
+        __syncthreads();  // mvt.c:51 depends on mvt.c:51 through x2_sums_all
+        {
+            int i = ti + 32 * bi;  // mvt.c:51
+            double x2_total_sum = 0.0;
+            if (t0 == 0 && n >= i + 1) {
+                for (int j_adder_ = 0; j_adder_ < 8; ++j_adder_) {
+                    x2_total_sum = x2_total_sum + x2_sums_all[i % 32][j_adder_];
+                }
+                x2[i] += x2_total_sum;
+            }
+        }
     }
 }
