@@ -24,6 +24,7 @@ from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places, stays
 from polytile.scheduling.analysis.set_children import children_that_meet
+from polytile.scheduling.analysis.shared_cells import elements_that_meet, same_cell
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
@@ -181,6 +182,9 @@ def _keeps_flow(
     used_cells = reads.union(must).union(may)
     users = used_cells.domain()
     tree = schedule.tree.intersect_domain(users)
+    same = same_cell(array, storage.keeps or (), storage.strides)
+    if not elements_that_meet(scop, array, same).is_empty():
+        return False
     if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
         return False
     info = (
@@ -200,14 +204,7 @@ def _shared(scop: Scop, dependences: Dependences, array: Array, place: KernelPla
         return None
     accesses = _accesses(scop, array, AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
     used = place.block.reverse().apply_range(accesses)
-    together = used.reverse().apply_range(used).intersect(_same_cell(array, keeps))
+    together = used.reverse().apply_range(used).intersect(same_cell(array, keeps))
     if not all(m.is_subset(isl.Map.identity(m.get_space())) for m in maps(together)):
         return None
     return _storage(array, Space.SHARED, keeps)
-
-
-def _same_cell(array: Array, keeps: tuple[int, ...]) -> isl.UnionMap:
-    """The elements that differ in no subscript that is kept."""
-    one, other = ([f"{side}{k}" for k in range(array.rank)] for side in "ab")
-    equal = " and ".join(f"{one[k]} = {other[k]}" for k in keeps)
-    return isl.UnionMap(f"{{ {array.name}[{', '.join(one)}] -> {array.name}[{', '.join(other)}] : {equal} }}")

@@ -1,0 +1,42 @@
+"""Small arrays whose elements are set in one iteration, and used in it: each element has a cell of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+import polytile
+from polytile.ir.memory import Space, Storage
+from polytile.scheduling.proof.storage import AT_ONCE, wrong_homes
+from tests.bitwise import same_as_c
+
+TEXT = """void f(int n, double f[n][3], double g[n][3])
+{
+#pragma scop
+for (int y = 0; y < n; y++) {
+  double r = f[y][0] + f[y][1];
+  double e[2];
+  e[0] = r * 3;
+  e[1] = r + 1;
+  g[y][0] = e[0];
+  g[y][1] = e[1];
+  for (int k = 0; k < 2; k++) g[y][2] += e[k];
+}
+#pragma endscop
+}
+"""
+
+
+@pytest.mark.usefixtures("emulator")
+def test_elements_that_one_statement_sets_do_not_share_a_cell() -> None:
+    (scop,) = polytile.compile(TEXT, name="f.c", strict=True, raise_bugs=True).scops
+    assert scop.program is not None
+    same_as_c(scop, tuple({"n": n} for n in (0, 1, 7, 257)))
+
+
+def test_the_proof_refuses_one_cell_for_them() -> None:
+    (scop,) = polytile.compile(TEXT, name="f.c", strict=True, raise_bugs=True).scops
+    run = scop.compilation.run
+    (kernel,) = scop.compilation.homes
+    array = run.scop.array("e")
+    one = Storage("e", Space.PRIVATE, array.element, (), "e", ())
+    assert [failure.why for failure in wrong_homes(run, {kernel: {"e": one}})] == [AT_ONCE]
