@@ -107,6 +107,9 @@ class _Extractor:
         found: list[Order] = []
         for group, together in runs(list(nodes or ()), self._is_plain):
             if together and self.merging:
+                for node in filter(self._is_array, group):
+                    self._declaration(node, here)
+                group = [node for node in group if not self._is_array(node)]
                 body = Branches(self.translator, self.evaluator).many(c_ast.Compound(group), here.points)
                 merged = tuple(where(node) for node in assignments(group))
                 found += self._emit(body, c_ast.Compound(group, group[0].coord), here, merged)
@@ -118,8 +121,17 @@ class _Extractor:
         """Whether a statement may become a part of one."""
         if has_loop_or_call(node, lambda name: name in self.region.summaries):
             return False
+        if self._is_array(node):
+            return True
         changed = [(n, self.names.declared.get(id(n)) or self.names.uses.get(id(n))) for n in changed_names(node)]
         return all(isinstance(v, Variable) and self._is_number(v, str(n.name), node) for n, v in changed)
+
+    def _is_array(self, node: c_ast.Node) -> bool:
+        """Whether it declares an array of numbers without values."""
+        if not isinstance(node, c_ast.Decl) or node.init is not None:
+            return False
+        variable = self.names.declared[id(node)]
+        return bool(variable.extents) and variable.type.kind == "float"
 
     def _is_number(self, variable: Variable, name: str, node: c_ast.Node) -> bool:
         """Whether no subscript or bound knows the value of a scalar that a statement sets."""

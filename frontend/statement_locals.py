@@ -4,16 +4,24 @@ before: double t; for (..) { while (x < 4) { t = x * x; x = t + c; } .. }    t i
 after:  for (..) { { double t; while (x < 4) { t = x * x; x = t + c; } } .. }
 before: double t; for (..) if (x[i] > 0) { t = x[i] * y[i]; z[i] = t; }      t may be written by each instance
 after:  for (..) { double t; if (x[i] > 0) { t = x[i] * y[i]; z[i] = t; } }
+
+Elements of small arrays are such scalars where numbers choose them (scalar replacement):
+
+before: double q[2]; for (..) { if (x[i] > 0) { q[0] = x[i]; q[1] = q[0] + 1; z[i] = q[1]; } }
+after:  for (..) { double q0, q1; if (x[i] > 0) { q0 = x[i]; q1 = q0 + 1; z[i] = q1; } }
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from polytile.frontend.build_scop import Draft
+from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.shapes import Shape, Shapes
-from polytile.ir.expr import Access, Assign, Declare, Expr, If, Scope, Stmt, While, bodies, walk
+from polytile.ir.expr import Access, Address, Assign, Declare, Expr, If, Name, Scope, Stmt, While, bodies, rewrite, walk
+from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind
 from polytile.ir.substitute import with_names
 
@@ -24,7 +32,7 @@ def with_body_locals(drafts: Sequence[Draft], shapes: Shapes) -> list[Draft]:
     for draft in drafts:
         for access in draft.accesses:
             users.setdefault(access.access.array, set()).add(draft.name)
-    return [_localised(draft, users, shapes) if _has(draft, While, If) else draft for draft in drafts]
+    return [_localised(d, users, shapes) if d.merged or _has(d, While, If) else d for d in drafts]
 
 
 def _has(draft: Draft, *kinds: type[Stmt]) -> bool:
@@ -32,6 +40,10 @@ def _has(draft: Draft, *kinds: type[Stmt]) -> bool:
 
 
 def _localised(draft: Draft, users: dict[str, set[str]], shapes: Shapes) -> Draft:
+    if not _has(draft, While):
+        for name in sorted({a.access.array for a in draft.accesses}):
+            if users[name] == {draft.name} and shapes.found[name].extents and _is_own(shapes.found[name]):
+                draft = _with_elements_apart(draft, name, shapes)
     read = {a.access.array for a in draft.accesses if a.kind is AccessKind.READ}
     if not _has(draft, While):  # where accesses are those of the body, one by one
         read = {name for name in read if not _is_set_first(draft.body, name)}
@@ -45,6 +57,43 @@ def _localised(draft: Draft, users: dict[str, set[str]], shapes: Shapes) -> Draf
     body = tuple(with_names(stmt, names) for stmt in draft.body)
     accesses = tuple(a for a in draft.accesses if a.access.array not in names)
     return replace(draft, body=(Scope((*declared, *body)),), accesses=accesses)
+
+
+def _with_elements_apart(draft: Draft, array: str, shapes: Shapes) -> Draft:
+    """The statement with a name of its own for each element of an array, where numbers choose all of these and each is
+    set before it is read."""
+    shape, places = shapes.found[array], {a.access: a.subscripts for a in draft.accesses if a.access.array == array}
+    chosen = {access: _numbers(place, shape) for access, place in places.items()}
+    used = {n for n in walk(*draft.body) if isinstance(n, Access) and n.array == array}
+    passed = any(isinstance(n, Address) and n.target.array == array for n in walk(*draft.body))
+    if passed or used - chosen.keys():
+        return draft
+    taken = {n.name for n in walk(*draft.body) if isinstance(n, Name)} | {*shapes.found, *draft.iterators}
+    names: dict[tuple[int, ...], str] = {}
+    for place in sorted({p for p in chosen.values() if p is not None}):
+        names[place] = fresh(array + "_".join(map(str, place)), {*taken, *names.values()})
+
+    def renamed(node: Any) -> Any:
+        place = chosen.get(node) if isinstance(node, Access) and node.array == array else None
+        return node if place is None else replace(node, array=names[place], subscripts=())
+
+    body = tuple(rewrite(stmt, renamed) for stmt in draft.body)
+    if None in chosen.values() or not all(_is_set_first(body, name) for name in names.values()):
+        return draft
+    declared = [Declare(name, shape.variable.type, None, draft.location) for name in names.values()]
+    shapes.forget(shape.variable)
+    body = tuple(with_names(stmt, names.values()) for stmt in body)
+    accesses = tuple(a for a in draft.accesses if a.access.array != array)
+    return replace(draft, body=(Scope((*declared, *body)),), accesses=accesses)
+
+
+def _numbers(subscripts: tuple[Polynomial | None, ...], shape: Shape) -> tuple[int, ...] | None:
+    """Which element it is, where numbers say so and it is one of the array."""
+    places = [None if p is None else p.constant for p in subscripts]
+    extents = [None if p is None else p.constant for p in shape.polynomials]
+    pairs = list(zip(places, extents, strict=False))
+    inside = len(places) == len(extents) and all(k is not None and n is not None and 0 <= k < n for k, n in pairs)
+    return tuple(k for k in places if k is not None) if inside else None
 
 
 def _is_set_first(body: Sequence[Stmt], name: str) -> bool:
@@ -68,6 +117,11 @@ def _uses(node: Stmt | Expr, name: str) -> int:
 
 def _ends_here(shape: Shape) -> bool:
     """Whether it is a scalar that nothing reads after the SCoP."""
+    return not shape.extents and _is_own(shape)
+
+
+def _is_own(shape: Shape) -> bool:
+    """Whether nothing sees it after the SCoP; it is no struct."""
     variable, symbol = shape.variable, shape.variable.symbol
-    scalar = not shape.extents and variable.type.kind != "struct"
-    return scalar and (symbol is None or not (symbol.live_after or symbol.pointer or symbol.scope == "global"))
+    unseen = symbol is None or not (symbol.live_after or symbol.pointer or symbol.scope == "global")
+    return unseen and variable.type.kind != "struct"

@@ -167,3 +167,47 @@ def test_merged_statements_are_said_to_be_one() -> None:
     ).scops
     (merged,) = (s for s in scop.scop.statements)
     assert f"{len(merged.merged)} assignments of line 4 are one statement" in scop.explain()
+
+
+def equilibrium(declared: str, before: str = "", after: str = "") -> str:
+    """Points that relax to what each computes in a small array, with walls."""
+    sets = " ".join(f"e[{k // 3}][{k % 3}] = r * (1 + {k} * u) - {k};" for k in range(9))
+    back = " ".join(f"g[y][x][{8 - k}] = e[{k // 3}][{k % 3}];" for k in range(9))
+    relaxed = " ".join(f"g[y][x][{k}] = f[y][x][{k}] - 0.5 * e[{k // 3}][{k % 3}];" for k in range(9))
+    body = f"double r = f[y][x][0] + f[y][x - 1][1]; {declared} double u = f[y][x - 1][1] - f[y][x][3]; {before} {sets}"
+    walls = f"if (x == 1 || y == n - 1) {{ {back} }} else {{ {relaxed} }} {after}"
+    return f"for (int y = 0; y < n; y++) for (int x = 1; x < m; x++) {{ {body} {walls} }}"
+
+
+SQUARES = tuple({"n": n, "m": m} for n, m in ((0, 0), (1, 1), (1, 2), (3, 5), (7, 9), (33, 65), (64, 64)))
+
+
+@pytest.mark.usefixtures("emulator")
+def test_elements_of_small_arrays_are_locals_of_one_statement() -> None:
+    scop = compiled("int n, int m, double f[n][m][9], double g[n][m][9]", equilibrium("double e[3][3];"))
+    assert len(scop.scop.statements) == 1
+    assert [array.name for array in scop.scop.arrays] == ["f", "g"]
+    assert scop.program is not None and len(scop.program.kernels) == 1
+    same_as_c(scop, SQUARES)
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if (u > 0.25) e[2][2] = 1;", "g[y][x][0] += e[2][2];"),  # set under a condition, and again for certain
+        ("", "if (u > 0.25) { e[0][1] = u; } g[y][x][1] = e[0][1];"),
+        ("", "for (int k = 0; k < 3; k++) g[y][x][k] += e[k][1];"),  # a loop chooses elements
+    ],
+)
+def test_small_arrays_that_are_set_in_parts(before: str, after: str) -> None:
+    body = equilibrium("double e[3][3];", before, after)
+    scop = compiled("int n, int m, double f[n][m][9], double g[n][m][9]", body)
+    same_as_c(scop, SQUARES)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_a_small_array_that_is_seen_afterwards_stays_one() -> None:
+    scop = compiled("int n, int m, double f[n][m][9], double g[n][m][9], double e[3][3]", equilibrium(""))
+    assert "e" in [array.name for array in scop.scop.arrays]
+    same_as_c(scop, SQUARES[2:5])
