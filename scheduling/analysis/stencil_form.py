@@ -174,7 +174,10 @@ def _levels(
     scop: Scop, dependences: Dependences, names: Sequence[str], distances: Sequence[Distance]
 ) -> dict[str, int]:
     """The order of statements within a step: each behind those that it depends on."""
-    graph = graph_of(names, ((d.source, d.sink) for d in distances if d.steps == 0))
+    within = [(d.source, d.sink) for d in distances if d.steps == 0]
+    if not within:
+        return dict.fromkeys(names, 0)
+    graph = graph_of(names, within)
     if (edge := edge_of_a_cycle(graph)) is not None:
         raise carried_in_space(scop, dependences, *edge)
     levels: dict[str, int] = {}

@@ -197,7 +197,10 @@ def _order(
     arrays: Sequence[str], found: Sequence[tuple[str, str, ValueRead]], of_array: Mapping[str, Sequence[_Writer]]
 ) -> list[str]:
     """The fields, each behind those that it reads in the same iteration."""
-    graph = graph_of(arrays, ((source, reader) for reader, source, read in found if read.back == 0))
+    within = [(source, reader) for reader, source, read in found if read.back == 0]
+    if not within:
+        return list(arrays)
+    graph = graph_of(arrays, within)
     if (edge := edge_of_a_cycle(graph)) is not None:
         source, reader = edge
         writer = of_array[reader][-1].statement
