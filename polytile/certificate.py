@@ -18,6 +18,7 @@ from typing import Any
 from polytile.compilation import Compilation
 from polytile.ir.plain_copies import is_plain_copy
 from polytile.ir.plan_file import to_json
+from polytile.ir.read_order import reads_first
 from polytile.ir.schedule import MappedSchedule
 from polytile.ir.scop import Origin, Scop, Statement
 from polytile.scheduling.analysis.dependences import promised_pairs
@@ -77,6 +78,7 @@ def _uses(statement: Statement, apart: bool) -> dict[str, Any]:
         ],
         "reduction": asdict(statement.reduction) if statement.reduction else None,
         **({"updates": [asdict(u) for u in statement.updates]} if statement.updates else {}),
+        **({"reads_first": True} if reads_first(statement) else {}),
     }
 
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polytile.check.at_once import read_first
 from polytile.check.copied_values import Groups, groups, left_out, not_copies, takes_one_element, wrong_values
 from polytile.check.copies import WHOLE, labelled_loops
 from polytile.check.kernel_tiles import holds, is_of_kernel
@@ -53,6 +54,7 @@ def problems(scop: Check) -> Iterator[str]:
     placed = [p for p in placed if p not in kept]
     tiled = {p["array"] for p in placed if is_tile(p)}
     copies = with_copies(tree.intersect_domain(domain), [p for p in placed if p["array"] in tiled])
+    first = read_first(scop, program)
     for array in program["arrays"]:
         reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
         flow, false = dependences(order, reads, writes, may, accesses(program, array, "kill"))
@@ -62,13 +64,13 @@ def problems(scop: Check) -> Iterator[str]:
         if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
             yield f"the claimed anti and output dependences through {array} are not those of the accesses"
         if array in tiled:
-            yield from _tiles(copies, array, program, array in scop["visible"], context)
+            yield from _tiles(copies, array, program, first, array in scop["visible"], context)
             continue
         here = tuple(a.intersect_params(context) for a in (reads, writes, may))
         homes = [p for p in placed if p["array"] == array and not p.get("through")]
         if homes:
             visible = array in scop["visible"]
-            wrong, pairs = check_home(tree, homes[0], here, flow.intersect_params(context), visible)
+            wrong, pairs = check_home(tree, homes[0], here, flow.intersect_params(context), visible, first)
             yield from wrong
         else:
             pairs = conflicts(order, reads, writes.union(may))
@@ -77,7 +79,7 @@ def problems(scop: Check) -> Iterator[str]:
         pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
         pairs = pairs.subtract(_promised(scop, array)).intersect_params(context)
         for copy in (p for p in placed if p["array"] == array and p.get("through")):
-            wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context))
+            wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context), first)
             yield from wrong
             pairs = pairs.union(inside)
         left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
@@ -121,10 +123,12 @@ def _tiles_of_kernels(
         return []
 
 
-def _tiles(copies: Placed, array: str, program: Check, visible: bool, context: isl.Set) -> list[str]:
+def _tiles(
+    copies: Placed, array: str, program: Check, first: frozenset[str], visible: bool, context: isl.Set
+) -> list[str]:
     try:
         with budget(MAX_OPERATIONS):
-            return list(wrong_tiles(copies, array, program, visible, context))
+            return list(wrong_tiles(copies, array, program, first, visible, context))
     except OverBudgetError:
         return [f"the placements of {array} are not checked: that takes isl more than {MAX_OPERATIONS} operations"]
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polytile.check.relations import OUT, Check, dependences, maps
+from polytile.check.at_once import lost_at_once
+from polytile.check.relations import OUT, Check, dependences, flow_of_uses, maps
 from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
 
 Uses = tuple[isl.UnionMap, ...]  # reads, writes, may-writes
@@ -84,6 +85,13 @@ def cells(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl.U
     return place.range_product(place.range_product(accesses).apply_range(isl.UnionMap(placement["cell"])))
 
 
+def _routes(tree: isl.Schedule, placement: Check, accesses: isl.UnionMap) -> isl.UnionMap:
+    """The same by element, `{ [S[i] -> A[j]] -> [[place] -> [cell]] }`."""
+    place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
+    owner = accesses.domain_map().apply_range(place)
+    return owner.range_product(owner.range_product(accesses.range_map()).apply_range(isl.UnionMap(placement["cell"])))
+
+
 def without_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> Iterator[str]:
     """Elements that have no cell, or one outside of the extents."""
     place = _owners(kernels(tree)[placement["kernel"]], placement["memory"] == "private")
@@ -102,11 +110,12 @@ def without_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> Iterator[
 
 
 def check_home(
-    tree: isl.Schedule, placement: Check, uses: Uses, flow: isl.UnionMap, visible: bool
+    tree: isl.Schedule, placement: Check, uses: Uses, flow: isl.UnionMap, visible: bool, first: frozenset[str]
 ) -> tuple[list[str], isl.UnionMap]:
     """What is wrong with an array that lives in a kernel alone, and the conflicts through its cells."""
     array, here = placement["array"], kernels(tree)[placement["kernel"]].get_domain()
     found = list(without_cells(tree, placement, tuple(a.intersect_domain(here) for a in uses)))
+    found += elements_mixed(tree, placement, uses, first)
     inside, false = through_cells(tree, placement, uses)
     if visible or not uses[0].domain().is_subset(flow.range()):
         found.append(f"{array} lives inside a kernel, and values of it come from outside or are seen there")
@@ -116,7 +125,7 @@ def check_home(
 
 
 def check_forwarding(
-    tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: Uses, flow: isl.UnionMap
+    tree: isl.Schedule, order: isl.Schedule, copy: Check, uses: Uses, flow: isl.UnionMap, first: frozenset[str]
 ) -> tuple[list[str], isl.UnionMap]:
     """What one kernel reads of an array comes from its own writes, by the cells of a block's copy."""
     array, number = copy["array"], copy["kernel"]
@@ -129,6 +138,7 @@ def check_forwarding(
     lows = [m.range().dim_min_val(k) for a in here for m in maps(a) for k in copy.get("keeps", ())]
     if not all(low.is_int() and low.is_nonneg() for low in lows):
         found.append(f"the copy of {array} in kernel {number} has negative subscripts")
+    found += elements_mixed(tree, copy, here, first)
     inside, false = through_cells(tree, copy, here)
     if not inside.is_equal(wanted):
         found.append(f"the copy in {memory(copy)} of kernel {number} mixes up the values of {array}")
@@ -140,3 +150,20 @@ def through_cells(tree: isl.Schedule, placement: Check, uses: Uses) -> tuple[isl
     found = (cells(tree, placement, a) for a in (*uses, isl.UnionMap("{ }")))
     here = kernels(tree)[placement["kernel"]].get_domain()
     return dependences(tree.intersect_domain(here), *found)
+
+
+def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: frozenset[str]) -> Iterator[str]:
+    """Reads that find another element in their cell than their own, or nothing: instances that use several elements
+    may, though each gets values from the right instances. The statements `first` read before they write."""
+    reads, writes, may = (_routes(tree, placement, u) for u in uses)
+    array, where = placement["array"], f"the {memory(placement)} of kernel {placement['kernel']}"
+    if not lost_at_once(reads, writes.union(may), first).is_empty():
+        yield f"an instance needs two elements of {array} at once that share a cell in {where}"
+    if may.is_empty() and all(u.is_single_valued() for u in uses):
+        return
+    found = flow_of_uses(tree.get_map(), reads, writes, may)
+    values, element = found.get_may_dependence(), reads.union(writes).union(may).domain().unwrap().range_map()
+    if not values.apply_domain(element).apply_range(element).is_subset(element.range().identity()):
+        yield f"a cell of {array} in {where} has another element than the one that is read"
+    if not found.get_must_no_source().is_empty():
+        yield f"{array} is read in {where}, where nothing wrote it"

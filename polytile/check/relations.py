@@ -51,6 +51,13 @@ def _sources(
     return info.set_schedule_map(order.intersect_domain(users).get_map()).compute_flow().get_may_dependence()
 
 
+def flow_of_uses(times: isl.UnionMap, reads: isl.UnionMap, writes: isl.UnionMap, may: isl.UnionMap) -> isl.UnionFlow:
+    """What uses `{ [S[i] -> A[j]] -> location }` find, by the times of the instances."""
+    when = reads.union(writes).union(may).domain().unwrap().domain_map().apply_range(times)
+    info = isl.UnionAccessInfo.from_sink(reads).set_must_source(writes).set_may_source(may)
+    return info.set_schedule_map(when).compute_flow()
+
+
 def conflicts(order: isl.Schedule, reads: isl.UnionMap, writes: isl.UnionMap) -> isl.UnionMap:
     """Pairs of instances, in their order, that use one element which one of them writes."""
     times = order.intersect_domain(reads.union(writes).domain()).get_map()

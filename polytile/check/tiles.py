@@ -17,6 +17,7 @@ from math import prod
 
 import islpy as isl
 
+from polytile.check.at_once import lost_at_once
 from polytile.check.copies import Loop, labelled_loops
 from polytile.check.locations import AFTER, BEFORE, Flow, Placed, Routing, Uses, in_program
 from polytile.check.relations import IN, Check, maps
@@ -83,11 +84,16 @@ def _wrong_layout(placement: Check) -> str:
     return "" if inside and len(taken) == prod(extents) else f"two cells of {placement['name']} share memory"
 
 
-def wrong_tiles(placed: Placed, array: str, program: Check, visible: bool, context: isl.Set) -> Iterator[str]:
+def wrong_tiles(
+    placed: Placed, array: str, program: Check, first: frozenset[str], visible: bool, context: isl.Set
+) -> Iterator[str]:
     """What is wrong with the placements of one array, a line each."""
     routing = Routing(placed, array, program, context)
     used = routing.uses()
     yield from routing.lines
+    own = used.routes
+    if not lost_at_once(own["read"], own["write"].union(own["may-write"]), first).is_empty():
+        yield f"an execution needs two elements of {array} at once that share a cell"
     wanted = in_program(array, program, visible, context)
     ours = used.framed(wanted.elements(), visible)
     flow = ours.flow(placed.times.vectors)
