@@ -55,7 +55,9 @@ def test_command(
     (job,) = map(json.loads, written.read_text().splitlines())  # a body that has nothing of all this
     assert job["settings"] == {} and job["label"] == "everything on"
     assert table.read_text().endswith(f"| scale | 10 |{' = |' * (len(STEPS) - 1)}\n")
-    assert "without register tile: 10" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "without nothing: 10" in said
+    assert "without register tile: compiled" in said  # to the same kernels: ptxas is not asked again
     assert cli.main(["ablation", "refused", "--dtype", "double"]) == 1
 
 
