@@ -31,11 +31,11 @@ from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_fields import with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
+from polytile.frontend.rematerialization import with_terms_rematerialized
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
 from polytile.frontend.searches import with_searches
-from polytile.frontend.shared_terms import with_terms_apart
 from polytile.frontend.strided_reductions import with_counted_reductions
 from polytile.frontend.structs import struct_definitions, structs_of
 from polytile.frontend.switch_elimination import without_switch
@@ -93,7 +93,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     stepped = with_counted_steps(result.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
-    body = with_terms_apart(with_counted_reductions(split.body, place.scope, live_after), place.scope)
+    body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
     body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))

@@ -14,8 +14,8 @@ from typing import Any
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from polytile.frontend.certain_reads import CertainReads, shape_of
 from polytile.frontend.induction_variables import deciding_parts
+from polytile.frontend.must_reads import MustReads, shape_of
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Binding, Scope, Shape
@@ -53,7 +53,7 @@ class _Replacement:
     pointed: set[str]  # the types that are written through pointers which may lead anywhere
     always: set[str]  # what is read whenever the SCoP runs
     deciding: set[str]
-    reads: CertainReads
+    reads: MustReads
     taken: set[str]
     found: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)  # by the text of the load
     symbols: dict[str, Symbol] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class _Replacement:
         headers = [part for loop in first for part in (loop.init, loop.cond) if part is not None]
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
-        reads = CertainReads.of(body, scope)
+        reads = MustReads.of(body, scope)
         return cls(scope, written, pointed, always, deciding, reads, taken | {b.name for b in scope.bindings()})
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:

@@ -14,7 +14,7 @@ from typing import Any
 from pycparser import c_ast
 from pycparser.c_generator import CGenerator
 
-from polytile.frontend.certain_reads import CertainReads, pointer_of, shape_of
+from polytile.frontend.must_reads import MustReads, pointer_of, shape_of
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scope import Binding, Scope, Shape
 from polytile.frontend.trees import WRITING, address_taken, copied, map_children, variables_in
@@ -49,7 +49,7 @@ def with_pointer_variables(body: Sequence[c_ast.Node], scope: Scope, changed: fr
 @dataclass(slots=True)
 class _Fields:
     scope: Scope
-    reads: CertainReads
+    reads: MustReads
     changed: frozenset[str]
     written: set[str]  # the types of what is written
     taken: set[str]
@@ -74,7 +74,7 @@ class _Fields:
             written.add(shape.base.name)
         if written & {*_CHARS}:
             return None
-        reads = CertainReads.of(body, scope)
+        reads = MustReads.of(body, scope)
         addresses = {name for n in nodes if (name := address_taken(n)) is not None}
         taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
         taken |= {b.name for b in scope.bindings()}

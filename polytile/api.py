@@ -42,8 +42,8 @@ from polytile.runtime.output import check_targets, write_outputs
 from polytile.runtime.parameters import allowed_values, check_parameters
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
-from polytile.statements_apart import is_better, may_be_better_apart
 from polytile.tracebacks import for_callers
+from polytile.unmerged_statements import is_better, may_be_better_apart
 from polytile.work_pieces import deep_recursion, piece
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def _compiled(
 ) -> CompiledScop:
     """One SCoP, by the values of its own parameters."""
     own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
-    chosen = replace(options, parameters=own)
+    chosen = replace(options, parameters=own, specialize=options.specialize and bool(own))
     allowed_values(scop, own)
     if observe is not None:
         observe(scop.name, "scop", scop)

@@ -135,11 +135,18 @@ class Compilation:
         """The bytes of shared memory that a block may use."""
         return self.options.shared_memory
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """What was proven, and for which values, where the host asks for them."""
+        asked = self.source.checked
+        only = (f"for {asked} alone: the program asks when it runs, and runs the C elsewhere",) if asked else ()
+        return (*only, *self.proof.facts) if self.proof else only
+
     def explain(self) -> str:
         """The proof, what was decided, what kernels take by estimate, and the schedule, for a person."""
         lines = [f"{self.scop.name}"]
         if self.proof:
-            lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.proof.facts)]
+            lines += [f"  {self.proof}", *(f"    {fact}" for fact in self.shown)]
         lines += [f"  {r.message}" for r in self.remarks]
         lines += [f"  {line}" for line in (*self._merged(), *self._arithmetic())]
         named = [f"    {s.name} is {s.location.short}: {quoted(s)}" for s in self.source.statements if s.location.line]

@@ -73,6 +73,27 @@
 #define SIXTH (SCALAR_VAL(1.0) / SCALAR_VAL(6.0))
 #define I144 (SCALAR_VAL(1.0) / SCALAR_VAL(144.0))
 
+#define NEXT_0                                                                   \
+    a1 * R0[k][j][i] +                                                           \
+    cof * (SIXTH * (BEND_X(lax, u0) + BEND_Y(muy, u0) + BEND_Z(muz, u0)) +       \
+           sxy * (MIXED_X(SLOPE_Y, la, u1) + MIXED_Y(SLOPE_X, mu, u1)) +         \
+           sxz * (MIXED_X(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_X, mu, u2)))
+#define NEXT_1                                                                   \
+    a1 * R1[k][j][i] +                                                           \
+    cof * (SIXTH * (BEND_X(mux, u1) + BEND_Y(lay, u1) + BEND_Z(muz, u1)) +       \
+           sxy * (MIXED_X(SLOPE_Y, mu, u0) + MIXED_Y(SLOPE_X, la, u0)) +         \
+           syz * (MIXED_Y(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_Y, mu, u2)))
+#define NEXT_2                                                                   \
+    a1 * R2[k][j][i] +                                                           \
+    cof * (SIXTH * (BEND_X(mux, u2) + BEND_Y(muy, u2) + BEND_Z(laz, u2)) +       \
+           sxz * (MIXED_X(SLOPE_Z, mu, u0) + MIXED_Z(SLOPE_X, la, u0)) +         \
+           syz * (MIXED_Y(SLOPE_Z, mu, u1) + MIXED_Z(SLOPE_Y, la, u1)))
+#define VALUES_MU(name, mu)                                                                   \
+    DATA_TYPE name##1 = WEIGHT1(mu), name##2 = WEIGHT2(mu), name##3 = WEIGHT3(mu), name##4 = WEIGHT4(mu)
+#define VALUES_LA(name, mu, la)                                                               \
+    DATA_TYPE name##1 = 2 * WEIGHT1(mu) + WEIGHT1(la), name##2 = 2 * WEIGHT2(mu) + WEIGHT2(la), \
+              name##3 = 2 * WEIGHT3(mu) + WEIGHT3(la), name##4 = 2 * WEIGHT4(mu) + WEIGHT4(la)
+
 static void rhs4th3fort(int nz, int ny, int nx, DATA_TYPE a1, DATA_TYPE cof, DATA_TYPE sx[nx],
                         DATA_TYPE sy[ny], DATA_TYPE sz[nz], DATA_TYPE u0[nz][ny][nx],
                         DATA_TYPE u1[nz][ny][nx], DATA_TYPE u2[nz][ny][nx],
@@ -101,82 +122,43 @@ static void rhs4th3fort(int nz, int ny, int nx, DATA_TYPE a1, DATA_TYPE cof, DAT
                 DATA_TYPE sxz = I144 * sx[i] * sz[k];
                 DATA_TYPE syz = I144 * sy[j] * sz[k];
 
-                R0[k][j][i] =
-                    a1 * R0[k][j][i] +
-                    cof * (SIXTH * (BEND_X(lax, u0) + BEND_Y(muy, u0) + BEND_Z(muz, u0)) +
-                           sxy * (MIXED_X(SLOPE_Y, la, u1) + MIXED_Y(SLOPE_X, mu, u1)) +
-                           sxz * (MIXED_X(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_X, mu, u2)));
-                R1[k][j][i] =
-                    a1 * R1[k][j][i] +
-                    cof * (SIXTH * (BEND_X(mux, u1) + BEND_Y(lay, u1) + BEND_Z(muz, u1)) +
-                           sxy * (MIXED_X(SLOPE_Y, mu, u0) + MIXED_Y(SLOPE_X, la, u0)) +
-                           syz * (MIXED_Y(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_Y, mu, u2)));
-                R2[k][j][i] =
-                    a1 * R2[k][j][i] +
-                    cof * (SIXTH * (BEND_X(mux, u2) + BEND_Y(muy, u2) + BEND_Z(laz, u2)) +
-                           sxz * (MIXED_X(SLOPE_Z, mu, u0) + MIXED_Z(SLOPE_X, la, u0)) +
-                           syz * (MIXED_Y(SLOPE_Z, mu, u1) + MIXED_Z(SLOPE_Y, la, u1)));
+                R0[k][j][i] = NEXT_0;
+                R1[k][j][i] = NEXT_1;
+                R2[k][j][i] = NEXT_2;
             }
 #else
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++)
             for (int i = 2; i < nx - 2; i++) {
-                DATA_TYPE lax1 = 2 * WEIGHT1(MU_X) + WEIGHT1(LA_X);
-                DATA_TYPE lax2 = 2 * WEIGHT2(MU_X) + WEIGHT2(LA_X);
-                DATA_TYPE lax3 = 2 * WEIGHT3(MU_X) + WEIGHT3(LA_X);
-                DATA_TYPE lax4 = 2 * WEIGHT4(MU_X) + WEIGHT4(LA_X);
-                DATA_TYPE muy1 = WEIGHT1(MU_Y), muy2 = WEIGHT2(MU_Y);
-                DATA_TYPE muy3 = WEIGHT3(MU_Y), muy4 = WEIGHT4(MU_Y);
-                DATA_TYPE muz1 = WEIGHT1(MU_Z), muz2 = WEIGHT2(MU_Z);
-                DATA_TYPE muz3 = WEIGHT3(MU_Z), muz4 = WEIGHT4(MU_Z);
+                VALUES_LA(lax, MU_X, LA_X);
+                VALUES_MU(muy, MU_Y);
+                VALUES_MU(muz, MU_Z);
                 DATA_TYPE sxy = I144 * sx[i] * sy[j];
                 DATA_TYPE sxz = I144 * sx[i] * sz[k];
 
-                R0[k][j][i] =
-                    a1 * R0[k][j][i] +
-                    cof * (SIXTH * (BEND_X(lax, u0) + BEND_Y(muy, u0) + BEND_Z(muz, u0)) +
-                           sxy * (MIXED_X(SLOPE_Y, la, u1) + MIXED_Y(SLOPE_X, mu, u1)) +
-                           sxz * (MIXED_X(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_X, mu, u2)));
+                R0[k][j][i] = NEXT_0;
             }
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++)
             for (int i = 2; i < nx - 2; i++) {
-                DATA_TYPE mux1 = WEIGHT1(MU_X), mux2 = WEIGHT2(MU_X);
-                DATA_TYPE mux3 = WEIGHT3(MU_X), mux4 = WEIGHT4(MU_X);
-                DATA_TYPE lay1 = 2 * WEIGHT1(MU_Y) + WEIGHT1(LA_Y);
-                DATA_TYPE lay2 = 2 * WEIGHT2(MU_Y) + WEIGHT2(LA_Y);
-                DATA_TYPE lay3 = 2 * WEIGHT3(MU_Y) + WEIGHT3(LA_Y);
-                DATA_TYPE lay4 = 2 * WEIGHT4(MU_Y) + WEIGHT4(LA_Y);
-                DATA_TYPE muz1 = WEIGHT1(MU_Z), muz2 = WEIGHT2(MU_Z);
-                DATA_TYPE muz3 = WEIGHT3(MU_Z), muz4 = WEIGHT4(MU_Z);
+                VALUES_MU(mux, MU_X);
+                VALUES_LA(lay, MU_Y, LA_Y);
+                VALUES_MU(muz, MU_Z);
                 DATA_TYPE sxy = I144 * sx[i] * sy[j];
                 DATA_TYPE syz = I144 * sy[j] * sz[k];
 
-                R1[k][j][i] =
-                    a1 * R1[k][j][i] +
-                    cof * (SIXTH * (BEND_X(mux, u1) + BEND_Y(lay, u1) + BEND_Z(muz, u1)) +
-                           sxy * (MIXED_X(SLOPE_Y, mu, u0) + MIXED_Y(SLOPE_X, la, u0)) +
-                           syz * (MIXED_Y(SLOPE_Z, la, u2) + MIXED_Z(SLOPE_Y, mu, u2)));
+                R1[k][j][i] = NEXT_1;
             }
     for (int k = 2; k < nz - 2; k++)
         for (int j = 2; j < ny - 2; j++)
             for (int i = 2; i < nx - 2; i++) {
-                DATA_TYPE mux1 = WEIGHT1(MU_X), mux2 = WEIGHT2(MU_X);
-                DATA_TYPE mux3 = WEIGHT3(MU_X), mux4 = WEIGHT4(MU_X);
-                DATA_TYPE muy1 = WEIGHT1(MU_Y), muy2 = WEIGHT2(MU_Y);
-                DATA_TYPE muy3 = WEIGHT3(MU_Y), muy4 = WEIGHT4(MU_Y);
-                DATA_TYPE laz1 = 2 * WEIGHT1(MU_Z) + WEIGHT1(LA_Z);
-                DATA_TYPE laz2 = 2 * WEIGHT2(MU_Z) + WEIGHT2(LA_Z);
-                DATA_TYPE laz3 = 2 * WEIGHT3(MU_Z) + WEIGHT3(LA_Z);
-                DATA_TYPE laz4 = 2 * WEIGHT4(MU_Z) + WEIGHT4(LA_Z);
+                VALUES_MU(mux, MU_X);
+                VALUES_MU(muy, MU_Y);
+                VALUES_LA(laz, MU_Z, LA_Z);
                 DATA_TYPE sxz = I144 * sx[i] * sz[k];
                 DATA_TYPE syz = I144 * sy[j] * sz[k];
 
-                R2[k][j][i] =
-                    a1 * R2[k][j][i] +
-                    cof * (SIXTH * (BEND_X(mux, u2) + BEND_Y(muy, u2) + BEND_Z(laz, u2)) +
-                           sxz * (MIXED_X(SLOPE_Z, mu, u0) + MIXED_Z(SLOPE_X, la, u0)) +
-                           syz * (MIXED_Y(SLOPE_Z, mu, u1) + MIXED_Z(SLOPE_Y, la, u1)));
+                R2[k][j][i] = NEXT_2;
             }
 #endif
 #pragma endscop

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polytile.check.at_once import read_first
+from polytile.check.conflicting_elements import read_first
 from polytile.check.copied_values import Groups, groups, left_out, not_copies, takes_one_element, wrong_values
 from polytile.check.copies import WHOLE, labelled_loops
 from polytile.check.kernel_tiles import holds, is_of_kernel

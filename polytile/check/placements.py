@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polytile.check.at_once import lost_at_once
+from polytile.check.conflicting_elements import conflicting_elements
 from polytile.check.relations import OUT, Check, dependences, flow_of_uses, maps
 from polytile.check.tree import THREADS, blocks, kernels, mark, nodes, thread_of
 
@@ -157,7 +157,7 @@ def elements_mixed(tree: isl.Schedule, placement: Check, uses: Uses, first: froz
     may, though each gets values from the right instances. The statements `first` read before they write."""
     reads, writes, may = (_routes(tree, placement, u) for u in uses)
     array, where = placement["array"], f"the {memory(placement)} of kernel {placement['kernel']}"
-    if not lost_at_once(reads, writes.union(may), first).is_empty():
+    if not conflicting_elements(reads, writes.union(may), first).is_empty():
         yield f"an instance needs two elements of {array} at once that share a cell in {where}"
     if may.is_empty() and all(u.is_single_valued() for u in uses):
         return

@@ -17,7 +17,7 @@ from math import prod
 
 import islpy as isl
 
-from polytile.check.at_once import lost_at_once
+from polytile.check.conflicting_elements import conflicting_elements
 from polytile.check.copies import Loop, labelled_loops
 from polytile.check.locations import AFTER, BEFORE, Flow, Placed, Routing, Uses, in_program
 from polytile.check.relations import IN, Check, maps
@@ -92,7 +92,7 @@ def wrong_tiles(
     used = routing.uses()
     yield from routing.lines
     own = used.routes
-    if not lost_at_once(own["read"], own["write"].union(own["may-write"]), first).is_empty():
+    if not conflicting_elements(own["read"], own["write"].union(own["may-write"]), first).is_empty():
         yield f"an execution needs two elements of {array} at once that share a cell"
     wanted = in_program(array, program, visible, context)
     ours = used.framed(wanted.elements(), visible)

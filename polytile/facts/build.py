@@ -70,7 +70,7 @@ def scop_facts(state: Compilation, loops: tuple[LoopFacts, ...], cuda: LocatedTe
         microseconds=estimate.microseconds if estimate else None,
         sizes=estimate.parameters if estimate else (),
         assumed=tuple(name for name, _ in estimate.parameters if name not in known) if estimate else (),
-        proof=(str(state.proof), *state.proof.facts) if state.proof else (),
+        proof=(str(state.proof), *state.shown) if state.proof else (),
         remarks=tuple(remark.message for remark in state.remarks),
         considered=state.considered,
         schedule=state.run.schedule.to_text() if state.schedule else "",

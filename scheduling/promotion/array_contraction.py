@@ -20,11 +20,11 @@ from polytile.ir.isl_util import maps
 from polytile.ir.memory import Space, Storage
 from polytile.ir.schedule import MappedSchedule, nodes
 from polytile.ir.scop import AccessKind, Array, Origin, Scop
+from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, places, stays
 from polytile.scheduling.analysis.set_children import children_that_meet
-from polytile.scheduling.analysis.shared_cells import elements_that_meet, same_cell
 
 MOST_PRIVATE_ELEMENTS = 64  # of one array, in registers or local memory of a thread
 MOST_TURNS = 4  # of threads over a dimension whose elements they keep: in registers, as so short loops are unrolled
@@ -183,7 +183,7 @@ def _keeps_flow(
     users = used_cells.domain()
     tree = schedule.tree.intersect_domain(users)
     same = same_cell(array, storage.keeps or (), storage.strides)
-    if not elements_that_meet(scop, array, same).is_empty():
+    if not conflicting_elements(scop, array, same).is_empty():
         return False
     if not children_that_meet(tree, used_cells, must.union(may)).is_empty():
         return False

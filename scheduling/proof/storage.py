@@ -23,10 +23,10 @@ from polytile.ir.isl_util import sets
 from polytile.ir.memory import Space, Storage, constant_extents
 from polytile.ir.schedule import nodes
 from polytile.ir.scop import AccessKind, Array, Origin
+from polytile.scheduling.analysis.conflicting_elements import conflicting_elements, same_cell
 from polytile.scheduling.analysis.executions import Executions
 from polytile.scheduling.analysis.instance_map import KernelPlace, cells, flow_within_blocks, places
 from polytile.scheduling.analysis.set_children import children_that_meet
-from polytile.scheduling.analysis.shared_cells import elements_that_meet, same_cell
 from polytile.scheduling.proof.legality import unordered
 
 AT_ONCE = "one instance needs both of two elements that share a cell"
@@ -123,7 +123,7 @@ def _wrong_home(run: Executions, place: KernelPlace, array: Array, home: Storage
         return [Failure(array.name, isl.UnionSet.identity(users), "there are fewer cells than it uses")]
     where = place.block if home.space is Space.SHARED else place.thread
     keeps = tuple(range(array.rank)) if home.keeps is None else home.keeps
-    if not elements_that_meet(scop, array, same_cell(array, keeps, home.strides)).is_empty():
+    if not conflicting_elements(scop, array, same_cell(array, keeps, home.strides)).is_empty():
         return [Failure(array.name, isl.UnionSet.identity(users), AT_ONCE)]
     used = [cells(a, where, keeps, array.rank, home.strides) for a in accesses]
     same = isl.UnionSet.identity(users)
@@ -177,7 +177,7 @@ def _wrong_handover(run: Executions, place: KernelPlace, array: Array, copy: Sto
     lows = (s.dim_min_val(k) for a in accesses for s in sets(a.range()) for k in copy.keeps)
     if not all(low.is_int() and low.is_nonneg() for low in lows):
         return [Failure(array.name, isl.UnionSet.identity(place.domain), "its subscripts may be negative")]
-    if not elements_that_meet(scop, array, same_cell(array, copy.keeps, moduli=copy.moduli)).is_empty():
+    if not conflicting_elements(scop, array, same_cell(array, copy.keeps, moduli=copy.moduli)).is_empty():
         return [Failure(array.name, isl.UnionSet.identity(place.domain), AT_ONCE)]
     used = [cells(a, place.block, copy.keeps, array.rank, moduli=copy.moduli) for a in accesses]
     users = accesses[0].union(accesses[1]).union(accesses[2]).domain()

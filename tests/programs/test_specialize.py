@@ -148,6 +148,34 @@ def test_a_call_with_other_sizes() -> None:
         smooth(8, 11, a[:8], b[:8], on="emulator")
 
 
+def test_scops_without_these_sizes_are_for_all() -> None:
+    program = polytile.compile(SMOOTH + JACOBI, parameters={"m": 11}, specialize=True)
+    assert [scop.scop.name for scop in program.scops] == ["smooth_scop0", "jacobi_scop0"]
+    assert [scop.compilation.source.checked for scop in program.scops] == ["m == 11", ""]
+    assert "for m == 11 alone: the program asks when it runs" in program["smooth"].explain()
+
+
+def test_a_loop_that_sets_its_elements_in_turn() -> None:
+    """One assignment in a loop that data end reads, in a later turn, what another one may have overwritten."""
+    text = """
+    void f(int n, double x[n], double y[n])
+    {
+    #pragma scop
+        for (int i = 0; i < n; i++) {
+            double e[2];
+            e[0] = x[i];
+            e[1] = 1;
+            while (e[0] > 0.1)
+                e[0] = e[0] * 0.5 * e[1];
+            y[i] = e[0] + 10 * e[1];
+        }
+    #pragma endscop
+    }
+    """
+    (scop,) = polytile.compile(text, strict=True, raise_bugs=True).scops
+    same_as_c(scop, [{"n": n} for n in (0, 1, 33)])
+
+
 def test_no_sizes() -> None:
     with pytest.raises(UsageError, match="specialize: there are no values"):
         polytile.compile(SMOOTH, specialize=True)

@@ -12,29 +12,14 @@ import islpy as isl
 import pytest
 
 import polytile
-from polytile.check.at_once import lost_at_once, read_first
 from polytile.check.checker import problems
+from polytile.check.conflicting_elements import conflicting_elements, read_first
 from polytile.check.placements import elements_mixed
 from polytile.check.source import differences
+from tests.programs.test_small_arrays import TEXT as SMALL
 
 Scop = dict[str, Any]
 AT_ONCE, ANOTHER = "needs two elements of e at once", "another element than the one that is read"
-SMALL = """void f(int n, double f[n][3], double g[n][3])
-{
-#pragma scop
-for (int y = 0; y < n; y++) {
-  double r = f[y][0] + f[y][1];
-  double e[2];
-  e[0] = r * 3;
-  e[1] = r + 1;
-  g[y][0] = e[0];
-  g[y][1] = e[1];
-  for (int k = 0; k < 2; k++) g[y][2] += e[k];
-}
-#pragma endscop
-}
-"""
-
 
 def certificate(text: str) -> Scop:
     found: Scop = json.loads(polytile.compile(text, schedule="classic").certificate)["scops"][0]
@@ -116,8 +101,8 @@ def test_a_read_of_what_nothing_set_beside_one_that_is_right() -> None:
 
 def test_who_reads_first_may_write_into_the_same_cell() -> None:
     reads, writes = isl.UnionMap("{ [S[i] -> A[i - 1]] -> [0] }"), isl.UnionMap("{ [S[i] -> A[i]] -> [0] }")
-    assert lost_at_once(reads, writes, frozenset(("S",))).is_empty()
-    assert not lost_at_once(reads, writes, frozenset()).is_empty()
+    assert conflicting_elements(reads, writes, frozenset(("S",))).is_empty()
+    assert not conflicting_elements(reads, writes, frozenset()).is_empty()
 
 
 MERGED = """void f(int n, double a[n], double g[n])

@@ -34,7 +34,7 @@ class _Place:
 
 
 @dataclass(slots=True)
-class CertainReads:
+class MustReads:
     """The expressions of a SCoP, whose types are spelt out, by their places."""
 
     scope: Scope
@@ -42,7 +42,7 @@ class CertainReads:
     places: list[_Place] = field(default_factory=list)
 
     @classmethod
-    def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> CertainReads:
+    def of(cls, body: Sequence[c_ast.Node], scope: Scope) -> MustReads:
         nodes = [n for item in body for n in nodes_below(item)]
         changed = {name for n in nodes if (name := written_name(n)) is not None}
         changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}

@@ -21,7 +21,7 @@ _ACCUMULATES = ("+=", "-=", "*=", "&=", "|=", "^=")
 _MOST = 8  # values that are computed again for one sum
 
 
-def with_terms_apart(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
+def with_terms_rematerialized(body: Sequence[c_ast.Node], scope: Scope) -> tuple[c_ast.Node, ...]:
     """The statements of a SCoP, in place, whose outermost loops add up in several variables that nothing else in them
     sets."""
     names: set[str] | None = None

@@ -22,7 +22,7 @@ def read_first(scop: Check, program: Check) -> frozenset[str]:
     )
 
 
-def lost_at_once(reads: isl.UnionMap, writes: isl.UnionMap, first: frozenset[str]) -> isl.UnionMap:
+def conflicting_elements(reads: isl.UnionMap, writes: isl.UnionMap, first: frozenset[str]) -> isl.UnionMap:
     """The pairs of different elements in one cell of which an instance writes one and writes or, perhaps afterwards,
     reads the other. Uses are `{ [S[i] -> A[j]] -> cell }`; the statements `first` read before they write."""
     written = _by_cell(writes)

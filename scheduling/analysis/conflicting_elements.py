@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytile.ir.expr import Assign, walk
 from polytile.ir.isl_util import union_of
+from polytile.ir.read_order import reads_first
 from polytile.ir.scop import AccessKind, Array, Scop, Statement
 
 
@@ -31,7 +31,7 @@ def same_cell(
     return isl.UnionMap(f"{{ {array.name}[{', '.join(one)}] -> {array.name}[{', '.join(other)}] : {equal} }}")
 
 
-def elements_that_meet(scop: Scop, array: Array, same: isl.UnionMap) -> isl.UnionMap:
+def conflicting_elements(scop: Scop, array: Array, same: isl.UnionMap) -> isl.UnionMap:
     """The pairs of different elements in one cell of which some instance sets one and, perhaps afterwards, uses the
     other: a statement of one assignment reads before it writes."""
     own = [s for s in scop.accessing(array.name) if not _sets_one(s, array.name)]
@@ -41,18 +41,14 @@ def elements_that_meet(scop: Scop, array: Array, same: isl.UnionMap) -> isl.Unio
 
 
 def _sets_one(statement: Statement, array: str) -> bool:
-    """Whether an assignment is all of a statement, and sets one element at most."""
+    """Whether a statement reads before it writes, and sets one element at most."""
     writes = [a.relation for a in statement.accesses if a.array == array and a.writes]
-    return _assignments(statement) <= 1 and len(writes) <= 1 and all(bool(w.is_single_valued()) for w in writes)
-
-
-def _assignments(statement: Statement) -> int:
-    return sum(isinstance(node, Assign) for node in walk(*statement.body))
+    return reads_first(statement) and len(writes) <= 1 and all(bool(w.is_single_valued()) for w in writes)
 
 
 def _used_at_once(scop: Scop, statement: Statement, array: str) -> list[isl.Map]:
     named, kinds = frozenset((array,)), (AccessKind.WRITE, AccessKind.MAY_WRITE)
     written = [m.intersect_params(scop.context) for _, m in statement.united(*kinds, arrays=named)]
-    reads = statement.united(AccessKind.READ, arrays=named) if _assignments(statement) > 1 else ()
+    reads = statement.united(AccessKind.READ, arrays=named) if not reads_first(statement) else ()
     used = [*written, *(m.intersect_params(scop.context) for _, m in reads)]
     return [one.range_product(other).range().unwrap() for one in written for other in used]
