@@ -113,7 +113,8 @@ class _Blocks:
             name = self._value(value)
             if name in names:
                 found.insert(0, value)
-                names |= {str(use.name) for use in variables_in(value)}
+                names.remove(name)  # what it had before is not read
+                names |= {str(use.name) for use in variables_in(_source(value))}
         return found
 
     def _apart(self, item: c_ast.Node, needed: Sequence[c_ast.Node]) -> Iterator[c_ast.Node]:
@@ -121,14 +122,19 @@ class _Blocks:
         names: dict[str, c_ast.Node] = {}
         for value in needed:
             name = str(self._value(value))
-            source = value.init if isinstance(value, c_ast.Decl) else value.rvalue
-            again = substituted(copied(source), names)
+            again = substituted(copied(_source(value)), names)
             names[name] = c_ast.ID(unused(f"{name}_", self.taken), value.coord)
             made = declared(names[name].name, self._type(name), again)
             for node in nodes_below(made):
                 node.coord = node.coord or value.coord
             yield made
         yield substituted(item, names)
+
+
+def _source(value: c_ast.Node) -> c_ast.Node:
+    """What a scalar is set to."""
+    source: c_ast.Node = value.init if isinstance(value, c_ast.Decl) else value.rvalue
+    return source
 
 
 def _is_plain(node: c_ast.Node) -> bool:

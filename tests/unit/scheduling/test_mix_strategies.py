@@ -88,7 +88,7 @@ def test_strategies_that_are_asked_for_are_not_mixed(compiled: Callable[..., Any
 
 
 def test_one_component_is_not_mixed(compiled: Callable[..., Any]) -> None:
-    for body, strategy, compared in ((STENCIL, "overlapped", 4), (SUMS, "superposed", 2)):
+    for body, strategy, compared in ((STENCIL, "overlapped", 3), (SUMS, "superposed", 2)):  # one-step schedules agree
         found = compiled(ARGUMENTS, body)
         assert found.compilation.schedule.strategy.startswith(strategy) and len(strategies(found)) == compared
 
