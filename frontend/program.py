@@ -80,48 +80,59 @@ def read_program(
             flags=flags,
             device_source=device_source,
         )
-    source = context.file.source
-    scops: list[Scop] = []
-    refusals: list[Refusal] = []
-    remarks: list[Refusal] = []
-    detected: frozenset[str] = frozenset()
+    search = _Search(context, Linkage.of(context.file))
+    search.marked(places)
+    remarks: tuple[Refusal, ...] = ()
     left_out: tuple[Refusal, ...] = ()
-    counts: dict[str, int] = {}
-    found_at: dict[str, tuple[FileContext, ScopPlace]] = {}
-    linkage = Linkage.of(context.file)
-
-    def attempt(place: ScopPlace) -> Scop:
-        numbered = dict(counts)
-        function = linkage.unique(place.function_name)
-        name = fresh_scop_name(function, numbered, context.file.names)
-        found_at[name] = context, place
-        scop = scop_of(context, place, name)
-        counts.update(numbered)
-        return scop
-
-    for name, place in list(named(context, places, counts)):
-        found_at[name] = context, place
-        try:
-            scops.append(scop_of(context, place, name))
-        except UserError as error:
-            refusals.append(Refusal(error, name, place.span))
-            if isinstance(error, OpaqueCallError):
-                inside = detect_inside(context, place, attempt)
-                scops += inside.scops
-                refusals += [Refusal(e, name, p.span) for e, p in _each_once([(error, place), *inside.refused])][1:]
+    detected: frozenset[str] = frozenset()
     if autodetect:
-        taken = {p.function_name for p in places}
-        found = detect(context, taken, attempt)
-        scops += found.scops
+        found = detect(context, {p.function_name for p in places}, search.attempt)
+        search.scops += found.scops
         detected = frozenset(s.name for s in found.scops)
-        remarks = [Refusal(error, None, place.span) for error, place in found.refused]
+        remarks = tuple(Refusal(error, None, place.span) for error, place in found.refused)
         left_out = tuple(Refusal(error) for error in found.left_out)
     idle = bool(remarks) and all(isinstance(r.error, NothingRunsError) for r in remarks)
-    if not scops and not refusals and not idle:
+    source = context.file.source
+    if not search.scops and not search.refusals and not idle:
         raise _nothing_found(source.path, autodetect, remarks)
-    scops.sort(key=lambda s: s.span.start if s.span is not None else 0)
-    made = source.path, source.raw, tuple(scops), tuple(refusals), tuple(remarks), source.macros, detected, left_out
-    return SourceProgram(*made, found_at)
+    scops = tuple(sorted(search.scops, key=lambda s: s.span.start if s.span is not None else 0))
+    made = source.path, source.raw, scops, tuple(search.refusals), remarks, source.macros, detected, left_out
+    return SourceProgram(*made, search.found_at)
+
+
+@dataclass(slots=True)
+class _Search:
+    """The SCoPs of a file and those that are refused, as they are found."""
+
+    context: FileContext
+    linkage: Linkage
+    scops: list[Scop] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    found_at: dict[str, tuple[FileContext, ScopPlace]] = field(default_factory=dict)
+
+    def marked(self, places: Sequence[ScopPlace]) -> None:
+        """Extract the SCoPs with pragmas; of one that a call keeps on the host, the loops without calls."""
+        for name, place in list(named(self.context, places, self.counts)):
+            self.found_at[name] = self.context, place
+            try:
+                self.scops.append(scop_of(self.context, place, name))
+            except UserError as error:
+                self.refusals.append(Refusal(error, name, place.span))
+                if isinstance(error, OpaqueCallError):
+                    inside = detect_inside(self.context, place, self.attempt)
+                    self.scops += inside.scops
+                    others = _each_once([(error, place), *inside.refused])[1:]
+                    self.refusals += [Refusal(e, name, p.span) for e, p in others]
+
+    def attempt(self, place: ScopPlace) -> Scop:
+        """The SCoP at a place without pragmas, whose number is taken where it can be extracted."""
+        numbered = dict(self.counts)
+        name = fresh_scop_name(self.linkage.unique(place.function_name), numbered, self.context.file.names)
+        self.found_at[name] = self.context, place
+        scop = scop_of(self.context, place, name)
+        self.counts.update(numbered)
+        return scop
 
 
 def _each_once(refused: Sequence[tuple[UserError, ScopPlace]]) -> list[tuple[UserError, ScopPlace]]:
@@ -140,7 +151,7 @@ def scop_of(context: FileContext, place: ScopPlace, name: str, *, merging: bool 
         return replace(scop, source=sequential_source(region, scop), verbatim=verbatim)
 
 
-def _nothing_found(path: str, autodetect: bool, remarks: list[Refusal]) -> UserError:
+def _nothing_found(path: str, autodetect: bool, remarks: Sequence[Refusal]) -> UserError:
     hint = "put '#pragma scop' and '#pragma endscop' around the loops to compile, or give --autodetect"
     if autodetect:
         hint = "the file has no loop that could be one"

@@ -42,22 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     listed.set_defaults(command=_list)
     _run_parser(commands.add_parser("run", help="validate, time or count, each program in a process of its own"))
     _sweep_parser(commands.add_parser("sweep", help="time many settings of programs on the GPU, data on the device"))
-    limited = commands.add_parser("limits", help="what limits the kernels of jobs as of `sweep`, by ncu on this GPU")
-    limited.add_argument("file", type=Path, metavar="JOBS", help="a JSON object a line: program, dtype, settings, ...")
-    _jobs(limited)
-    limited.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each job (600)")
-    limited.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
-    limited.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
-    limited.set_defaults(command=_limits, runs=1)
-    exported = commands.add_parser("export", help="write a folder that needs nvcc, make and a C compiler only")
-    exported.add_argument("folder", type=Path, metavar="DIR")
-    _selection(exported, "the programs (all)")
-    _what(exported)
-    exported.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
-    exported.add_argument("--known-sizes", action="store_true", help="compile for the sizes, as by --param")
-    exported.add_argument("--time-tile", type=_positive, metavar="N", help="iterations in a tile, as of `polytile`")
-    _jobs(exported)
-    exported.set_defaults(command=_export)
+    _limits_parser(commands.add_parser("limits", help="what limits kernels of jobs as of `sweep`, by ncu on this GPU"))
+    _export_parser(commands.add_parser("export", help="write a folder that needs nvcc, make and a C compiler only"))
     imported = commands.add_parser("import", help="read the results of an exported folder")
     imported.add_argument("folder", type=Path, metavar="DIR")
     imported.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
@@ -89,6 +75,26 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
     report.set_defaults(command=_report)
     return parser
+
+
+def _limits_parser(limited: argparse.ArgumentParser) -> None:
+    limited.add_argument("file", type=Path, metavar="JOBS", help="a JSON object a line: program, dtype, settings, ...")
+    _jobs(limited)
+    limited.add_argument("--timeout", type=_seconds, default=600.0, metavar="S", help="seconds for each job (600)")
+    limited.add_argument("--json", type=Path, metavar="FILE", help="append the rows to FILE")
+    limited.add_argument("--markdown", type=Path, metavar="FILE", help="write the table to FILE")
+    limited.set_defaults(command=_limits, runs=1)
+
+
+def _export_parser(exported: argparse.ArgumentParser) -> None:
+    exported.add_argument("folder", type=Path, metavar="DIR")
+    _selection(exported, "the programs (all)")
+    _what(exported)
+    exported.add_argument("--runs", type=_positive, default=7, help="timed runs (7)")
+    exported.add_argument("--known-sizes", action="store_true", help="compile for the sizes, as by --param")
+    exported.add_argument("--time-tile", type=_positive, metavar="N", help="iterations in a tile, as of `polytile`")
+    _jobs(exported)
+    exported.set_defaults(command=_export)
 
 
 def _run_parser(run: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ It shares no code with what made the schedule or proved it the first time, and t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -56,35 +57,12 @@ def problems(scop: Check) -> Iterator[str]:
     copies = with_copies(tree.intersect_domain(domain), [p for p in placed if p["array"] in tiled])
     first = read_first(scop, program)
     for array in program["arrays"]:
-        reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
-        flow, false = dependences(order, reads, writes, may, accesses(program, array, "kill"))
-        claimed = scop["dependences"][array]
-        if claimed["exact"] and not equal(isl.UnionMap(claimed["flow"]), flow, context):
-            yield f"the claimed flow through {array} is not that of the accesses"
-        if claimed["exact"] and not equal(isl.UnionMap(claimed["false"]), false, context):
-            yield f"the claimed anti and output dependences through {array} are not those of the accesses"
+        uses = _Uses.of(program, order, array)
+        yield from _wrong_claims(scop["dependences"][array], array, uses, context)
         if array in tiled:
             yield from _tiles(copies, array, program, first, array in scop["visible"], context)
-            continue
-        here = tuple(a.intersect_params(context) for a in (reads, writes, may))
-        homes = [p for p in placed if p["array"] == array and not p.get("through")]
-        if homes:
-            visible = array in scop["visible"]
-            wrong, pairs = check_home(tree, homes[0], here, flow.intersect_params(context), visible, first)
-            yield from wrong
         else:
-            pairs = conflicts(order, reads, writes.union(may))
-        if homes[1:]:
-            yield f"{array} lives in more than one place"
-        pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
-        pairs = pairs.subtract(_promised(scop, array)).intersect_params(context)
-        for copy in (p for p in placed if p["array"] == array and p.get("through")):
-            wrong, inside = check_forwarding(tree, order, copy, here, flow.intersect_params(context), first)
-            yield from wrong
-            pairs = pairs.union(inside)
-        left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
-        if not left.is_empty():
-            yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
+            yield from _disorder(scop, program, tree, [p for p in placed if p["array"] == array], uses, first)
     if scop.get("run"):
         yield from run_problems(scop["program"], scop["run"], tree, context)
     if scop.get("stream"):
@@ -95,6 +73,58 @@ def problems(scop: Check) -> Iterator[str]:
     yield from _check_transfers(scop, context)
     if any(not isl.UnionMap(v).is_empty() for v in scop["violations"].values()):
         yield "a set of violations is not empty"
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """The accesses of an array and, in the program's order, its dependences."""
+
+    array: str
+    reads: isl.UnionMap
+    writes: isl.UnionMap
+    may: isl.UnionMap
+    flow: isl.UnionMap
+    false: isl.UnionMap  # anti and output dependences
+
+    @classmethod
+    def of(cls, program: Check, order: isl.Schedule, array: str) -> _Uses:
+        reads, writes, may = (accesses(program, array, k) for k in ("read", "write", "may-write"))
+        return cls(array, reads, writes, may, *dependences(order, reads, writes, may, accesses(program, array, "kill")))
+
+
+def _wrong_claims(claimed: Check, array: str, uses: _Uses, context: isl.Set) -> Iterator[str]:
+    if not claimed["exact"]:
+        return
+    if not equal(isl.UnionMap(claimed["flow"]), uses.flow, context):
+        yield f"the claimed flow through {array} is not that of the accesses"
+    if not equal(isl.UnionMap(claimed["false"]), uses.false, context):
+        yield f"the claimed anti and output dependences through {array} are not those of the accesses"
+
+
+def _disorder(
+    scop: Check, program: Check, tree: isl.Schedule, placed: list[Check], uses: _Uses, first: frozenset[str]
+) -> Iterator[str]:
+    """The instances that conflict through an array, or through the places that it lives in, and are not ordered."""
+    context, order, array = isl.Set(scop["context"]), isl.Schedule(program["order"]), uses.array
+    here = tuple(a.intersect_params(context) for a in (uses.reads, uses.writes, uses.may))
+    flow = uses.flow.intersect_params(context)
+    homes = [p for p in placed if not p.get("through")]
+    if homes:
+        wrong, pairs = check_home(tree, homes[0], here, flow, array in scop["visible"], first)
+        yield from wrong
+    else:
+        pairs = conflicts(order, uses.reads, uses.writes.union(uses.may))
+    if homes[1:]:
+        yield f"{array} lives in more than one place"
+    pairs = pairs.subtract(_relaxed(scop, array)).subtract(_indivisible(scop, program, array))
+    pairs = pairs.subtract(_promised(scop, array)).intersect_params(context)
+    for copy in (p for p in placed if p.get("through")):
+        wrong, inside = check_forwarding(tree, order, copy, here, flow, first)
+        yield from wrong
+        pairs = pairs.union(inside)
+    left = pairs.subtract(_ordered(tree.get_root(), pairs, None, ""))
+    if not left.is_empty():
+        yield f"instances that conflict through {array} are not ordered, e.g. {maps(left)[0].sample()}"
 
 
 def _placed(scop: Check, program: Check, tree: isl.Schedule) -> tuple[list[Check], list[str]]:
