@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polytile.frontend import remainders
 from polytile.frontend.c_types import integer_value
 from polytile.frontend.describe import describe
 from polytile.frontend.math_functions import is_known
@@ -228,7 +229,7 @@ class Evaluator:
         divisor = self.polynomial(expr.right, known)
         right = divisor.constant
         if right is None and expr.op in "/%":
-            return self._within_two_periods(expr, left, divisor, known)
+            return self._by_size(expr, left, divisor, known)
         if right is None or abs(right) > LARGEST:
             raise NotAffineError(expr, f"the right side of `{expr.op}` is not a constant of 64 bits")
         if expr.op == "<<" and 0 <= right < 63:
@@ -242,33 +243,24 @@ class Evaluator:
             return self._truncating(expr, value, right, known)
         raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
 
-    def _within_two_periods(self, expr: Binary, left: Polynomial, divisor: Polynomial, known: isl.Set) -> Polynomial:
-        """C's `/` and `%` by a size, where the quotient is 0 or 1.
-
-        before: (i + 1) % n  where 0 <= i < n
-        after:  i + 1 where i + 1 < n, i + 1 - n elsewhere
-        """
+    def _by_size(self, expr: Binary, left: Polynomial, divisor: Polynomial, known: isl.Set) -> Polynomial:
+        """C's `/` and `%` by a size, where the quotient is one of a few (remainders.py)."""
         if not self._is_parametric(divisor):
             raise NotAffineError(expr, f"`{describe(expr.right)}` is neither a constant nor a size")
         self.used(expr.right, known)
         value, size = self.of_polynomial(left, expr.left), self.of_polynomial(divisor, expr.right)
-        within = value.gt_set(size.neg()).intersect(value.lt_set(size.add(size)))
-        if not self.proves(known, within) and not (expr.op == "%" and self.require(known, within)):
+        tried = range(2, remainders.MOST + 1)
+        periods = next((k for k in tried if self.proves(known, remainders.within(value, size, k))), None)
+        if periods is None and not (expr.op == "%" and self.require(known, remainders.within(value, size, 2))):
             size_text = describe(expr.right)
             raise NotAffineError(
                 expr,
                 f"the right side of `{expr.op}` is not a constant, and `{describe(expr.left)}` is not provably "
-                f"above -({size_text}) and below 2 * ({size_text})",
+                f"above -({size_text}) and below {remainders.MOST} * ({size_text})",
                 hint="bound it, or promise what is missing with `#pragma polytile assume(...)`; "
                 "the right side may also be a constant",
             )
-        first = value.lt_set(size)
-        if expr.op == "%":
-            low, high = value, value.sub(size)
-        else:
-            low, high = isl.PwAff("{ [(0)] }"), isl.PwAff("{ [(1)] }")
-        result = low.intersect_params(first).union_add(high.intersect_params(first.complement()))
-        return self._opaque(result.coalesce(), expr)
+        return self._opaque(remainders.by_size(expr.op, value, size, periods or 2), expr)
 
     def _truncating(self, expr: Binary, value: isl.PwAff, divisor: int, known: isl.Set) -> Polynomial:
         """C's `/` and `%`, which round towards zero."""

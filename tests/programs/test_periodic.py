@@ -43,6 +43,17 @@ PROGRAMS = {
         "double a[n], double b[n]",
         "for (int i = 0; i < n; i++) { if ((i + 2) % (n + 1) == 0) b[i] = 1; else b[i] = a[i]; }",
     ),
+    "three periods": ("double a[n], double b[n]", "for (int i = 0; i < n; i++) b[i] = a[(i + 2 * n) % n];"),
+    "neighbours in a loop": (
+        "int a[n][m], int b[n][m]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { int s = 0;"
+        " for (int di = -1; di <= 1; di++) for (int dj = -1; dj <= 1; dj++)"
+        " s += a[(i + di + n) % n][(j + dj + m) % m]; b[i][j] = s; }",
+    ),
+    "quotients of three periods": (
+        "double a[4][n], double b[4 * n]",
+        "for (int i = 0; i < 4 * n; i++) b[i] = a[i / n][i % n] * (i < 3 * n ? 2 + (i + n) / n % 2 : 1);",
+    ),
     "unsigned": ("double a[n], double b[n]", "for (unsigned i = 0; i < (unsigned)n; i++) b[i] = a[(i + 1u) % n];"),
 }
 
@@ -55,7 +66,7 @@ def test_values(name: str) -> None:
 
 
 REFUSED = {
-    "beyond two periods": ("double a[n], double b[n]", "b[i] = a[(i + 2 * n) % n];", "a constant, and `i .*` is not"),
+    "beyond four periods": ("double a[n], double b[n]", "b[i] = a[(i + 4 * n) % n];", "a constant, and `i .*` is not"),
     "a quotient by a size that may be 0": ("double a[n], double b[n]", "b[i] = a[i / m];", "`i` is not provably above"),
     "by an iterator": ("double a[n], double b[n]", "b[i] = a[n % (i + 1)];", "neither a constant nor a size"),
 }
