@@ -226,7 +226,7 @@ class _Builder:
 
     def _order(self, reads: dict[str, list[tuple[str, int, Array, bool, Offset | None]]]) -> list[str]:
         flow = ((a.name, array) for array in self.arrays for _, _, a, made, _ in reads[array] if made)
-        graph: Graph[str] = graph_of(self.arrays, [*flow, *self._overwritten(reads)])
+        graph: Graph = graph_of(self.arrays, [*flow, *self._overwritten(reads)])
         cycles = [one for one in condensed(graph)[0] if len(one) > 1]
         if cycles:
             names = " and ".join(sorted(cycles[0]))

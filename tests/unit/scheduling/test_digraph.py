@@ -13,7 +13,6 @@ from polytile.ir.digraph import (
     both_ways,
     condensed,
     connected,
-    edge_of_a_cycle,
     generations,
     graph_of,
     has_path,
@@ -101,14 +100,6 @@ def test_a_cycle_has_no_order() -> None:
         in_order(graph_of((), [(0, 1), (1, 2), (2, 1)]), lambda n: n)
 
 
-@given(EDGES)
-def test_an_edge_of_a_cycle(edges: list[tuple[int, int]]) -> None:
-    paths = closure(edges)
-    found = edge_of_a_cycle(graph_of(range(SIZE), edges))
-    cyclic = {(a, b) for a, b in edges if (b, a) in paths}
-    assert found in cyclic if cyclic else found is None
-
-
 def test_one_node_in_place_of_two() -> None:
     graph = graph_of(range(4), [(0, 1), (1, 2), (2, 1), (2, 3)])
     found = merged(graph, 1, 2)
@@ -121,4 +112,3 @@ def test_a_long_chain() -> None:
     graph = graph_of((), [(k, k + 1) for k in range(n)])
     assert len(condensed(graph)[0]) == n + 1
     assert has_path(graph, 0, n) and not has_path(graph, 1, 0)
-    assert edge_of_a_cycle(graph) is None
