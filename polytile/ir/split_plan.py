@@ -226,18 +226,18 @@ class SplitPlan:
 
     def corner(self, k: int, grows: bool) -> int:
         """The first place that a tile touches at any step, from place P K."""
-        window = self.touched(k)
-        return window.low[1] - self.cuts[k].lower_growth(self.height) if grows else window.low[0]
-
-    def end(self, k: int, grows: bool) -> int:
-        """The last one."""
-        window = self.touched(k)
-        return window.high[1] + self.cuts[k].upper_growth(self.height) if grows else window.high[0]
+        return self._ends(k)[grows][0]
 
     def sizes(self, k: int) -> tuple[int, int]:
         """How many places shrinking and growing tiles touch along a dimension."""
-        shrinking, growing = (self.end(k, g) - self.corner(k, g) + 1 for g in (False, True))
+        shrinking, growing = (last - first + 1 for first, last in self._ends(k))
         return shrinking, growing
+
+    def _ends(self, k: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The first and the last place of shrinking and of growing tiles, at any step."""
+        cut, window = self.cuts[k], self.touched(k)
+        below, above = cut.lower_growth(self.height), cut.upper_growth(self.height)
+        return (window.low[0], window.high[0]), (window.low[1] - below, window.high[1] + above)
 
     def lines(self) -> Iterator[str]:
         """The plan for a person: --explain."""

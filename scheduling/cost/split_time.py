@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, prod, sqrt
 
-import islpy as isl
-
 from polytile.ir.edge_rows import EdgeRows
-from polytile.ir.scop import Scop, Statement
+from polytile.ir.scop import Scop
 from polytile.ir.split_plan import SplitPlan, SplitRead, SplitWrite
 from polytile.machine import (
     CACHE_LINE_BYTES,
@@ -27,23 +25,23 @@ from polytile.machine import (
     Machine,
 )
 from polytile.scheduling.cost.array_layout import element_size
-from polytile.scheduling.cost.assumed_sizes import assumed_sizes
 from polytile.scheduling.cost.estimate import Estimate, KernelTime
 from polytile.scheduling.cost.multiprocessor import value_cycles
 from polytile.scheduling.cost.operation_cost import fused_operations, is_double, slow_operations
-from polytile.scheduling.cost.point_count import fix_parameters
+from polytile.scheduling.cost.split_extents import SplitExtents
 from polytile.tuning import SplitTuning
 
 
 def split_estimate(plan: SplitPlan, scop: Scop, machine: Machine, parameters: Mapping[str, int]) -> Estimate:
     """The time of the whole SCoP: a kernel, launched for each phase of each band."""
-    cost = SplitCost(plan, scop, machine, parameters)
-    values = tuple(sorted(cost.values.items()))
+    extents = SplitExtents.of(plan, scop, machine, parameters)
+    cost = SplitCost(plan, scop, machine, extents)
+    values = tuple(sorted(extents.values.items()))
     phases = len(plan.phases)
     each = 1e6 / phases * plan.height
     kernel = KernelTime(
         number=0,
-        launches=phases * ceil(cost.steps / plan.height),
+        launches=phases * ceil(extents.steps / plan.height),
         blocks=cost.tiles * 2**plan.dims / phases / plan.tiles,
         threads=WARP_SIZE * plan.warps,
         requests=0.0,
@@ -65,7 +63,7 @@ class SplitCost:
     plan: SplitPlan
     scop: Scop
     machine: Machine
-    parameters: Mapping[str, int]
+    extents: SplitExtents
 
     @property
     def _tuning(self) -> SplitTuning:
@@ -151,42 +149,16 @@ class SplitCost:
         found = min(machine.registers_per_sm // needed, machine.threads_per_sm // threads, machine.blocks_per_sm)
         return min(found, machine.shared_per_sm // (self.shared_bytes + machine.shared_reserved))
 
-    # Sizes ---------------------------------------------------------------------------------------
-    @cached_property
-    def values(self) -> dict[str, int]:
-        """The parameters that are known, or assumed."""
-        assumed = assumed_sizes(self.scop, self.machine.tuning.tiles.assumed_elements)
-        return fix_parameters(self.scop.context, {**assumed, **self.parameters})
-
-    @cached_property
-    def _here(self) -> isl.Set:
-        values = " and ".join(f"{name} = {value}" for name, value in self.values.items())
-        return isl.Set(f"[{', '.join(self.values)}] -> {{ : {values} }}") if self.values else self.scop.context
-
-    @property
-    def _statements(self) -> Iterator[Statement]:
-        return (self.scop.statement(w.statement) for w in self.plan.writes)
-
-    @cached_property
-    def steps(self) -> int:
-        """The steps of the time loop."""
-        domains = (s.domain.intersect_params(self._here) for s in self._statements)
-        return max((_extent(domain, 0) for domain in domains), default=1)
-
+    # Time ----------------------------------------------------------------------------------------
     @cached_property
     def tiles(self) -> float:
         """How many tiles of a colour there are, where most places are written."""
-        return max(self._tiles_of(statement) for statement in self._statements)
+        periods = [cut.period for cut in self.plan.cuts]
+        return max(
+            prod((max(1.0, n / period) for n, period in zip(written, periods, strict=True)), start=1.0)
+            for written in self.extents.written
+        )
 
-    def _tiles_of(self, statement: Statement) -> float:
-        (write,) = (a.relation for a in statement.accesses if a.writes)
-        written = write.intersect_domain(statement.domain).intersect_params(self._here).range()
-        first, total = written.dim(isl.dim_type.set) - self.plan.dims, 1.0
-        for k, cut in enumerate(self.plan.cuts):
-            total *= max(1.0, _extent(written, first + k) / cut.period)
-        return total
-
-    # Time ----------------------------------------------------------------------------------------
     @cached_property
     def step_seconds(self) -> float:
         parts = self.issuing, self.waiting, self.memory
@@ -232,7 +204,7 @@ class SplitCost:
     def _slower(self) -> float:
         """Cycles for which operations of a warp keep the units of a scheduler busy, beside those of their issue."""
         total = 0.0
-        for statement in self._statements:
+        for statement in (self.scop.statement(w.statement) for w in self.plan.writes):
             cycles = value_cycles(self.machine, double=is_double(statement))
             total += prod(self.plan.points) * fused_operations(statement) * (cycles - 1)
         return self.plan.height * total * self._busy_warps
@@ -306,11 +278,3 @@ class SplitCost:
         """What a tile reads and writes of device memory."""
         moved = (self._size[a] * (0.8 if a in self.plan.transient else 2.0) for a, _ in self.plan.fields)
         return float(sum(moved) * prod(self.plan.box))
-
-
-def _extent(points: isl.Set, k: int) -> int:
-    """How many values a dimension has, if that is bounded; at least one."""
-    ends = [points.dim_max_val(k), points.dim_min_val(k)]
-    if not all(end.is_int() for end in ends):
-        return 1
-    return max(1, int(ends[0].to_python()) - int(ends[1].to_python()) + 1)

@@ -14,6 +14,7 @@ from polytile.ir.split_plan import SplitPlan
 from polytile.machine import MAX_BLOCK_THREADS, WARP_SIZE
 from polytile.scheduling.analysis.stencil_form import StencilForm
 from polytile.scheduling.candidate import Problem
+from polytile.scheduling.cost.split_extents import SplitExtents
 from polytile.scheduling.cost.split_time import SplitCost
 from polytile.scheduling.strategies.split.cone import Cone, whole_cones
 from polytile.scheduling.strategies.split.register_tiles import (
@@ -55,39 +56,64 @@ def _sized(problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> Register
     tile = spread_sizes("--tile", choices.tile, plan.dims)
     if (threads and threads[-1] % WARP_SIZE) or (plan.dims == 2 and threads and threads[-1] != WARP_SIZE):
         raise NoRegisterTilesError(f"threads of a block are not {WARP_SIZE} lanes across")
-    found = list(_candidates(problem, plan, cones, threads, tile))
+    found = list(_Search(problem, plan, cones).candidates(threads, tile))
     if not found:
         raise NoRegisterTilesError("the registers of a block have no room for tiles of this height or width")
-    return min(found, key=lambda one: _cost(problem, one.plan).step_seconds)
+    return min(found, key=lambda one: one.cost.step_seconds).tiles
 
 
-def _cost(problem: Problem, plan: SplitPlan) -> SplitCost:
-    return SplitCost(plan, problem.scop, problem.machine, problem.options.parameters)
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    tiles: RegisterTiles
+    cost: SplitCost
 
 
-def _candidates(
-    problem: Problem, plan: SplitPlan, cones: Sequence[Cone], threads: Sequence[int], tile: Sequence[int]
-) -> Iterator[RegisterTiles]:
-    period = plan.period
-    asked = problem.choices.time_tile
-    if asked % period:
-        raise NoRegisterTilesError(f"bands of {asked} steps begin with different versions of arrays")
-    heights = [asked] if asked else [h for h in HEIGHTS if h % period == 0]
-    blocks = list(_blocks(plan.dims, threads))
-    for height in heights:
-        if tile:
-            cuts = asked_cuts(cones, height, tile)
-            for block in blocks if threads else [_Block(8 if plan.dims == 2 else 1)]:
-                points = points_for(touched(plan, cuts), block.tile_warps(plan.dims))
-                yield from _if_fits(problem, plan, cuts, block, points)
-            continue
-        room = touched(plan, tuple(box_cut(cone, 1, height) for cone in cones))
-        for block, points in ((b, p) for b in blocks for p in _points(plan.dims)):
-            box = block.cells(points)
-            if all(size <= have for size, have in zip(room, box, strict=True)):
-                tops = (1 + have - size for size, have in zip(room, box, strict=True))
-                cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, tops, strict=True))
-                yield from _if_fits(problem, plan, cuts, block, points)
+class _Search:
+    """Sizes for which the values of tiles fit into the registers of a block."""
+
+    def __init__(self, problem: Problem, plan: SplitPlan, cones: Sequence[Cone]) -> None:
+        barriers = plan.dims == 2 and problem.machine.tuning.split.split_barriers
+        self.problem, self.cones = problem, cones
+        self.plan = replace(plan, split_barrier=True) if barriers else plan
+        self.extents = SplitExtents.of(plan, problem.scop, problem.machine, problem.options.parameters)
+        self.fitting: dict[tuple[_Block, tuple[int, ...]], bool] = {}
+
+    def candidates(self, threads: Sequence[int], tile: Sequence[int]) -> Iterator[_Priced]:
+        plan, cones, period = self.plan, self.cones, self.plan.period
+        asked = self.problem.choices.time_tile
+        if asked % period:
+            raise NoRegisterTilesError(f"bands of {asked} steps begin with different versions of arrays")
+        heights = [asked] if asked else [h for h in HEIGHTS if h % period == 0]
+        blocks = list(_blocks(plan.dims, threads))
+        for height in heights:
+            if tile:
+                cuts = asked_cuts(cones, height, tile)
+                for block in blocks if threads else [_Block(8 if plan.dims == 2 else 1)]:
+                    points = points_for(touched(plan, cuts), block.tile_warps(plan.dims))
+                    yield from self._if_fits(cuts, block, points)
+                continue
+            room = touched(plan, tuple(box_cut(cone, 1, height) for cone in cones))
+            for block, points in ((b, p) for b in blocks for p in _points(plan.dims)):
+                tops = [1 + have - size for size, have in zip(room, block.cells(points), strict=True)]
+                if min(tops) > 0 and self.fitting.get((block, points), True):
+                    cuts = tuple(box_cut(cone, top, height) for cone, top in zip(cones, tops, strict=True))
+                    yield from self._if_fits(cuts, block, points)
+
+    def _if_fits(self, cuts: Sequence[Cut], block: _Block, points: tuple[int, ...]) -> Iterator[_Priced]:
+        sized = with_sizes(self.plan, cuts, block.warps, points, together=block.together)
+        cost = SplitCost(sized, self.problem.scop, self.problem.machine, self.extents)
+        if (block, points) not in self.fitting:
+            self.fitting[block, points] = self._fits(block, cost)
+        if self.fitting[block, points]:
+            threads = (WARP_SIZE * block.warps,) if sized.dims == 1 else (block.warps, WARP_SIZE)
+            yield _Priced(RegisterTiles(sized, SplitSizes(tuple(cuts), threads)), cost)
+
+    def _fits(self, block: _Block, cost: SplitCost) -> bool:
+        """Whether multiprocessors have such blocks: it takes neither the height of bands nor the widths of tiles."""
+        fits = cost.registers <= self.problem.machine.tuning.split.most_registers
+        fits = fits and cost.shared_bytes <= self.problem.options.shared_memory
+        fits = fits and WARP_SIZE * block.warps <= MAX_BLOCK_THREADS and not cost.spills
+        return fits and cost.blocks_at_once > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +151,3 @@ def _points(dims: int) -> Iterator[tuple[int, ...]]:
         yield from ((columns,) for columns in (1, 2, 4, 8, 12, 16))
     else:
         yield from ((rows, columns) for rows in (2, 3, 4, 6, 8, 12, 16) for columns in (1, 2, 3, 4))
-
-
-def _if_fits(
-    problem: Problem, plan: SplitPlan, cuts: Sequence[Cut], block: _Block, points: tuple[int, ...]
-) -> Iterator[RegisterTiles]:
-    sized = with_sizes(plan, cuts, block.warps, points, together=block.together)
-    if plan.dims == 2 and problem.machine.tuning.split.split_barriers:
-        sized = replace(sized, split_barrier=True)
-    cost = _cost(problem, sized)
-    fits = cost.registers <= problem.machine.tuning.split.most_registers
-    fits = fits and cost.shared_bytes <= problem.options.shared_memory
-    fits = fits and WARP_SIZE * block.warps <= MAX_BLOCK_THREADS and not cost.spills
-    if fits and cost.blocks_at_once:
-        threads = (WARP_SIZE * block.warps,) if plan.dims == 1 else (block.warps, WARP_SIZE)
-        yield RegisterTiles(sized, SplitSizes(tuple(cuts), threads))
