@@ -17,7 +17,7 @@ from polytile.frontend.linemap import LineMap, split_markers
 from polytile.frontend.macros import expand_with_pcpp
 from polytile.frontend.tokens import name_tokens
 from polytile.ir.c_text import c_string
-from polytile.process import RunawayError, run_bounded
+from polytile.process import Result, RunawayError, run_bounded
 
 INCLUDE = Path(__file__).resolve().parent / "include"
 STDIN = "<stdin>"
@@ -29,6 +29,8 @@ _GNU = (
     "__restrict__=restrict", "__inline=inline", "__inline__=inline", "__volatile__=volatile", "__volatile=volatile",
     "__const=const", "__const__=const", "__signed__=signed", "__builtin_offsetof=offsetof", "__POLYTILE__=1",
 )  # fmt: skip
+# A spelling of the system's own headers, where one is read that polytile has no stand-in for.
+_SYSTEM = "__builtin_va_list=void *"
 _KEPT_PRAGMA = re.compile(r"\s*#\s*pragma\s+(scop|endscop|polytile|pencil\s+independent)\b")
 _MARK = re.compile(r"__polytile_(assume|access)__")
 _OPENED = re.compile(r"^([ \t]*)#[ \t]*pragma[ \t]+polytile[ \t]+(assume|access)[ \t]*(\(.*\))[ \t]*$", re.MULTILINE)
@@ -39,6 +41,10 @@ _MISSING = (
     re.compile(r"^(?P<name>.+): No such file or directory$"),
     re.compile(r"^'(?P<name>.+)' file not found"),
 )
+
+
+class _MissingHeaderError(UserError):
+    """`#include <x.h>` of what neither the user's folders nor polytile's have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +182,23 @@ class _Request:
 
 
 def _run_system(command: str, request: _Request) -> str:
-    arguments = [*shlex.split(command), "-E", "-dD", "-x", "c", "-std=gnu99", "-nostdinc", "-w", *request.flags]
+    """The compiler's output with polytile's headers, and where these do not suffice with the system's behind them."""
+    done = _expanded(command, request, ["-nostdinc"])
+    if done.status == 0:
+        return done.output.decode("utf-8", "surrogateescape")
+    error = _explain(done.errors.decode("utf-8", "replace"), command, request)
+    if isinstance(error, _MissingHeaderError):
+        again = _expanded(command, request, [f"-D{_SYSTEM}"])
+        if again.status == 0:
+            return again.output.decode("utf-8", "surrogateescape")
+    raise error
+
+
+def _expanded(command: str, request: _Request, options: Sequence[str]) -> Result:
+    arguments = [*shlex.split(command), "-E", "-dD", "-x", "c", "-std=gnu99", "-w", *options, *request.flags]
     arguments += [f"-I{d}" for d in request.search] + [f"-D{m}" for m in request.macros] + ["-"]
     try:
-        done = run_bounded(
+        return run_bounded(
             arguments,
             stdin=f"# 1 {c_string(request.path)}\n{request.text}".encode("utf-8", "surrogateescape"),
             directory=request.folder,
@@ -191,9 +210,6 @@ def _run_system(command: str, request: _Request) -> str:
         raise UserError(f"preprocessing: {error}", location=Location(request.path, 1), hint=hint) from None
     except OSError as error:
         raise UsageError(f"cannot run the C preprocessor '{command}': {error.strerror or error}") from error
-    if done.status:
-        raise _explain(done.errors.decode("utf-8", "replace"), command, request)
-    return done.output.decode("utf-8", "surrogateescape")
 
 
 def _run_pcpp(request: _Request) -> str:
@@ -229,12 +245,14 @@ def _missing_include(location: Location, name: str, request: _Request) -> UserEr
         # Compilers disagree on the column, so look it up.
         column = max(lines[location.line - 1].find(name), 1)
         location = Location(location.file, location.line, column)
-    hint = f"add the folder that holds '{name}' with -I DIR"
-    if name == "tgmath.h":
+    message, hint = f"cannot find include file '{name}'", f"add the folder that holds '{name}' with -I DIR"
+    if name == "tgmath.h":  # what compilers have of it is not C
         hint = "include <math.h> and call the function of the type that is meant, such as sqrt or sqrtf"
-    elif _angled(lines, location.line):
-        hint += "; of the system's headers polytile knows those of ISO C99 and the common ones of POSIX"
-    return UserError(f"cannot find include file '{name}'", location=location, hint=hint)
+        return UserError(message, location=location, hint=hint)
+    if not _angled(lines, location.line):
+        return UserError(message, location=location, hint=hint)
+    hint += "; polytile has the system's headers of ISO C99 and the common ones of POSIX, and reads others if installed"
+    return _MissingHeaderError(message, location=location, hint=hint)
 
 
 def _angled(lines: tuple[str, ...], line: int) -> bool:

@@ -9,7 +9,11 @@
 #define CLOCK_MONOTONIC_RAW 4
 #define TIME_UTC 1
 struct timespec { time_t tv_sec; long tv_nsec; };
-struct tm { int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst; };
+struct tm {
+    int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst;
+    long tm_gmtoff;
+    const char *tm_zone;
+};
 time_t time(time_t *now);
 clock_t clock(void);
 double difftime(time_t end, time_t start);

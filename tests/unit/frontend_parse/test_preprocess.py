@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +41,40 @@ def test_every_shipped_header_parses_alone_and_twice(preprocessor: str) -> None:
 def test_all_shipped_headers_parse_together(preprocessor: str) -> None:
     text = "".join(f"#include <{h}>\n" for h in HEADERS)
     parse(preprocess("x.c", text + "size_t n; uint8_t b; FILE *f; struct timespec t;\n", preprocessor=preprocessor))
+
+
+TYPES = (
+    "pthread_t", "pthread_attr_t", "pthread_mutex_t", "pthread_mutexattr_t", "pthread_cond_t", "pthread_condattr_t",
+    "pthread_rwlock_t", "pthread_rwlockattr_t", "pthread_barrier_t", "pthread_barrierattr_t", "pthread_spinlock_t",
+    "pthread_once_t", "pthread_key_t", "sem_t", "jmp_buf", "sigjmp_buf", "fenv_t", "fexcept_t", "mbstate_t", "wint_t",
+    "wctype_t", "glob_t", "struct dirent", "struct sysinfo", "struct utsname", "struct tms", "struct timeb",
+    "struct winsize", "struct tm", "struct timespec", "struct timeval", "struct lconv", "time_t", "off_t", "ssize_t",
+    "mode_t", "pid_t", "clock_t", "useconds_t", "div_t", "ldiv_t",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="sizes of another system")
+def test_types_of_shipped_headers_are_as_large_as_the_systems(tmp_path: Path) -> None:
+    """Structs with locks in them have elements where C has them."""
+    headers = [h for h in HEADERS if h not in ("omp.h", "tgmath.h")]
+    text = "#define _GNU_SOURCE\n" + "".join(f"#include <{h}>\n" for h in headers)
+    sizes = ", ".join(f"sizeof({t})" for t in TYPES)
+    (tmp_path / "sizes.c").write_text(f"{text}const unsigned long sizes[] = {{ {sizes} }};\n")
+    found = []
+    for options in (["-nostdinc", f"-I{INCLUDE}"], []):
+        command = ["gcc", "-w", "-S", *options, "-o", "-", str(tmp_path / "sizes.c")]
+        made = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        found.append(re.findall(r"\.quad\s+(\d+)", made))
+    assert len(found[0]) == len(TYPES) and found[0] == found[1]
+
+
+def test_headers_of_the_system_serve_where_none_is_shipped() -> None:
+    if not Path("/usr/include/netdb.h").exists():
+        pytest.skip("the C library has no netdb.h")
+    tree = parse(preprocess("x.c", "#include <netdb.h>\n#include <stdio.h>\nstruct hostent *found; FILE *f;\n")).tree
+    assert [d.name for d in tree.ext if isinstance(d, c_ast.Decl)][-2:] == ["found", "f"]
+    with pytest.raises(UserError, match=r"x.c:1:10: .*'no_such.h'"):
+        preprocess("x.c", "#include <no_such.h>\n#include <netdb.h>\n")
 
 
 @BOTH
