@@ -85,6 +85,26 @@ def conditional_sum(writer: StatementWriter, at: Context, depth: int) -> Stateme
     return (If(exact_condition(writer, at), (update,), otherwise),)
 
 
+def several_updates(writer: StatementWriter, at: Context, depth: int) -> Statements:
+    """`s += a; A[i] = e; if (c) s -= b;`, with a scalar or an element that all iterations of a loop share."""
+    if not at.iterators:
+        return ()
+    draw, found = writer.draw, outer_scalar(writer, "fiu")
+    target, wanted = found if found and draw.chance(2) else writer.target(at)
+    if target.subscripts:
+        target = replace(target, subscripts=tuple(writer.outer_index(at) for _ in target.subscripts))
+    op = draw.one_of({"f": "++++*<>", "i": "++++*<>&^", "u": "++++*<>^"}[wanted])
+    body: list[Statement] = []
+    for _ in range(draw.between(2, 3)):
+        writer.left -= 1
+        one = draw.pick("+", "-") if op == "+" else op
+        update = Update(target, one, writer.operand(at, target, wanted, one), writer.spelling(wanted, one))
+        body.append(If(exact_condition(writer, at), (update,)) if draw.chance(4) else update)
+        if draw.chance(4):
+            body.append(writer.assign(at))
+    return tuple(body)
+
+
 def chained_sum(writer: StatementWriter, at: Context, depth: int) -> Statements:
     """`s = s + a - b;`, which C adds from the left."""
     found = outer_scalar(writer, "fiu")
@@ -165,6 +185,8 @@ SCALARS = (
     conditional_sum,
     conditional_sum,
     conditional_sum,
+    several_updates,
+    several_updates,
     chained_sum,
     row_sum,
     place_of_extreme,
