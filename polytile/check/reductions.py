@@ -16,11 +16,11 @@ from polytile.check.relations import BEFORE, Check, accesses, maps, seen, union
 
 @dataclass(frozen=True)
 class Result:
-    """The results of one reduction: `part` of the source and `last` of the program add to them; both are mapped."""
+    """The results of one reduction: `parts` of the source and `last` of the program add to them; both are mapped."""
 
     entry: Check
     root: str
-    part: str
+    parts: tuple[str, ...]
     last: str
     source: isl.UnionMap = field(compare=False)
     program: isl.UnionMap = field(compare=False)
@@ -32,11 +32,13 @@ def results(source: Check, program: Check, context: isl.Set) -> list[Result]:
     for entry in program.get("privatised", ()):
         root, parts = program["arrays"][entry["array"]], program["statements"][entry["update"]]["parts"]
         claim = {"op": entry["op"], "array": root}
-        (part,) = (p for p in parts if source["statements"][p]["reduction"] == claim)
+        own = tuple(p for p in parts if source["statements"][p]["reduction"] == claim)
+        if not own:
+            raise ValueError(f"{entry['update']} is no reduction into {root}")
         last = (entry.get("gathering") or {}).get("total") or entry["finish"] or entry["combine"]
-        theirs = _keys(source, part, entry["group"], entry["update"], context)
+        theirs = union([_keys(source, p, entry["group"], entry["update"], context) for p in own], isl.UnionMap)
         ours = _keys(program, last, range(len(entry["group"])), entry["update"], context)
-        found.append(Result(entry, root, part, last, theirs, ours))
+        found.append(Result(entry, root, own, last, theirs, ours))
     return found
 
 
@@ -52,7 +54,7 @@ def _keys(side: Check, statement: str, kept: list[int] | range, name: str, conte
 
 def settled(source: Check, found: list[Result]) -> Check:
     """The source, with reductions that write back what they read where they do not change it."""
-    parts = {r.part: r.root for r in found}
+    parts = {part: r.root for r in found for part in r.parts}
     statements = dict(source["statements"])
     for name, root in parts.items():
         own = [
@@ -75,12 +77,13 @@ def wrong_results(
 ) -> Iterator[str]:
     """What is wrong with partial results, a line each."""
     for r in found:
-        where = f"the partial results of {r.part} in {r.entry['partial']}"
+        where = f"the partial results of {' and '.join(r.parts)} in {r.entry['partial']}"
         theirs, ours = (
             seen(side, array, r.root, array in visible).intersect_params(context)
             for side, array in ((source, r.root), (program, r.entry["array"]))
         )
-        if not _one_element(source, r.part, r.root) or not _is_chain(theirs, r.source):
+        alone = all(_one_element(source, part, r.root) for part in r.parts)
+        if not alone or not _is_chain(theirs, r.source):
             yield f"{where}: the source's values are no uninterrupted chain for each result"
         if not _one_element(program, r.last, r.entry["array"]) or not _is_chain(ours, r.program):
             yield f"{where}: {r.last} is no uninterrupted chain for each result"

@@ -45,12 +45,13 @@ def straight(body: Iterable[Stmt]) -> tuple[Stmt, ...]:
 
 
 def only_store(body: Iterable[Stmt]) -> Assign | None:
-    """The assignment to an element, of a body that is declarations, assignments to names, and one of those."""
+    """The first assignment to the one element that a body changes which is declarations, assignments to names, and
+    those to this element."""
     declared = [s.name for s in straight(body) if isinstance(s, Declare)]
     parts = [s for s in straight(body) if not isinstance(s, Declare)]
     stores = [s for s in parts if isinstance(s, Assign) and isinstance(s.target, Access)]
     plain = all(isinstance(s, Assign) for s in parts) and len(set(declared)) == len(declared)
-    return stores[0] if plain and len(stores) == 1 else None
+    return stores[0] if plain and len({s.target for s in stores}) == 1 else None
 
 
 def elements(node: Node) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytile.compilation import Compilation
+from polytile.ir.scop import Scop
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.transform.array_expansion import expand
 from polytile.scheduling.transform.constant_divisors import multiply_by_reciprocals
 from polytile.scheduling.transform.live_range_splitting import split_live_ranges
 from polytile.scheduling.transform.reciprocal_roots import multiply_by_reciprocal_roots
+from polytile.scheduling.transform.reductions.combined_updates import combine_updates
 from polytile.scheduling.transform.statement_fusion import fuse_locals, fuse_writers
 
 
@@ -22,7 +24,12 @@ def replace_divisions(state: Compilation) -> Compilation:
 def join_locals(state: Compilation) -> Compilation:
     """Statements that communicate through scalars of one loop body alone become one; so do those that set elements of
     one array, where statements are many."""
-    return replace(state, scop=fuse_writers(fuse_locals(state.scop)))
+    return replace(state, scop=fuse_writers(_fused(state.scop, state.options.strict)))
+
+
+def _fused(scop: Scop, strict: bool) -> Scop:
+    """Updates of one element are one statement as well, where sums may be made in partial results."""
+    return fuse_locals(scop) if strict else combine_updates(fuse_locals(scop, sums=True))
 
 
 def find_dependences(state: Compilation) -> Compilation:
@@ -35,7 +42,7 @@ def separate_purposes(state: Compilation) -> Compilation:
     """A variable for each purpose that one serves; the dependences are found anew."""
     assert state.dependences is not None
     scop = split_live_ranges(state.scop, state.dependences)
-    return state if scop is state.scop else find_dependences(replace(state, scop=fuse_locals(scop)))
+    return state if scop is state.scop else find_dependences(replace(state, scop=_fused(scop, state.options.strict)))
 
 
 def expand_storage(state: Compilation) -> Compilation:

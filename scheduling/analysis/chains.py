@@ -46,17 +46,20 @@ def broken_chain(members: isl.UnionSet, group: isl.UnionMap, values: Values) -> 
     return None
 
 
-def accumulated(statement: Statement) -> tuple[Stmt, Accumulation] | None:
-    """The one statement of a body that uses the array which the statement reduces into, as what it accumulates; None
+def accumulated(statement: Statement) -> tuple[tuple[Stmt, Accumulation], ...]:
+    """The statements of a body that use the array which the statement reduces into, with what each accumulates; none
     where the body uses that array in another way, or under a condition."""
     if statement.reduction is None:
-        return None
-    array = statement.reduction.array
-    users = [s for s in _flat(statement.body) if any(isinstance(n, Access) and n.array == array for n in walk(s))]
-    found = accumulation(users[0]) if len(users) == 1 else None
-    if found is None or found.target.array != array or found.op != statement.reduction.op:
-        return None
-    return users[0], found
+        return ()
+    op, array = statement.reduction.op, statement.reduction.array
+    found: list[tuple[Stmt, Accumulation]] = []
+    for stmt in _flat(statement.body):
+        if any(isinstance(n, Access) and n.array == array for n in walk(stmt)):
+            update = accumulation(stmt)
+            if update is None or (update.op, update.target.array) != (op, array):
+                return ()
+            found.append((stmt, update))
+    return tuple(found)
 
 
 def _flat(body: tuple[Stmt, ...]) -> list[Stmt]:

@@ -20,7 +20,7 @@ import islpy as isl
 
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import Access, Assign, CType, For, Name, Scope
-from polytile.ir.isl_util import OverBudgetError
+from polytile.ir.isl_util import OverBudgetError, union_of
 from polytile.ir.reductions import accumulation, fold, identity, partial_type
 from polytile.ir.scop import AccessKind, Privatised, Scop, Statement
 from polytile.options import MAX_OPERATIONS
@@ -33,12 +33,13 @@ WORDS = {"+": "sum", "*": "product", "min": "minimum", "max": "maximum"}
 
 @dataclass(frozen=True, slots=True)
 class Regrouping:
-    """One privatised reduction: `part` is the source's statement, `root` the source's array. `source` and `program` map
-    instances to the results that they make up: those of the source, and those that add partial results to the array.
+    """One privatised reduction: `parts` are the source's statements, `root` the source's array. `source` and `program`
+    map instances to the results that they make up: those of the source, and those that add partial results to the
+    array.
     """
 
     made: Privatised
-    part: str
+    parts: tuple[str, ...]
     root: str
     source: isl.UnionMap = field(compare=False)
     program: isl.UnionMap = field(compare=False)
@@ -62,15 +63,19 @@ def regroupings(source: Scop, program: Scop) -> tuple[Regrouping, ...]:
 
 def _regrouping(source: Scop, program: Scop, made: Privatised) -> Regrouping:
     root, parts = program.array(made.array).root, program.statement(made.update).parts
-    own = (s for s in source.statements if s.name in parts)
+    own = (source.statement(name) for name in parts)
     writers = [s for s in own if any(a.writes and a.array == root for a in s.accesses)]
     last = program.statement(made.last or made.update)
-    if len(writers) != 1:
+    if not writers:
         raise InternalError(f"{source.name}: no statement of the source is the reduction into {made.array}")
-    ours = projection(writers[0].domain.intersect_params(source.context), made.group, f"{made.update}_result")
+    domains = [s.domain.intersect_params(source.context) for s in writers]
+    ours = union_of(
+        (isl.UnionMap.from_map(projection(d, made.group, f"{made.update}_result")) for d in domains),
+        source.context.get_space(),
+    )
     keys = tuple(range(len(made.group)))
     theirs = projection(last.domain.intersect_params(source.context), keys, f"{made.update}_result")
-    return Regrouping(made, writers[0].name, root, isl.UnionMap.from_map(ours), isl.UnionMap.from_map(theirs))
+    return Regrouping(made, tuple(s.name for s in writers), root, ours, isl.UnionMap.from_map(theirs))
 
 
 def settled_source(
@@ -80,7 +85,7 @@ def settled_source(
 
     Raises OverBudgetError where these are not found exactly.
     """
-    certain = settled(source, frozenset(r.part for r in results))
+    certain = settled(source, frozenset(part for r in results for part in r.parts))
     if certain is source:
         return source, before
     changed = {r.root for r in results}
@@ -114,9 +119,10 @@ def wrong_regroupings(
 
 # The source ----------------------------------------------------------------------------------------------------------
 def _wrong_source(source: Scop, before: Dependences, result: Regrouping) -> Iterator[str]:
-    if not before.of(result.root).exact or own_element(source.statement(result.part), result.root) is None:
-        yield f"{result.part} uses other elements of {result.root}"
-        return
+    for part in result.parts:
+        if not before.of(result.root).exact or own_element(source.statement(part), result.root) is None:
+            yield f"{part} uses other elements of {result.root}"
+            return
     broken = broken_chain(result.source.domain(), result.source, _values(source, before, result.root))
     if broken:
         yield f"in the source, {broken}"
@@ -207,13 +213,10 @@ def _wrong_sums(program: Scop, after: Dependences, result: Regrouping) -> Iterat
 # Bodies --------------------------------------------------------------------------------------------------------------
 def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[str]:
     made = result.made
-    theirs, ours = accumulated(source.statement(result.part)), accumulated(program.statement(made.update))
     element = program.array(made.partial).element
-    if theirs is None or ours is None or {theirs[1].op, ours[1].op} != {made.op}:
-        yield f"{made.update} does not do what {result.part} does"
+    if not _same_updates(source, program, result):
+        yield f"{made.update} does not do what {' and '.join(result.parts)} {'do' if result.parts[1:] else 'does'}"
         return
-    if theirs[1].inverse != ours[1].inverse or partial_type(theirs[1]) != element:
-        yield f"{made.update} does not do what {result.part} does"
     starts = [(made.initial, made.partial)]
     starts += [(made.gathering.initial, made.gathering.partial)] if made.gathering else []
     for name, array in starts:
@@ -230,6 +233,17 @@ def _wrong_bodies(source: Scop, program: Scop, result: Regrouping) -> Iterator[s
         yield f"{made.finish} does not add up all tiles"
     if given and not _folds(program.statement(given.total), made.op, given.partial, (given.lanes,), made.array):
         yield f"{given.total} does not combine all accumulators"
+
+
+def _same_updates(source: Scop, program: Scop, result: Regrouping) -> bool:
+    """Whether what partial results accumulate is what the source's statements do, one after the other."""
+    made, theirs = result.made, [accumulated(source.statement(part)) for part in result.parts]
+    wanted = [found for own in theirs for _, found in own]
+    given = [found for _, found in accumulated(program.statement(made.update))]
+    if not all(theirs) or [(f.op, f.inverse) for f in wanted] != [(f.op, f.inverse) for f in given]:
+        return False
+    types = {partial_type(found) for found in wanted}
+    return types == {program.array(made.partial).element} and {found.op for found in wanted} == {made.op}
 
 
 def _starts(statement: Statement, partial: str, op: str, element: CType) -> bool:

@@ -15,6 +15,7 @@ from polytile.scheduling.analysis.chains import projection
 from polytile.scheduling.transform.reductions.layout import PartialLayout, Tiles, layout
 
 GROUP = "x"
+Updates = tuple[tuple[Stmt, Accumulation], ...]  # the statements of a body, and what each of them is
 Adders = Mapping[int, tuple[int, ...]]  # how many lanes add up chunks, of how many neighbouring results, by rank
 
 
@@ -24,8 +25,7 @@ class ReductionPlan:
 
     scop: Scop
     before: Statement
-    form: Stmt  # of the body
-    found: Accumulation
+    updates: Updates
     type: CType  # of partial results
     group: tuple[int, ...]
     splits: tuple[Split, ...]
@@ -38,6 +38,17 @@ class ReductionPlan:
     middle: PartialLayout
     threads: tuple[int, ...]  # lanes that add up the chunks of a result, results side by side; none: no lanes do
     sums: PartialLayout  # what each of them has
+
+    @property
+    def found(self) -> Accumulation:
+        """What is accumulated, as one of the updates has it: one that subtracts, where all do."""
+        every = [found for _, found in self.updates]
+        return next((found for found in every if not found.inverse), every[0])
+
+    @property
+    def form(self) -> Stmt:
+        """The first update as the body has it."""
+        return self.updates[0][0]
 
     @property
     def lanes(self) -> tuple[Split, ...]:
@@ -80,16 +91,15 @@ def lane_box(sizes: Sequence[int]) -> isl.Set:
 def plan_of(
     scop: Scop,
     before: Statement,
-    accumulation: tuple[Stmt, Accumulation],
+    updates: Updates,
     ctype: CType,
     group: tuple[int, ...],
     splits: tuple[Split, ...],
     blocked: Mapping[int, Tiles],
     adders: Adders,
 ) -> ReductionPlan:
-    """How to split the `accumulation` (the statement of the body, and what it is) that `before` does."""
-    form, found = accumulation
-    target = found.target.array
+    """How to split the `updates` of one element that `before` does."""
+    target = updates[0][1].target.array
     fresh = _Fresh(scop)
     chunks = [s for s in splits if not s.lanes]
     names = {k: fresh(f"{target}_{k}") for k in ("part", "mid", "sum")}
@@ -108,8 +118,7 @@ def plan_of(
     return ReductionPlan(
         scop,
         before,
-        form,
-        found,
+        updates,
         ctype,
         group,
         splits,

@@ -93,16 +93,18 @@ def _split(
     before = scop.statement(statement)
     made = {name for p in scop.privatised for name in (p.update, *p.added)}
     found = accumulated(before)
-    if found is None or not splits or statement in made or not dependences.of(found[1].target.array).exact:
+    if not found or not splits or statement in made or not dependences.of(found[0][1].target.array).exact:
         return None
-    element, ctype = own_element(before, found[1].target.array), partial_type(found[1])
+    element, types = own_element(before, found[0][1].target.array), {partial_type(update) for _, update in found}
+    ctype = types.pop()
     if any(not before.domain.get_stride(s.iterator).is_one() for s in splits):
         return None  # isl loses values where strides and lanes meet
     group = result_group(scop, before)
-    if element is None or ctype is None or group is None or {s.iterator for s in splits} & set(group):
+    if element is None or ctype is None or types or group is None or {s.iterator for s in splits} & set(group):
         return None
     names = {before.iterators[k] for k in group} | {p.name for p in scop.parameters}
-    if any(isinstance(n, Name) and n.name not in names for s in found[1].target.subscripts for n in walk(s)):
+    used = (n for _, update in found for s in update.target.subscripts for n in walk(s))
+    if any(isinstance(n, Name) and n.name not in names for n in used):
         return None
     if not element.apply_domain(projection(before.domain, group, GROUP)).is_single_valued():
         return None

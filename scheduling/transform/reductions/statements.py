@@ -17,7 +17,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polytile.diagnostics import Location
-from polytile.ir.expr import Access, Assign, Expr, If, Literal, Name, Stmt, rewrite
+from polytile.ir.expr import Access, Assign, Expr, If, Literal, Name, Scope, Stmt
 from polytile.ir.scop import (
     AccessKind,
     AccessRelation,
@@ -121,8 +121,10 @@ def _update(plan: ReductionPlan) -> Statement:
     before, name, array = plan.before, plan.names["update"], plan.found.target.array
     key = [Name(before.iterators[k]) for k in plan.group] + [_of(plan, s) for s in plan.chunks]
     subscripts = (*plan.partial.subscripts(key), *(_of(plan, s) for s in plan.lanes))
-    form = update(plan.found, Access(plan.names["part"], subscripts, plan.type, location=plan.found.target.location))
-    form = replace(form, location=_location(plan.form))
+    forms: list[tuple[Stmt, Stmt]] = []
+    for form, found in plan.updates:
+        made = update(found, Access(plan.names["part"], subscripts, plan.type, location=found.target.location))
+        forms.append((form, replace(made, location=_location(form))))
     leading = plan.keyed.apply_range(plan.partial.relation(plan.keys))
     for split in plan.lanes:
         leading = leading.flat_range_product(column(before.domain, split))
@@ -131,7 +133,7 @@ def _update(plan: ReductionPlan) -> Statement:
         before,
         name=name,
         domain=before.domain.set_tuple_name(name),
-        body=tuple(rewrite(s, lambda node: form if node == plan.form else node) for s in before.body),
+        body=_replaced(before.body, forms),
         accesses=(
             *others,
             _access(plan, name, "part", AccessKind.READ, leading),
@@ -139,6 +141,16 @@ def _update(plan: ReductionPlan) -> Statement:
         ),
         reduction=Reduction(plan.found.op, plan.names["part"]),
         parts=before.parts or (before.name,),
+    )
+
+
+def _replaced(body: tuple[Stmt, ...], forms: list[tuple[Stmt, Stmt]]) -> tuple[Stmt, ...]:
+    """A body with other statements in the place of some of it."""
+    return tuple(
+        replace(stmt, body=_replaced(stmt.body, forms))
+        if isinstance(stmt, Scope)
+        else next((made for form, made in forms if form is stmt), stmt)
+        for stmt in body
     )
 
 

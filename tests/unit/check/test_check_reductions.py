@@ -26,7 +26,7 @@ from polytile.stages.place_data import choose_storage, prove_legality
 from polytile.stages.select_schedule import find_schedule
 
 Certificate = dict[str, Any]
-ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n])
+ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n], double s[1])
 {
     double t;
 #pragma scop
@@ -40,6 +40,11 @@ ROWS = """void f(int n, int m, double A[n][m], double x[n], double B[n])
         for (int j = 0; j < m; j++)
             if (A[i][j] > B[i])
                 B[i] = A[i][j];
+    for (int j = 0; j < m; j++) {
+        s[0] += A[0][j];
+        if (A[1][j] > 0)
+            s[0] -= A[1][j];
+    }
 #pragma endscop
 }
 """
@@ -71,6 +76,7 @@ def genuine() -> dict[str, Certificate]:
         "sum in lanes": compiled(("S1", (Split(1, 32, True),))),
         "maximum in chunks": compiled(("S3", (Split(1, 16, False),))),
         "gathered": compiled(("S1", (Split(1, 16, False), Split(1, 4, True))), adders={1: (4, 8)}),
+        "two updates": compiled(("S5", (Split(0, 16, False), Split(0, 4, True)))),
         "both": compiled(("S1", (Split(1, 16, False), Split(1, 4, True))), ("S3", (Split(1, 32, True),))),
     }
 
@@ -133,6 +139,16 @@ def another_write(scop: Certificate) -> None:
     scop["program"]["statements"]["S2"]["accesses"].append(access)
 
 
+def an_update_of_another_element(scop: Certificate) -> None:
+    for access in scop["source"]["statements"]["S4"]["accesses"]:
+        if access["array"] == "s":
+            access["relation"] = access["relation"].replace("s[0]", "s[1]")
+
+
+def one_update(scop: Certificate) -> None:
+    scop["source"]["statements"]["S4"]["reduction"] = None
+
+
 def no_reduction(scop: Certificate) -> None:
     scop["source"]["statements"]["S1"]["reduction"] = None
 
@@ -149,6 +165,8 @@ TAMPERED: dict[str, tuple[str, Callable[[Certificate], None], str]] = {
     "another operation": ("sum in lanes", put("op", "*"), "ValueError"),
     "no reduction": ("sum in lanes", no_reduction, "ValueError"),
     "results that are told apart by nothing": ("sum in lanes", put("group", []), "chain"),
+    "an update of another element": ("two updates", an_update_of_another_element, "chain"),
+    "one update alone": ("two updates", one_update, "chain"),
     "another array": ("sum in lanes", put("partial", "x"), "not every value"),
     "another statement combines": ("maximum in chunks", put("finish", "S0"), "chain"),
     "somebody else writes": ("sum in lanes", another_write, "not every value"),

@@ -10,13 +10,14 @@ import pytest
 
 from polytile.compilation import Compilation
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, Expr, Literal, Stmt, rewrite
+from polytile.ir.expr import Access, Assign, Expr, Literal, Scope, Stmt, rewrite
 from polytile.ir.scop import AccessKind, AccessRelation, Gathering, Privatised, Scop, Split, Statement
 from polytile.machine import machine_of
 from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.reductions import wrong_regroupings
+from polytile.scheduling.transform.reductions.combined_updates import combine_updates
 from polytile.scheduling.transform.reductions.plan import Adders
 from polytile.scheduling.transform.reductions.privatise import NONE, privatise
 from polytile.stages.analysis import find_dependences
@@ -310,6 +311,44 @@ def test_a_use_of_the_running_sum_in_the_body(scop: Callable[..., Scop]) -> None
     changed = body(source, "S0", change)
     assert privatise(changed, analyse(changed), "S0", LANES) is None
     assert faults(changed, privatised(source, LANES)) == ["S0_update does not do what S0 does"]
+
+
+TWICE = (
+    "int n, int m, double A[n][m], double x[n], double y[m]",
+    "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { x[i] += A[i][j]; x[i] -= y[j]; }",
+)
+
+
+def test_several_updates_of_a_result(scop: Callable[..., Scop]) -> None:
+    """Partial results do what the source's statements do, one after the other."""
+    source = scop(*TWICE)
+    combined = combine_updates(source)
+    program = privatise(combined, analyse(combined), "S1", LANES)
+    assert program is not None
+    assert faults(source, program) == []
+    (update,) = (s for s in program.statements if s.name == "S1_update")
+    (block,) = update.body
+    assert isinstance(block, Scope)
+
+    def doing(*body: Stmt) -> list[str]:
+        changed = with_statement(program, "S1_update", lambda s: replace(s, body=(replace(block, body=body),)))
+        return faults(source, changed)
+
+    added, subtracted = block.body
+    wrong = ["S1_update does not do what S0 and S1 do"]
+    assert doing(added) == doing(subtracted) == wrong
+    assert doing(added, added) == doing(subtracted, added) == doing(added, subtracted, added) == wrong
+    assert doing(added, subtracted) == []
+
+
+def test_several_updates_of_different_results(scop: Callable[..., Scop]) -> None:
+    """The source's statements have to meet in each result."""
+    source = scop(*TWICE)
+    combined = combine_updates(source)
+    program = privatise(combined, analyse(combined), "S1", LANES)
+    assert program is not None
+    changed = moved(source, "S1", "x", "[i] -> [i + 1]")
+    assert any("in the source, " in fault for fault in faults(changed, program))
 
 
 def test_the_proof_of_a_compilation_includes_partial_results(scop: Callable[..., Scop]) -> None:
