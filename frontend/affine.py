@@ -7,7 +7,7 @@ signed types and is assumed not to happen upwards for unsigned ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import islpy as isl
@@ -16,9 +16,11 @@ from polytile.frontend import remainders
 from polytile.frontend.c_types import integer_value
 from polytile.frontend.describe import describe
 from polytile.frontend.math_functions import is_known
-from polytile.frontend.polynomial import Polynomial
+from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.relations import without
 from polytile.frontend.runtime_conditions import RuntimeConditions, can_be_asked, condition_for
+from polytile.frontend.scop_region import SizeProduct
+from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
 
 _COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
@@ -66,6 +68,7 @@ class Evaluator:
     parameters: dict[str, CType] = field(default_factory=dict)
     atoms: dict[str, Atom] = field(default_factory=dict)
     context: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+    products: Mapping[str, SizeProduct] = field(default_factory=dict)  # parameters that are products of others
     checked: RuntimeConditions = field(default_factory=RuntimeConditions)  # the part of the context that the host asks
 
     # Values ---------------------------------------------------------------------------------------------------------
@@ -76,12 +79,23 @@ class Evaluator:
     def of_polynomial(self, polynomial: Polynomial, expr: Expr) -> isl.PwAff:
         total = isl.PwAff(f"{{ [({polynomial.terms.get((), 0)})] }}")
         for monomial, coefficient in polynomial.terms.items():
-            if len(monomial) > 1:
-                a, b = (describe(self.atoms[m].expr) for m in monomial[:2])
-                raise NotAffineError(expr, f"it multiplies `{a}` by `{b}`")
             if monomial:
-                total = total.add(self.atoms[monomial[0]].value.scale_val(isl.Val(coefficient)))
+                atom = monomial[0] if len(monomial) == 1 else self._product(monomial, expr)
+                total = total.add(self.atoms[atom].value.scale_val(isl.Val(coefficient)))
         return total
+
+    def is_affine(self, polynomial: Polynomial) -> bool:
+        """Whether `of_polynomial` has its value."""
+        known = {product.names for product in self.products.values()}
+        return all(len(monomial) < 2 or monomial in known for monomial in polynomial.terms)
+
+    def _product(self, monomial: Monomial, expr: Expr) -> str:
+        for name, product in self.products.items():
+            if product.names == monomial:
+                self._parameter(name, expr)
+                return name
+        a, b = (describe(self.atoms[m].expr) for m in monomial[:2])
+        raise NotAffineError(expr, f"it multiplies `{a}` by `{b}`")
 
     def polynomial(self, expr: Expr, known: isl.Set) -> Polynomial:
         """The value as a polynomial in which products of iterators and parameters may occur."""
@@ -171,6 +185,8 @@ class Evaluator:
             raise NotAffineError(expr, found, data=True)
         if name not in self.parameters:
             self.parameters[name] = found
+            for factor in mentioned_names(self.products[name].value) if name in self.products else ():
+                self._parameter(factor, expr)
             self._define(name, Name(name, found), parametric=True)
             if not found.signed:
                 self.context = self.context.intersect(self.atoms[name].value.nonneg_set())
@@ -236,7 +252,7 @@ class Evaluator:
             return left.scale(2**right)
         value = self.of_polynomial(left, expr.left)
         if expr.op == ">>" and 0 <= right < 63:
-            return self._opaque(_floor_div(value, 2**right), expr)
+            return self._opaque(remainders.floor_div(value, 2**right), expr)
         if expr.op == "&" and right >= 0 and right & (right + 1) == 0:
             return self._opaque(value.mod_val(isl.Val(str(right + 1))), expr)
         if expr.op in "/%" and right:
@@ -263,15 +279,8 @@ class Evaluator:
         return self._opaque(remainders.by_size(expr.op, value, size, periods or 2), expr)
 
     def _truncating(self, expr: Binary, value: isl.PwAff, divisor: int, known: isl.Set) -> Polynomial:
-        """C's `/` and `%`, which round towards zero."""
-        size = abs(divisor)
-        if self.proves(known, value.nonneg_set()):
-            result = value.mod_val(isl.Val(size)) if expr.op == "%" else _floor_div(value, size)
-        else:
-            constant = isl.PwAff(f"{{ [({size})] }}")
-            result = value.tdiv_r(constant) if expr.op == "%" else value.tdiv_q(constant)
-        negate = expr.op == "/" and divisor < 0
-        return self._opaque(result.neg() if negate else result, expr)
+        natural = self.proves(known, value.nonneg_set())
+        return self._opaque(remainders.by_constant(expr.op, value, divisor, natural=natural), expr)
 
     def _cast(self, expr: Expr, ctype: CType, operand: Expr, known: isl.Set) -> Polynomial:
         if ctype.kind == "struct" or ctype == FLOAT:
@@ -381,10 +390,6 @@ def _strip(expr: Expr) -> Expr:
     while isinstance(expr, Cast) and expr.type.kind == "float":
         expr = expr.operand
     return expr
-
-
-def _floor_div(value: isl.PwAff, divisor: int) -> isl.PwAff:
-    return value.scale_down_val(isl.Val(divisor)).floor()
 
 
 def _constant_of(value: isl.PwAff) -> int:

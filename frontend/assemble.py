@@ -23,6 +23,7 @@ from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.initial_values import with_assigned_elements
 from polytile.frontend.inline import Inlined, inlined
 from polytile.frontend.invariant_loads import with_constant_loads
+from polytile.frontend.invariant_products import with_invariant_products
 from polytile.frontend.jump_elimination import goto_targets, with_breaks, without_continue, without_goto
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
@@ -89,14 +90,15 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     fields = with_pointer_variables(result.body, place.scope, changed)
     place = replace(place, scope=fields.scope)
     loads = with_constant_loads(fields.body, place.scope, changed)
-    result = replace(result, body=loads.body)
-    stepped = with_counted_steps(result.body, place.scope, live_after)
+    products = with_invariant_products(loads, place.scope)
+    stepped = with_counted_steps(products.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
     body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
     body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
     result = replace(result, body=body)
-    free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(stepped.asked))
+    asked = (*stepped.asked, *products.factors)
+    free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
     used = [use for use in free if place.scope.lookup(use.name) is not None]
     symbols, tables = symbols_of(place, used, liveness)
     relations = [r for r in known.relations if {u.name for u in variables_in(r)} <= set(symbols)]
@@ -107,7 +109,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         span,
-        {**symbols, **loads.symbols, **stepped.symbols},
+        {**symbols, **loads.symbols, **products.symbols, **stepped.symbols},
         place.location,
         (*assumptions, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
@@ -118,7 +120,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names},
         numbers=known.numbers,
-        loads={**loads.loads, **stepped.trips},
+        loads={**loads.loads, **products.values, **stepped.trips},
+        products=products.known,
         pointers=fields.pointers,
         tables=tables,
         independent=independent,

@@ -95,7 +95,7 @@ class _Assembler:
         statements = tuple(self._statement(d, space) for d in self.drafts)
         tree = schedule(orders, {s.name: s.domain for s in statements})
         assert tree is not None
-        context = self._context(space)
+        context, products = self._context(space), self.region.products
         return Scop(
             self.region.name,
             parameters,
@@ -119,6 +119,7 @@ class _Assembler:
             external=tuple(summary.function for summary in self.region.summaries.values()),
             device_source=self.region.device_source if self.region.summaries else "",
             set_before=tuple(self.region.numbers.items()),
+            products=tuple((p.name, products[p.name].value) for p in parameters if p.name in products),
         )
 
     def _under_conditions(self, orders: Sequence[Order]) -> Sequence[Order]:

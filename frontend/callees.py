@@ -172,14 +172,13 @@ def _normalised_definition(function: c_ast.FuncDef, scope: Scope) -> c_ast.FuncD
         return definition
     definition.decl.storage = ["static"]
     definition.decl.funcspec = []
-    _spell_signature(definition.decl.type, scope)
+    _spell_signature(definition.decl, scope)
     return definition
 
 
-def _spell_signature(declarator: c_ast.FuncDecl, scope: Scope) -> None:
-    result = scope.shape(declarator.type)
-    if result.base is not None:
-        declarator.type = spelt(declarator.type, result, declarator.type.declname)
+def _spell_signature(declaration: c_ast.Decl, scope: Scope) -> None:
+    declarator = declaration.type
+    declarator.type = spelt(declarator.type, scope.shape(declarator.type), declaration.name)
     for parameter in declarator.args.params if declarator.args is not None else ():
         if isinstance(parameter, c_ast.Decl) and parameter.name in scope.names:
             parameter.type = spelt(parameter.type, scope.names[parameter.name].shape, parameter.name)

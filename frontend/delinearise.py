@@ -49,7 +49,7 @@ class Strides:
 
 def needs_splitting(accesses: Sequence[RawAccess], evaluator: Evaluator, *, gathered: bool) -> bool:
     """Whether some access multiplies an iterator by a size, or data, if the array is `gathered` from."""
-    if any(p is not None and p.degree > 1 for a in accesses for p in a.subscripts):
+    if any(p is not None and not evaluator.is_affine(p) for a in accesses for p in a.subscripts):
         return True
     return gathered and any(None in a.subscripts and linear(a, evaluator).degree > 1 for a in accesses)
 
@@ -106,7 +106,7 @@ def split(access: RawAccess, strides: Strides, evaluator: Evaluator, array: str)
 
 
 def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> int | None:
-    if subscript.degree > 1 or size.degree > 1:
+    if not (evaluator.is_affine(subscript) and evaluator.is_affine(size)):
         return None
     expr = access.access
     extent = evaluator.of_polynomial(size, expr)
@@ -119,7 +119,7 @@ def _provable_shift(access: RawAccess, subscript: Polynomial, size: Polynomial, 
 
 def _require_range(access: RawAccess, subscript: Polynomial, size: Polynomial, evaluator: Evaluator) -> bool:
     """Keep a subscript in [0, size) by a condition on the sizes, which is checked when the program runs."""
-    if subscript.degree > 1 or size.degree > 1:
+    if not (evaluator.is_affine(subscript) and evaluator.is_affine(size)):
         return False
     value, extent = (evaluator.of_polynomial(p, access.access) for p in (subscript, size))
     return evaluator.require(access.points, in_range(value, extent))

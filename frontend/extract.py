@@ -68,7 +68,7 @@ class _Extractor:
     @classmethod
     def of(cls, region: Region, *, merging: bool) -> _Extractor:
         names = Names.of(region)
-        evaluator = Evaluator(lambda name: eligible(name, names.variable(name)))
+        evaluator = Evaluator(lambda name: eligible(name, names.variable(name)), products=region.products)
         translator = Translator(names)
         return cls(region, names, translator, evaluator, Shapes(names, translator, evaluator), merging)
 

@@ -12,6 +12,7 @@ from polytile.frontend.c_types import declared_type, where
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.trees import copied, possible_bases
+from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import CType, Expr
 
 # What isl's notation reads as something else than a name, however its letters are written.
@@ -107,9 +108,13 @@ class Names:
                 self.uses[id(inner)] = self._symbol(inner)
 
     def _bind_surroundings(self) -> None:
-        """Bind what the assumptions and the extents of outer arrays name, and the extents of those, and so on."""
+        """Bind what the assumptions, products of sizes and extents of outer arrays name, the extents of those, and so
+        on."""
         for node in (*self.assumptions, *self.asked):
             self.bind_outer(node)
+        for name, product in self.region.products.items():
+            for factor in mentioned_names(product.value) if name in self.outer else ():
+                self._symbol(c_ast.ID(factor))
         done: set[str] = set()
         while waiting := [v for name, v in self.outer.items() if name not in done]:
             for variable in waiting:

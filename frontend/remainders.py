@@ -1,4 +1,4 @@
-"""C's `/` and `%` by a size: a case for each quotient, which are few.
+"""C's `/` and `%`, which round towards zero; those by a size have a case for each quotient, which are few.
 
 before: (i + 1) % n                       where 0 <= i < n
 after:  i + 1 where i + 1 < n, i + 1 - n elsewhere
@@ -9,6 +9,22 @@ from __future__ import annotations
 import islpy as isl
 
 MOST = 4  # periods: each is a case of whatever uses the value
+
+
+def by_constant(op: str, value: isl.PwAff, divisor: int, *, natural: bool) -> isl.PwAff:
+    """`value op divisor`, op being `/` or `%`; `natural` says that the value is never below 0."""
+    size = abs(divisor)
+    if natural:
+        result = value.mod_val(isl.Val(size)) if op == "%" else floor_div(value, size)
+    else:
+        constant = isl.PwAff(f"{{ [({size})] }}")
+        result = value.tdiv_r(constant) if op == "%" else value.tdiv_q(constant)
+    return result.neg() if op == "/" and divisor < 0 else result
+
+
+def floor_div(value: isl.PwAff, divisor: int) -> isl.PwAff:
+    """The quotient by a positive number, rounded down."""
+    return value.scale_down_val(isl.Val(divisor)).floor()
 
 
 def within(value: isl.PwAff, size: isl.PwAff, periods: int) -> isl.Set:

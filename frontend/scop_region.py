@@ -9,7 +9,8 @@ from pycparser import c_ast
 
 from polytile.diagnostics import NOWHERE, Location
 from polytile.frontend.access_summaries import AccessSummary
-from polytile.ir.expr import CType
+from polytile.frontend.polynomial import Monomial
+from polytile.ir.expr import CType, Expr
 from polytile.ir.source_span import Span
 
 
@@ -33,6 +34,14 @@ class Symbol:
     read_first: bool = True  # the SCoP may read it before it assigns it, be there a value before or not
     live_after: bool = True  # may be read after the SCoP (always true of globals and of what pointers point to)
     location: Location = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class SizeProduct:
+    """What a symbol is the product of: `names` are those of a product of names alone, else ()."""
+
+    value: Expr
+    names: Monomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +69,7 @@ class Region:
     initial: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what those of `counted` are when it starts
     numbers: Mapping[str, int] = field(default_factory=dict)  # integers that the function sets before it
     loads: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what symbols are read from before the SCoP
+    products: Mapping[str, SizeProduct] = field(default_factory=dict)  # the symbols that are products of others
     pointers: Mapping[str, c_ast.Node] = field(default_factory=dict)  # what pointers are set to before the SCoP
     tables: Mapping[str, str] = field(default_factory=dict)  # pointers to rows, and the symbols of their pitches
     reached: Mapping[str, str] = field(default_factory=dict)  # arrays without a size, and the symbols of their extents

@@ -73,6 +73,7 @@ class Shape:
     reason: str = ""
     void: bool = False
     function: bool = False
+    incomplete: bool = False  # a struct that is not defined so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +210,8 @@ class Scope:
 
     def _named(self, names: list[str]) -> Shape:
         if len(names) == 1 and (binding := self.lookup(names[0])) is not None and binding.kind == "typedef":
-            return binding.shape
+            shape = binding.shape  # `typedef struct s t; struct s { ... };` completes t
+            return self.shape(binding.node.type, names[0]) if shape.incomplete else shape
         if names == ["void"]:
             return Shape(None, void=True, reason="its type is void")
         plain = list(names)
@@ -231,7 +233,7 @@ class Scope:
             known = self.lookup_tag(node.name)
             if isinstance(known, StructType):
                 return struct_shape(known)
-            return Shape(None, reason=f"{name} is not defined")
+            return Shape(None, reason=f"{name} is not defined", incomplete=True)
         members = tuple(
             Field(d.name, self.shape(d.type) if d.bitsize is None else Shape(None, reason="it is a bit-field"))
             for d in node.decls

@@ -129,6 +129,8 @@ class _Writer:
             load = value.iftrue if isinstance(value, c_ast.TernaryOp) else value
             raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
         for name, load in self.region.loads.items():
+            if name in self.region.products:
+                continue  # the text computes it
             bases = {str(use.name) for use in variables_in(load)}
             if isinstance(load, c_ast.TernaryOp):
                 raise _CannotStandAloneError(f"it reads `{_printed(load.iftrue)}` from a variable of the function")

@@ -39,7 +39,7 @@ from polytile.ir.scop import Scop
 from polytile.options import IN_HASTE, Options
 from polytile.pipeline import compile_scop as run_pipeline
 from polytile.runtime.output import check_targets, write_outputs
-from polytile.runtime.parameters import allowed_values, check_parameters
+from polytile.runtime.parameters import allowed_values, check_parameters, with_products
 from polytile.schedule_file import join_schedules, split_schedules
 from polytile.settings import Settings, checked_source, definitions, options_of, read_device_source
 from polytile.tracebacks import for_callers
@@ -345,7 +345,8 @@ def _compiled(
     scop: Scop, options: Options, observe: Callable[[str, str, object], None] | None, work: str
 ) -> CompiledScop:
     """One SCoP, by the values of its own parameters."""
-    own = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+    given = {p.name: options.parameters[p.name] for p in scop.parameters if p.name in options.parameters}
+    own = with_products(scop, given)
     chosen = replace(options, parameters=own, specialize=options.specialize and bool(own))
     allowed_values(scop, own)
     if observe is not None:

@@ -309,7 +309,8 @@ class Scop:
     held against, both None when it did not come from C; `wide` says that 32 bits do not hold its iterators; `arguments`
     are the parameters of the C function around it, in their order, or None when it did not come from C; `passed` are
     the C expressions that the call passes for scalars which the C does not have: ("grid_2", "grid[2]"), and `pointers`
-    those that pointers are set to which the C does not have: ("p_data", "p->data"); `checked` is
+    those that pointers are set to which the C does not have: ("p_data", "p->data"); `products` are the parameters that
+    are products of other ones, in every call: w_h = w * h; `checked` is
     the part of the context, in C, that the host checks when it runs: where it does not hold the user's C runs, and so
     where the rows of one of `tables` do not lie at equal distances, or one of `reached` ends within a row; `loops` are
     those of the C, outer ones first, as they were before any transformation; `independent` are (array, loop) of which
@@ -345,6 +346,7 @@ class Scop:
     external: tuple[ExternalFunction, ...] = ()
     device_source: str = ""
     set_before: tuple[tuple[str, int], ...] = ()
+    products: tuple[tuple[str, Expr], ...] = ()
     _written: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _users: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 

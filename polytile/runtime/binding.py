@@ -15,7 +15,7 @@ from polytile.ir.scop import Array, Scop
 from polytile.runtime.cupy_engine import require_cupy
 from polytile.runtime.layout import Layout, complex_dtype, element_dtype, flattened, layouts
 from polytile.runtime.native import address
-from polytile.runtime.parameters import check_parameters, point
+from polytile.runtime.parameters import check_parameters, point, with_products
 from polytile.runtime.signature import signature
 from polytile.runtime.solve_sizes import solve_sizes
 from polytile.runtime.torch_tensors import check_tensor, is_tensor
@@ -45,6 +45,7 @@ def bind(scop: Scop, positional: tuple[Any, ...], keywords: Mapping[str, Any]) -
     """
     given = _by_name(scop, positional, keywords)
     sizes = {p.name: _integer(scop, p.name, given[p.name]) for p in scop.parameters if p.name in given}
+    sizes = with_products(scop, sizes)
     check_parameters(scop.parameters, sizes)
     passed = {array.name: _array(scop, array, given[array.name]) for array in scop.external_arrays}
     memory = {name: data for name, (data, _) in passed.items()}

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import islpy as isl
 
 from polytile.diagnostics import UsageError
-from polytile.ir.evaluate import integer_range
+from polytile.ir.def_use import mentioned_names
+from polytile.ir.evaluate import evaluate, integer_range
 from polytile.ir.expr import Binary, Expr, Literal, Name, walk
 from polytile.ir.isl_util import OverBudgetError, budget
 from polytile.ir.scop import Parameter, Scop
@@ -15,6 +16,7 @@ from polytile.runtime.accessed_elements import beyond_the_end
 
 OPERATIONS = 100_000  # of isl, to see for which parameters one statement runs
 MOST_CHOSEN = 1_000_000  # the size of an array that validation may fill and run through
+MOST_ITERATIONS = 10_000  # of a loop up to a product of sizes that validation chooses
 MOST_REGIONS = 20  # of parameters for which statements run, that are kept
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 SIZES = (13, 17, 11, 19, 7, 23, 5, 3, 2, 1, 0)  # primes first: no size divides a tile or another size
@@ -45,7 +47,7 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
 
     Raises UsageError when the given values contradict the context.
     """
-    values = {p.name: given[p.name] for p in scop.parameters if p.name in given}
+    values = with_products(scop, {p.name: given[p.name] for p in scop.parameters if p.name in given})
     allowed = allowed_values(scop, values)
     free = [p.name for p in scop.parameters if p.name not in values]
     for name, number in scop.set_before:
@@ -57,6 +59,22 @@ def choose_parameters(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
         allowed = _busy(scop, _inside(scop, allowed, free))
     values |= _small(scop, allowed, values, free)
     return {p.name: values[p.name] for p in scop.parameters}
+
+
+def with_products(scop: Scop, given: Mapping[str, int]) -> dict[str, int]:
+    """The values, and those of parameters that are products of others which have one.
+
+    Raises UsageError where another value of such a product is given.
+    """
+    values = dict(given)
+    for name, product in scop.products:
+        if values.keys() >= set(mentioned_names(product)):
+            values[name] = evaluate(product, values)
+            if given.get(name, values[name]) != values[name]:
+                factors = _shown({n: values[n] for n in dict.fromkeys(mentioned_names(product))})
+                message = f"{name}={given[name]} is not the product of {factors}, which is {values[name]}"
+                raise UsageError(message, location=scop.location, hint=f"leave {name} out")
+    return values
 
 
 def allowed_values(scop: Scop, given: Mapping[str, int]) -> isl.Set:
@@ -155,13 +173,19 @@ def _small(scop: Scop, allowed: isl.Set, values: Mapping[str, int], free: Sequen
     uneven = [array for array in scop.arrays if array.elements is not None]
     elements = [array.elements for array in uneven if array.elements is not None]
     counts = frozenset(n.name for n in walk(*elements) if isinstance(n, Name))
+    products = frozenset(name for name, _ in scop.products)
     for kept in dict.fromkeys((counts, frozenset[str]())):
         for most in sorted(SIZES, reverse=True):
-            chosen = _choices(allowed, free, most, kept)
-            every = {**values, **chosen}
-            if not any(beyond_the_end(scop, array, every, point(every)) for array in uneven):
-                return chosen
-    return chosen
+            chosen = _choices(allowed, [name for name in free if name not in products], most, kept)
+            factors = {name: value for name, value in values.items() if name not in products}
+            every = {**with_products(scop, {**factors, **chosen}), **values}
+            at = point(every)
+            moderate = all(every[name] <= MOST_ITERATIONS for name in products.intersection(free))
+            if not moderate or (products and allowed.intersect_params(at).is_empty()):
+                continue
+            if not any(beyond_the_end(scop, array, every, at) for array in uneven):
+                return every
+    return every
 
 
 def _choices(allowed: isl.Set, names: Sequence[str], most: int, kept: frozenset[str]) -> dict[str, int]:

@@ -15,7 +15,7 @@ import islpy as isl
 from polytile.diagnostics import UsageError
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.scop import Array, Scop
-from polytile.runtime.parameters import affine_text, bounded, point
+from polytile.runtime.parameters import affine_text, bounded, point, with_products
 from polytile.runtime.signature import declared, signature
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -49,10 +49,11 @@ def solve_sizes(scop: Scop, given: Mapping[str, int], shapes: Shapes) -> dict[st
     if allowed.is_empty():
         raise _contradiction(scop, known, equations, shapes)
     values = {p.name: given[p.name] if p.name in given else _only(allowed, p.name) for p in scop.parameters}
-    unsolved = [name for name, value in values.items() if value is None]
+    solved = with_products(scop, {name: value for name, value in values.items() if value is not None})
+    unsolved = [p.name for p in scop.parameters if p.name not in solved]
     if unsolved:
         raise _unsolved(scop, unsolved, shapes)
-    return {name: value for name, value in values.items() if value is not None}
+    return {p.name: solved[p.name] for p in scop.parameters}
 
 
 def _equations(scop: Scop, shapes: Shapes) -> list[_Equation]:

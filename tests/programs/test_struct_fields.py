@@ -10,6 +10,7 @@ import pytest
 import polytile
 from polytile.cli.main import main
 from polytile.diagnostics import UserError
+from polytile.runtime.emulator.instrument import CHECKS
 from tests.every_schedule import same_in_every_schedule
 
 SIZES = ({"n": 0}, {"n": 1}, {"n": 7}, {"n": 150})
@@ -115,3 +116,25 @@ def test_subscripts_that_may_leave_their_field() -> None:
     assert refused.value.hint is not None and "__builtin_assume" in refused.value.hint
     assumed = program.replace("#pragma scop\n", "#pragma scop\n__builtin_assume(m <= 3);\n")
     same_in_every_schedule(assumed, ({"n": 1, "m": 0}, {"n": 1, "m": 3}))
+
+
+@pytest.mark.usefixtures("emulator")
+def test_structs_that_are_named_before_they_are_defined() -> None:
+    text = (
+        "typedef struct layer layer; typedef struct node node; struct node { double v; node *next; layer *l; };\n"
+        "struct layer { int n; float *output; struct layer *prev; void (*forward)(struct layer, int); };\n"
+        "void f(layer l, float s)\n{\n#pragma scop\nfor (int i = 0; i < l.n; i++) l.output[i] *= s;\n#pragma endscop\n}\n"
+        "void g(int n, node *a)\n{\n#pragma scop\nfor (int i = 0; i < n; i++) a[i].v += 1;\n#pragma endscop\n}\n"
+    )
+    first, second = polytile.compile(text, name="f.c").scops
+    assert first.program is not None and second.program is not None
+    assert first.validate(on="emulator", sanitize=CHECKS)
+
+
+def test_functions_that_return_pointers_are_no_values() -> None:
+    text = (
+        "int *find(int *p, int k) { return p + k; }\n"
+        "void f(int n, int *a)\n{\n#pragma scop\nfor (int i = 0; i < n; i++) *find(a, i) = 1;\n#pragma endscop\n}\n"
+    )
+    with pytest.raises(UserError, match="f.c:1"):
+        polytile.compile(text, name="f.c")
