@@ -124,6 +124,8 @@ def nodes_below(node: c_ast.Node | None) -> Iterator[c_ast.Node]:
         kind = type(top)
         if kind is c_ast.BinaryOp:
             stack += (top.right, top.left)
+        elif kind is c_ast.ArrayRef:
+            stack += (top.subscript, top.name)
         elif kind not in _LEAVES:
             stack += list(top)[::-1]
 

@@ -20,7 +20,22 @@ from typing import Any
 from polytile.frontend.build_scop import Draft
 from polytile.frontend.polynomial import Polynomial
 from polytile.frontend.shapes import Shape, Shapes
-from polytile.ir.expr import Access, Address, Assign, Declare, Expr, If, Name, Scope, Stmt, While, bodies, rewrite, walk
+from polytile.ir.expr import (
+    Access,
+    Address,
+    Assign,
+    Declare,
+    Expr,
+    If,
+    Name,
+    Scope,
+    Stmt,
+    While,
+    bodies,
+    rewrite,
+    statements,
+    walk,
+)
 from polytile.ir.name_supply import fresh
 from polytile.ir.scop import AccessKind
 from polytile.ir.substitute import with_names
@@ -36,7 +51,7 @@ def with_body_locals(drafts: Sequence[Draft], shapes: Shapes) -> list[Draft]:
 
 
 def _has(draft: Draft, *kinds: type[Stmt]) -> bool:
-    return any(isinstance(node, kinds) for node in walk(*draft.body))
+    return any(isinstance(stmt, kinds) for stmt in statements(*draft.body))
 
 
 def _localised(draft: Draft, users: dict[str, set[str]], shapes: Shapes) -> Draft:

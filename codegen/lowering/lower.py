@@ -41,6 +41,7 @@ from polytile.ir.expr import (
     Name,
     Stmt,
     rewrite,
+    statements,
     walk,
     with_bodies,
 )
@@ -302,8 +303,8 @@ class _KernelBuilder:
 
     def _summary(self) -> tuple[str, ...]:
         names = (n for n in self.shape.statements if n not in self.owner.tiles.copies)
-        statements = [self.owner.scop.statement(n) for n in names]
-        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in statements]
+        run = [self.owner.scop.statement(n) for n in names]
+        lines = [f"{s.location.short if s.location.line else s.name}: {s.text}" for s in run]
         blocks = ", ".join(f"{b.name} = {b.axis}" for b in self.shape.blocks) or "one block"
         x, y, z = self.shape.block
         return (*lines, f"{self.owner.schedule.strategy} schedule; blocks: {blocks}; {x} x {y} x {z} threads")
@@ -341,7 +342,7 @@ def spread_out(home: Storage) -> Storage:
 
 
 def _has_barrier(body: tuple[Stmt, ...]) -> bool:
-    return any(isinstance(n, Barrier) for s in body for n in walk(s))
+    return any(isinstance(stmt, Barrier) for stmt in statements(*body))
 
 
 def _fits(count: Expr) -> bool:

@@ -27,6 +27,7 @@ from polytile.ir.expr import (
     children,
     walk,
 )
+from polytile.ir.identity_key import remembered
 from polytile.ir.kernel import Comment, Kernel
 from polytile.ir.memory import Space, Storage
 from polytile.ir.polynomial import (
@@ -56,6 +57,7 @@ class Block:
     integers: tuple[Declare, ...]
 
 
+@remembered
 def is_straight(stmt: Stmt) -> bool:
     """Whether a statement can be part of a block: assignments and declarations of values without conditions."""
     match stmt:
@@ -100,7 +102,7 @@ def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = (
     those `behind` them, or change that are declared elsewhere."""
     statements = tuple(body)
     declared = {s.name for s in _inside(statements) if isinstance(s, Declare)}
-    if declared and declared & {*mentioned_names(*behind)}:
+    if declared and not all(declared.isdisjoint(_mentioned(stmt)) for stmt in behind):
         raise NotStraightError
     known = _KNOWN.block(kernel, statements)
     if known is not None:
@@ -111,6 +113,11 @@ def build_graph(kernel: Kernel, body: Sequence[Stmt], behind: Sequence[Stmt] = (
     block = Block(without_dead_stores(builder.graph), tuple(builder.integers))
     _KNOWN.remember(statements, builder.storages, block)
     return block
+
+
+@remembered
+def _mentioned(stmt: Stmt) -> frozenset[str]:
+    return frozenset(mentioned_names(stmt))
 
 
 def _is_plain(value: Expr) -> bool:

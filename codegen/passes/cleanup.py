@@ -55,9 +55,11 @@ def drop_unused(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     after:  const int j = tj; B[j] = t;
     """
     kept: list[Stmt] = []
+    behind, known = set[str](), 0  # the names in the first statements that are kept
     for stmt in reversed([with_bodies(s, drop_unused) for s in body]):
         if isinstance(stmt, Declare) and stmt.value is not None and not _reads_memory(stmt.value):
-            behind = value_names(*kept)
+            behind |= value_names(*kept[known:])
+            known = len(kept)
             if stmt.name not in behind:
                 continue
         kept.append(stmt)

@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from polytile.codegen.passes.plan import LoweredPlan
 from polytile.codegen.passes.store_sinking import with_sunk_stores
-from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, For, If, Scope, Stmt, statements, walk
 from polytile.ir.gpu_ops import Atomic, AwaitLaunches, GridExtent, Load, Store
 from polytile.ir.host import HostProgram
 from polytile.ir.kernel import Kernel, Launch
@@ -78,7 +78,7 @@ def _loads(*body: Stmt, of: AbstractSet[str | None]) -> bool:
 
 
 def _stores(kernel: Kernel, *body: Stmt) -> bool:
-    targets = (n.target for n in walk(*body) if isinstance(n, Assign | Store | Atomic))
+    targets = (s.target for s in statements(*body) if isinstance(s, Assign | Store | Atomic))
     return any(isinstance(t, Access) and kernel.storage_of(t.array).space is Space.GLOBAL for t in targets)
 
 
@@ -86,7 +86,7 @@ def _straight_bodies(kernel: Kernel) -> Iterator[tuple[Stmt, ...]]:
     """What branches have without branches and loops of their own."""
     for node in kernel.nodes:
         for body in (node.then, node.otherwise) if isinstance(node, If) else ():
-            if not any(isinstance(n, If | For) for n in walk(*body)):
+            if not any(isinstance(s, If | For) for s in statements(*body)):
                 yield body
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from polytile.codegen.passes.plan import Context, LoweredPlan, kept_arrays
 from polytile.codegen.passes.register_prefetch import load_ahead
 from polytile.codegen.passes.scalar_replacement import guarded
-from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, walk
+from polytile.ir.expr import Access, Assign, Declare, For, If, Name, Node, Scope, Stmt, statements, walk
 from polytile.ir.kernel import Barrier, Kernel
 from polytile.ir.linear_access import (
     Element,
@@ -47,7 +47,7 @@ def carry(
 ) -> tuple[Stmt, ...]:
     """Hand on values from iteration to iteration in all loops of a kernel's body, of arrays that are not in `homes`.
     `few`: the kernel has too few threads for some to run while others wait for memory."""
-    targets = (n.target for s in body for n in walk(s) if isinstance(n, Assign))
+    targets = (stmt.target for stmt in statements(*body) if isinstance(stmt, Assign))
     written = frozenset(t.array for t in targets if isinstance(t, Access))
     return _carried(body, _Kernel(homes, written | homes, names, tuning, few))
 
@@ -90,7 +90,7 @@ class _Recurrence:
 
 
 def _loop(loop: For, kernel: _Kernel) -> Stmt:
-    if not isinstance(loop.step, int) or any(isinstance(n, Barrier) for s in loop.body for n in walk(s)):
+    if not isinstance(loop.step, int) or any(isinstance(s, Barrier) for s in statements(*loop.body)):
         return loop
     run = list(steps(loop.body, {}))
     if any(_sets_an_index(s.stmt) for s in run):

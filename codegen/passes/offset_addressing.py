@@ -36,6 +36,7 @@ from polytile.ir.expr import (
     Name,
     Stmt,
     rewrite,
+    statements,
     walk,
 )
 from polytile.ir.fold import folded
@@ -231,7 +232,7 @@ def _leading(run: Body) -> Body:
 
 def _declared(run: Body) -> set[str]:
     """What the rest of a block declares."""
-    return {n.name for n in walk(*run[len(_leading(run)) :]) if isinstance(n, Declare)}
+    return {s.name for s in statements(*run[len(_leading(run)) :]) if isinstance(s, Declare)}
 
 
 def _accesses(body: Body) -> Iterator[Access]:

@@ -36,7 +36,7 @@ from polytile.codegen.ordering.window_sweeps import with_swept_parts
 from polytile.codegen.passes.basic_blocks import AUTO_SHARE, LEAST_OPERATIONS, MOST_OPERATIONS, Body, each_block
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Access, Assign, walk
+from polytile.ir.expr import Access, Assign, statements, walk
 from polytile.ir.kernel import Kernel
 from polytile.machine import MAX_THREAD_REGISTERS
 from polytile.work_pieces import deep_recursion
@@ -118,7 +118,7 @@ def loads_first(graph: ValueGraph) -> tuple[int, ...]:
 
 def _stores_again(run: Body, graph: ValueGraph) -> bool:
     """Whether statements store elements that others store again at once."""
-    return sum(isinstance(s, Assign) and isinstance(s.target, Access) for s in walk(*run)) > len(graph.stores)
+    return sum(isinstance(s, Assign) and isinstance(s.target, Access) for s in statements(*run)) > len(graph.stores)
 
 
 def best_order(graph: ValueGraph, wanted: str) -> tuple[int, ...]:

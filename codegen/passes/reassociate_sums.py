@@ -20,7 +20,7 @@ from polytile.codegen.ordering.value_graph import is_order
 from polytile.codegen.passes.basic_blocks import Body, each_block, is_large
 from polytile.codegen.passes.plan import Context, LoweredPlan
 from polytile.diagnostics import InternalError
-from polytile.ir.expr import Declare, walk
+from polytile.ir.expr import Declare, statements
 from polytile.ir.kernel import Kernel
 from polytile.work_pieces import deep_recursion
 
@@ -37,7 +37,7 @@ def reassociate_sums(kernel: Kernel, _: LoweredPlan, context: Context) -> Kernel
         found: Body | None = context.remembered.get(key)
         if found is None:
             found = context.remembered[key] = _changed(kernel, run, behind, context)
-        context.names.taken.update(n.name for n in walk(*found) if isinstance(n, Declare))
+        context.names.taken.update(stmt.name for stmt in statements(*found) if isinstance(stmt, Declare))
         return found
 
     with deep_recursion():

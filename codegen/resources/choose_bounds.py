@@ -80,6 +80,8 @@ def _largest(body: Sequence[Stmt]) -> tuple[Stmt, ...]:
             whole = _size(stmt.then) > _size(stmt.otherwise)
             stmt = replace(stmt, otherwise=()) if whole else If(stmt.condition, stmt.otherwise)
         found.append(with_bodies(stmt, _largest))
+    if not any(isinstance(stmt, If) for stmt in found):
+        return tuple(found)
     most: dict[frozenset[str], int] = {}
     for stmt in found:
         most[_stored(stmt)] = max(most.get(_stored(stmt), 0), _size([stmt]))

@@ -6,9 +6,10 @@ Every node is frozen and carries its type (values) or its source location (state
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from dataclasses import field as _field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polytile.diagnostics import NOWHERE, Location
@@ -65,13 +66,13 @@ class _Hashed:
         except AttributeError:
             kind: Any = type(self)
             if kind not in _COMPARED:
-                _COMPARED[kind] = tuple(f.name for f in fields(kind) if f.compare)
-            found = hash(tuple([getattr(self, name) for name in _COMPARED[kind]]))
+                _COMPARED[kind] = attrgetter(*(f.name for f in fields(kind) if f.compare))
+            found = hash(_COMPARED[kind](self))
             object.__setattr__(self, "_hash", found)
             return found
 
 
-_COMPARED: dict[Any, tuple[str, ...]] = {}  # by class of expression
+_COMPARED: dict[Any, Callable[[Any], Any]] = {}  # what is compared, by class of expression
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +298,9 @@ _Stmt = TypeVar("_Stmt", bound=Stmt)
 _NODES = (Expr, Stmt)  # a tuple: tests against a union, which is made anew each time, take twice as long
 _PARTS: dict[type, tuple[str, ...]] = {}  # by class of node
 _FIELDS: dict[type, tuple[str, ...]] = {}  # of classes that are made of them
+_BELOW: dict[type, Callable[[Any], Sequence[Any]] | None] = {}  # by class of node
+_ONE_NODE = {"Expr", "Access", "Access | Name"}  # annotations
+_MORE_NODES = {"tuple[Expr, ...]", "tuple[Stmt, ...]", "tuple[Access, ...]"}
 _PLAIN = ("str", "int", "bool", "CType", "Location", "str | None", "int | None")  # annotations of what holds no node
 
 
@@ -352,14 +356,26 @@ def walk(*nodes: Node) -> Iterator[Node]:
     waiting: list[Any] = list(reversed(nodes))
     while waiting:
         yield (node := waiting.pop())
-        names = _PARTS.get(type(node))
-        for name in (_parts(node) if names is None else names)[::-1]:  # without a list of children: it is called much
-            value = getattr(node, name)
-            if type(value) is tuple:
-                if value:
-                    waiting += [item for item in value[::-1] if isinstance(item, _NODES)]
-            elif isinstance(value, _NODES):
-                waiting.append(value)
+        try:
+            below = _BELOW[type(node)]
+        except KeyError:
+            below = _BELOW[type(node)] = _below(node)
+        if below is not None:
+            waiting += below(node)
+
+
+def _below(node: Any) -> Callable[[Any], Sequence[Any]] | None:
+    """What finds the direct sub-nodes of such nodes, the last one first; None for those that have none."""
+    names = _parts(node)[::-1]
+    types = {f.type for f in fields(node) if f.name in names}
+    if not names:
+        return None
+    parts = attrgetter(*names)
+    if types <= _ONE_NODE:
+        return parts if len(names) > 1 else lambda node: (parts(node),)
+    if types <= _MORE_NODES:
+        return lambda node: [item for part in names if (own := getattr(node, part)) for item in own[::-1]]
+    return lambda node: children(node)[::-1]
 
 
 def statements(*nodes: Stmt) -> Iterator[Stmt]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 
-from polytile.ir.expr import Declare, For, walk
+from polytile.ir.expr import Declare, For, statements
 from polytile.ir.reserved_names import is_free
 from polytile.ir.scop import Scop
 
@@ -77,9 +77,11 @@ class Names:
         taken = set(RESERVED) | {p.name for p in scop.parameters} | {a.name for a in scop.arrays}
         for statement in scop.statements:
             taken.update(statement.iterators)
-            for stmt in statement.body:
-                taken.update(n.name for n in walk(stmt) if isinstance(n, Declare))
-                taken.update(n.iterator for n in walk(stmt) if isinstance(n, For))
+            for stmt in statements(*statement.body):
+                if isinstance(stmt, Declare):
+                    taken.add(stmt.name)
+                elif isinstance(stmt, For):
+                    taken.add(stmt.iterator)
         return cls(taken | _types(scop) | {f.name for f in scop.external})
 
     def copy(self) -> Names:
