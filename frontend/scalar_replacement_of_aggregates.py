@@ -38,6 +38,8 @@ def _candidates(body: Sequence[c_ast.Node], scope: Scope) -> dict[str, StructTyp
         struct = _struct_of(node, scope)
         if struct is not None and _numbers(struct) and not isinstance(node.init, c_ast.InitList) and not node.storage:
             found[str(node.name)] = struct
+    if not found:
+        return {}
     copies = [(n.lvalue, n.rvalue) for n in statements if _copies(n)]
     begun = (n for n in statements if isinstance(n, c_ast.Decl) and n.name in found and n.init)
     copies += [(c_ast.ID(n.name), n.init) for n in begun]

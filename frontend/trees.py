@@ -50,7 +50,9 @@ def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     for slot in _child_slots(type(node)):
         value = getattr(node, slot, None)
         if isinstance(value, c_ast.Node):
-            setattr(node, slot, change(value))
+            changed = change(value)
+            if changed is not value:
+                setattr(node, slot, changed)
         elif isinstance(value, list):
             setattr(node, slot, [change(v) if isinstance(v, c_ast.Node) else v for v in value])
     return node
@@ -132,9 +134,14 @@ def variables_in(node: c_ast.Node | None) -> Iterator[c_ast.ID]:
     stack = [] if node is None else [node]
     while stack:
         top = stack.pop()
-        if isinstance(top, c_ast.ID):
+        kind = type(top)
+        if kind is c_ast.ID:
             yield top
-        else:
+        elif kind is c_ast.BinaryOp:
+            stack += (top.right, top.left)
+        elif kind is c_ast.ArrayRef:
+            stack += (top.subscript, top.name)
+        elif kind is not c_ast.Constant:
             stack += _value_children(top)[::-1]
 
 
@@ -156,6 +163,8 @@ def _free_in(node: c_ast.Node) -> Iterator[c_ast.ID]:
         match top := stack.pop():
             case c_ast.ID():
                 yield top
+            case c_ast.BinaryOp(left=left, right=right):
+                stack += (right, left)
             case c_ast.Compound():
                 yield from free_variables_in(top.block_items or ())
             case c_ast.For(init=init, cond=condition, next=step, stmt=body):
@@ -200,6 +209,8 @@ def substituted(node: Any, values: Mapping[str, c_ast.Node]) -> Any:
     before: double t = x;    with x -> a[i], t -> t_1
     after:  double t_1 = a[i];
     """
+    if not values:
+        return node
     match node:
         case c_ast.ID():
             return _placed(copied(values[node.name]), node.coord) if node.name in values else node

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from os.path import basename
 from pathlib import Path
 
 EXIT_DONE = 0
@@ -33,7 +34,7 @@ class Location:
     @property
     def short(self) -> str:
         """`gemm.c:52`, for comments in generated code."""
-        return f"{Path(self.file).name}:{self.line}"
+        return f"{basename(self.file)}:{self.line}"
 
 
 NOWHERE = Location("<polytile>", 0)

@@ -115,7 +115,7 @@ class Reference:
 
     @property
     def exact(self) -> bool:
-        return all(form is not None for form in self.subscripts)
+        return len(self.constants) == len(self.subscripts)
 
     def moved_by(self, step: Sequence[int]) -> bool:
         """Whether the address changes when the iterators take a step; it may, where that is unknown."""

@@ -5,13 +5,12 @@ Ferrante, Sarkar and Thrash, On Estimating and Enhancing Cache Effectiveness (LC
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from polytile.ir.scop import Array, Scop
-from polytile.scheduling.analysis.affine_references import Form, LinearPart, Number, Reference, references
+from polytile.scheduling.analysis.affine_references import LinearPart, Number, Reference, references
 
 
 class ReferenceRow(Protocol):
@@ -79,9 +78,14 @@ def groups(scop: Scop, loops: Loops, statements: Sequence[str]) -> tuple[Referen
     """The reference groups of statements that run under the same loops, in order of their first references."""
     entries: list[_Entry] = []
     for name in statements:
-        in_time = partial(_in_time, _rows(loops, name))
+        rows = _rows(loops, name)
+        known: dict[LinearPart, tuple[tuple[_Linear, ...], tuple[Number, ...]]] = {}
         for reference in references(scop, scop.statement(name)):
-            entries.append((reference, *_parts(reference, in_time)))
+            if reference.linear not in known:
+                known[reference.linear] = _in_time(rows, reference.linear)
+            linear, shifts = known[reference.linear]
+            constants = tuple(c + shift for c, shift in zip(reference.constants, shifts, strict=True))
+            entries.append((reference, linear, constants))
     return _grouped(entries)
 
 
@@ -103,17 +107,17 @@ def _rows(loops: Loops, statement: str) -> list[ReferenceRow | None]:
     return [next((r for r in loop if r.statement == statement and r.iterator >= 0), None) for loop in loops]
 
 
-def _parts(
-    reference: Reference, linear_part: Callable[[Form], tuple[tuple[Number, ...], Number]]
-) -> tuple[tuple[_Linear, ...], tuple[Number, ...]]:
+def _in_time(rows: Sequence[ReferenceRow | None], part: LinearPart) -> tuple[tuple[_Linear, ...], tuple[Number, ...]]:
+    """Subscripts as functions of the loops, and what these add to their constants: iterator = sign * (time - shift)."""
     linear: list[_Linear] = []
-    constants: list[Number] = []
-    for form in reference.subscripts:
+    shifts: list[Number] = []
+    for form in part.forms:
         if form is not None:
-            slopes, constant = linear_part(form)
-            linear.append((slopes, form.parameters))
-            constants.append(constant)
-    return tuple(linear), tuple(constants)
+            slopes = [0 if row is None else row.sign * form.slopes[row.iterator] for row in rows]
+            linear.append((tuple(slopes), form.parameters))
+            pairs = zip(slopes, rows, strict=True)
+            shifts.append(-sum(slope * row.shift for slope, row in pairs if row is not None))
+    return tuple(linear), tuple(shifts)
 
 
 def _grouped(entries: Sequence[_Entry]) -> tuple[ReferenceGroup, ...]:
@@ -124,18 +128,6 @@ def _grouped(entries: Sequence[_Entry]) -> tuple[ReferenceGroup, ...]:
     inexact = (entry[0] for entry in entries if not entry[0].exact)
     unknown = (ReferenceGroup(reference.array, (), (reference,), known=False) for reference in inexact)
     return (*(_group(key, members) for key, members in found.items()), *unknown)
-
-
-def _in_time(rows: Sequence[ReferenceRow | None], form: Form) -> tuple[tuple[Number, ...], Number]:
-    """A subscript as a function of the loops: iterator = sign * (time - shift)."""
-    slopes, constant = form.slopes, form.constant
-    found: list[Number] = []
-    for row in rows:
-        slope: Number = 0 if row is None else row.sign * slopes[row.iterator]
-        found.append(slope)
-        if row is not None:
-            constant -= slope * row.shift
-    return tuple(found), constant
 
 
 def _group(key: _Key, entries: Sequence[_Entry]) -> ReferenceGroup:

@@ -7,8 +7,8 @@ the box around all of them has 4 x 34.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from math import ceil, floor, inf
 
@@ -50,25 +50,27 @@ def _lines(offsets: Offsets, extents: Sequence[float], per_line: float) -> float
     rank = len(extents)
 
     @cache
-    def by_first(places: Offsets) -> dict[float, Offsets]:
-        found: dict[float, set[tuple[float, ...]]] = {}
-        for first, *rest in places:
-            found.setdefault(first, set()).add(tuple(rest))
-        return {x: frozenset(plane) for x, plane in found.items()}
-
-    @cache
     def touched(places: Offsets, depth: int) -> float:
         own = extents[depth]
         if depth == rank - 1:
             together = _joined([p[0] for p in places], own)
             return sum(ceil(high / per_line - 1e-9) - floor(low / per_line) for low, high in together)
-        total, planes = 0.0, by_first(places)
+        total, planes = 0.0, _planes(places)
         for low, high in pairwise(sorted({end for x in planes for end in (x, x + own)})):
             there = {plane for x, plane in planes.items() if x <= low and high <= x + own}
             total += (high - low) * touched(frozenset().union(*there), depth + 1) if there else 0.0
         return total
 
     return touched(offsets, 0) if rank else 1.0
+
+
+@lru_cache(maxsize=256)
+def _planes(places: Offsets) -> Mapping[float, Offsets]:
+    """The places by the first of their numbers, without it: the same for boxes of all extents."""
+    found: dict[float, set[tuple[float, ...]]] = {}
+    for place in places:
+        found.setdefault(place[0], set()).add(place[1:])
+    return {x: frozenset(plane) for x, plane in found.items()}
 
 
 def _joined(starts: Sequence[float], length: float) -> list[tuple[float, float]]:

@@ -112,6 +112,7 @@ class _Choice:
     works: Sequence[Work]
     free: bool  # whether sums may add up their elements in another order
     known: dict[tuple[int, ...], list[Reuse]] = field(default_factory=dict)
+    fetched: dict[tuple[int, ...], float] = field(default_factory=dict)  # the footprints of blocks
     followed: list[PointReads] = field(default_factory=list)  # of each work, once they are asked for
     sums: list[OpenSums] = field(default_factory=list)  # the same
 
@@ -211,15 +212,20 @@ class _Choice:
 
     def _fetched(self, counts: tuple[int, ...]) -> float:
         """What blocks fetch from L2 for a point, as a part of what they fetch with one point a thread."""
-        one = more = 0.0
-        for work in self.works:
-            tile = [share.inside for share in work.shares]
-            larger = list(tile)
-            for dimension, count in enumerate(counts):
-                larger[self._along(work, dimension)] *= count
-            one += sum(work.footprint(group, tile) for group in work.groups)
-            more += sum(work.footprint(group, larger) for group in work.groups) / prod(counts)
-        return more / one if one else 1.0
+        one = self._footprints(self._ones)
+        return self._footprints(counts) / prod(counts) / one if one else 1.0
+
+    def _footprints(self, counts: tuple[int, ...]) -> float:
+        """What blocks fetch from L2 whose threads have so many points."""
+        if counts not in self.fetched:
+            total = 0.0
+            for work in self.works:
+                tile = [share.inside for share in work.shares]
+                for dimension, count in enumerate(counts):
+                    tile[self._along(work, dimension)] *= count
+                total += sum(work.footprint(group, tile) for group in work.groups)
+            self.fetched[counts] = total
+        return self.fetched[counts]
 
     def _arithmetic(self, time: KernelTime) -> float:
         """Microseconds of operations one by one: those of products and sums are for two at once."""
