@@ -16,6 +16,7 @@ from polytile.frontend.normalise import normalised, spelt
 from polytile.frontend.parse import nodes_below
 from polytile.frontend.preprocess import is_shipped
 from polytile.frontend.scope import Scope, Shape
+from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.trees import (
     WRITING,
     address_taken,
@@ -148,7 +149,7 @@ def read_callee(function: c_ast.FuncDef, scope: Scope) -> Callee:
     parameters = tuple(n for n, b in scope.names.items() if b.kind == "parameter")
     result = scope.shape(function.decl.type.type)
     callee = Callee(str(function.decl.name), definition, scope, parameters, None, None, None)
-    items = [i for i in block_items(definition.body) if not is_assumption(i)]
+    items = [without_switch(i) for i in block_items(definition.body) if not is_assumption(i)]
     value = None
     own = list(items)
     if items and isinstance(items[-1], c_ast.Return):

@@ -50,6 +50,8 @@ class _Normaliser:
             case c_ast.For() | c_ast.If() | c_ast.While() | c_ast.DoWhile() | c_ast.Switch():
                 return self._inside(lambda: map_children(node, self._statement))
             case c_ast.Case() | c_ast.Default():
+                if isinstance(node, c_ast.Case):
+                    node.expr = self.visit(node.expr)
                 node.stmts = self.items(node.stmts or [])
                 return node
             case c_ast.ID():

@@ -1,4 +1,4 @@
-"""`switch` statements as `if` and `else`, where each way through one ends in `break`.
+"""`switch` statements as `if` and `else`, where each way through one ends in `break` or leaves it otherwise.
 
 before: switch (k) { case 1: a = 0; break; case 2: b = 0; case 3: c = 0; break; default: d = 0; }
 after:  if (k == 1) a = 0; else if (k == 2) { b = 0; c = 0; } else if (k == 3) c = 0; else d = 0;
@@ -45,14 +45,18 @@ def _as_branches(node: c_ast.Switch) -> c_ast.Node | None:
         return None
     made: c_ast.Node = c_ast.EmptyStatement(node.coord)
     for _, way in [w for w in ways if None in w[0]]:
-        made = c_ast.Compound(way, node.coord)
+        made = _block(way, node.coord)
     for values, way in [w for w in reversed(ways) if None not in w[0]]:
         tests = [c_ast.BinaryOp("==", copied(node.cond), value, node.coord) for value in values]
         condition: c_ast.Node = tests[0]
         for test in tests[1:]:
             condition = c_ast.BinaryOp("||", condition, test, node.coord)
-        made = c_ast.If(condition, c_ast.Compound(way, node.coord), made, node.coord)
+        made = c_ast.If(condition, _block(way, node.coord), made, node.coord)
     return made
+
+
+def _block(items: list[c_ast.Node], coord: Any) -> c_ast.Node:
+    return items[0] if len(items) == 1 and isinstance(items[0], c_ast.Compound) else c_ast.Compound(items, coord)
 
 
 def _sections(items: list[c_ast.Node]) -> list[_Section] | None:
@@ -80,7 +84,7 @@ def _sections(items: list[c_ast.Node]) -> list[_Section] | None:
 
 
 def _from(sections: list[_Section], start: int) -> Iterator[c_ast.Node]:
-    """What runs from one case on, up to the `break`."""
+    """What runs from one case on, up to the `break` or another jump."""
     for _, items in sections[start:]:
         for item in items:
             flat = block_items(item) if isinstance(item, c_ast.Compound) and _ends(item) else [item]
@@ -88,12 +92,14 @@ def _from(sections: list[_Section], start: int) -> Iterator[c_ast.Node]:
                 if isinstance(inner, c_ast.Break):
                     return
                 yield inner
+                if isinstance((block_items(inner) or [inner])[-1], c_ast.Return | c_ast.Continue | c_ast.Goto):
+                    return
 
 
 def _ends(block: c_ast.Compound) -> bool:
-    """Whether a block in braces ends with the `break` of its case, and declares nothing."""
-    items = block_items(block)
-    return bool(items) and isinstance(items[-1], c_ast.Break) and not any(isinstance(n, c_ast.Decl) for n in items)
+    """Whether a block in braces ends with the jump at the end of its case, and declares nothing."""
+    items, jumps = block_items(block), (c_ast.Break, c_ast.Return, c_ast.Continue, c_ast.Goto)
+    return bool(items) and isinstance(items[-1], jumps) and not any(isinstance(n, c_ast.Decl) for n in items)
 
 
 def _jumps(node: c_ast.Node) -> bool:
