@@ -20,34 +20,38 @@ def list_order(graph: ValueGraph) -> tuple[int, ...]:
     """The greedy sequence of all nodes."""
     state = _State(graph)
     waiting = [n for n in graph.order if graph.nodes[n].kind is not Kind.LOAD]
+    missing = [loads.bit_count() for loads in state.loads]  # that are not loaded yet
     known: dict[int, _Choice] = {}
     while waiting:
-        missing = [(state.loads[n] & ~state.loaded).bit_count() for n in waiting]
-        least = min(missing)
-        for n, count in zip(waiting, missing, strict=True):
-            if count == least and n not in known:
+        least = min(map(missing.__getitem__, waiting))
+        nearest = [n for n in waiting if missing[n] == least]
+        for n in nearest:
+            if n not in known:
                 known[n] = state.choice(n)
-        best = min(known[n] for n, count in zip(waiting, missing, strict=True) if count == least)
-        start = len(state.sequence)
+        best = known[min(nearest, key=lambda n: known[n].rank)]
+        start, loaded = len(state.sequence), state.loaded
         for number in best.cone:
             state.run(number)
         state.complete([u for number in best.cone for u in state.uses[number]])
         changed = state.mask(state.sequence[start:])
         known = {n: choice for n, choice in known.items() if not choice.mask & changed}
         waiting = [n for n in waiting if not state.done[n]]
+        new = state.loaded & ~loaded
+        for n in waiting if new else ():
+            if there := state.loads[n] & new:
+                missing[n] -= there.bit_count()
     return tuple(state.sequence)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class _Choice:
     """A node that may come next, with what has to run for it. It stays what it is until some of these nodes run, or
-    others that use what they use (`mask`, a bit for each)."""
+    others that use what they use (`mask`, a bit for each). The one of the least `rank` is next: its growth of live
+    registers, how much runs, and its number."""
 
-    growth: int
-    size: int
-    number: int
-    cone: list[int] = field(compare=False)
-    mask: int = field(compare=False)
+    rank: tuple[int, int, int]
+    cone: list[int]
+    mask: int
 
 
 @dataclass(slots=True)
@@ -81,7 +85,7 @@ class _State:
 
     def choice(self, number: int) -> _Choice:
         cone = self.cone(number)
-        return _Choice(self.growth(cone), len(cone), number, cone, self.mask(cone))
+        return _Choice((self.growth(cone), len(cone), number), cone, self.mask(cone))
 
     def mask(self, numbers: Iterable[int]) -> int:
         """Nodes and their operands, as bits of a number."""
