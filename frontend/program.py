@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from polytile.diagnostics import Location, NoScopError, NothingRunsError, OpaqueCallError, UserError
 from polytile.frontend.assemble import FileContext, assemble
-from polytile.frontend.autodetect import detect, detect_inside
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.linkage import Linkage
 from polytile.frontend.sequential import sequential_source
@@ -86,6 +85,8 @@ def read_program(
     left_out: tuple[Refusal, ...] = ()
     detected: frozenset[str] = frozenset()
     if autodetect:
+        from polytile.frontend.autodetect import detect
+
         found = detect(context, {p.function_name for p in places}, search.attempt)
         search.scops += found.scops
         detected = frozenset(s.name for s in found.scops)
@@ -120,6 +121,8 @@ class _Search:
             except UserError as error:
                 self.refusals.append(Refusal(error, name, place.span))
                 if isinstance(error, OpaqueCallError):
+                    from polytile.frontend.autodetect import detect_inside
+
                     inside = detect_inside(self.context, place, self.attempt)
                     self.scops += inside.scops
                     others = _each_once([(error, place), *inside.refused])[1:]

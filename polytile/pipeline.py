@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from polytile.codegen.lowering.constant_parameters import kernels_with_constants, with_constant_parameters
 from polytile.codegen.lowering.device_buffers import buffers, second_buffer
 from polytile.codegen.lowering.given_plans import with_loops
 from polytile.codegen.lowering.kernel_plans import Decisions, plan_kernels
 from polytile.codegen.lowering.lower import LoweringInput, index_type, lower, lower_sequential
-from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done
-from polytile.codegen.lowering.split.split_program import split_program
-from polytile.codegen.lowering.streaming.stream_program import StreamProgram, stream_kernels
 from polytile.codegen.lowering.verify_ast import UnfaithfulLoopsError
 from polytile.codegen.passes import REGISTER_LIMIT, SCALAR_REPLACEMENT
 from polytile.codegen.passes.basic_blocks import LEAST_LIVE, is_short_of_registers
@@ -24,7 +22,6 @@ from polytile.codegen.passes.dependent_launch import start_early
 from polytile.codegen.passes.driver import Versions, check_disabled, improvements
 from polytile.codegen.passes.launch_bounds import bounded
 from polytile.codegen.passes.plan import Context, LoweredPlan
-from polytile.codegen.targets.c.reference_c import print_sequential
 from polytile.codegen.targets.cuda.device_functions import require_machine
 from polytile.compilation import Compilation
 from polytile.diagnostics import BUGS, InternalError, UserError, described, is_bug
@@ -58,6 +55,9 @@ from polytile.stages.analysis import (
 from polytile.stages.place_data import choose_storage, combine_lanes, prove_legality, without_kernel_tiles
 from polytile.stages.select_schedule import candidates, find_schedule
 from polytile.tuning import LoadTuning
+
+if TYPE_CHECKING:
+    from polytile.codegen.lowering.streaming.stream_program import StreamProgram
 
 Observer = Callable[[str, object], None]
 
@@ -155,6 +155,8 @@ def _with_program(state: Compilation, without: frozenset[str]) -> Compilation:
     if schedule.relaxed:
         raise InternalError(f"{scop.name}: no kernel combines partial results of {schedule.relaxed}")
     if first is not None:
+        from polytile.codegen.lowering.remaining_iterations import from_iteration, unless_done
+
         once = state.stream is not None and state.stream.once
         scop, schedule = (unless_done if once else from_iteration)(scop, schedule, first.rest.name)
     barriers = barrier_reasons(scop, run.dependences, state.proof.barriers)
@@ -210,6 +212,8 @@ def _with_bounds(
 
 def _with_split_program(state: Compilation, plan: SplitPlan) -> Compilation:
     """The program of tiles in registers, which needs no loops of isl's."""
+    from polytile.codegen.lowering.split.split_program import split_program
+
     scop = state.run.scop
     memory = buffers(scop, state.transfers, frozenset())
     program = with_constant_parameters(split_program(scop, plan, memory, index_type(scop)), scop.context)
@@ -230,6 +234,8 @@ def _first_iterations(state: Compilation) -> StreamProgram | None:
     """The kernels of a stream plan, and the host's loop around them."""
     if state.stream is None:
         return None
+    from polytile.codegen.lowering.streaming.stream_program import stream_kernels
+
     scop = state.run.scop
     scop = replace(scop, arrays=(*scop.arrays, *shadow_arrays(scop, state.stream)))
     return stream_kernels(scop, state.stream, Names.of(scop), index_type(scop))
@@ -376,6 +382,8 @@ def _without_kernels(refused: _RefusedError, observe: Observer) -> Compilation:
 
 def sequential_text(scop: Scop) -> str:
     """The SCoP in its original order as a C function, for Scops that did not come from C."""
+    from polytile.codegen.targets.c.reference_c import print_sequential
+
     body = lower_sequential(scop)
     by_value = frozenset(a.name for a in scop.external_arrays if scop.by_value(a))
     return print_sequential(

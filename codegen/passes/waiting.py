@@ -1,18 +1,10 @@
-"""Passes that no strategy asks for yet, as plans ask for them; tests build kernels and plans that do."""
+"""Passes that no strategy asks for yet, as plans ask for them; tests build kernels and plans that do. Each is imported
+with the first plan that asks for it."""
 
 from __future__ import annotations
 
 from polytile.codegen.passes.alignment import Alignment
-from polytile.codegen.passes.common_subexpressions import hoist
-from polytile.codegen.passes.index_width import widen
-from polytile.codegen.passes.insert_barriers import insert_barriers, remove_barriers
-from polytile.codegen.passes.partition_tiles import separate, separate_parts
 from polytile.codegen.passes.plan import Context, LoweredPlan, Pass
-from polytile.codegen.passes.simplify import simplify
-from polytile.codegen.passes.software_pipeline import pipeline
-from polytile.codegen.passes.strength_reduction import point
-from polytile.codegen.passes.unroll import unroll
-from polytile.codegen.passes.vectorise import vectorise
 from polytile.diagnostics import InternalError
 from polytile.ir.expr import For
 from polytile.ir.kernel import Kernel
@@ -20,16 +12,22 @@ from polytile.ir.kernel import Kernel
 
 def unroll_and_rotate(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Loops that are to be unrolled become their iterations, and registers that rotate other names."""
+    from polytile.codegen.passes.unroll import unroll
+
     return unroll(kernel)
 
 
 def simplify_conditions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Guards, extremes, quotients and remainders that ranges decide are folded."""
+    from polytile.codegen.passes.simplify import simplify
+
     return simplify(kernel)
 
 
 def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
     """Full tiles run without guards, partial ones with them."""
+    from polytile.codegen.passes.partition_tiles import separate, separate_parts
+
     if plan.tiled:
         return separate_parts(kernel, plan.partitioned)
     if not plan.partitioned:
@@ -41,6 +39,8 @@ def partition_tiles(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
 
 def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
     """Tiles are copied to shared memory some iterations before they are used."""
+    from polytile.codegen.passes.software_pipeline import pipeline
+
     for label, stages in plan.stages.items():
         kernel = pipeline(kernel, iterator_of(kernel, label), stages)
     return kernel
@@ -48,31 +48,43 @@ def software_pipeline(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
 
 def place_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Barriers stand where threads of a block use each other's elements."""
+    from polytile.codegen.passes.insert_barriers import insert_barriers
+
     return insert_barriers(kernel)
 
 
 def strength_reduction(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Addresses in loops are running pointers."""
+    from polytile.codegen.passes.strength_reduction import point
+
     return point(kernel)
 
 
 def vectorise_neighbours(kernel: Kernel, plan: LoweredPlan, _: Context) -> Kernel:
     """Neighbouring elements are loaded and stored in one access, where these are known to be aligned."""
+    from polytile.codegen.passes.vectorise import vectorise
+
     return vectorise(kernel, plan.alignment or Alignment())
 
 
 def common_subexpressions(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Index arithmetic that several accesses share has a name."""
+    from polytile.codegen.passes.common_subexpressions import hoist
+
     return hoist(kernel)
 
 
 def index_width(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Products of indices have 64 bits where ranges do not exclude that they need them."""
+    from polytile.codegen.passes.index_width import widen
+
     return widen(kernel)
 
 
 def remove_redundant_barriers(kernel: Kernel, _: LoweredPlan, __: Context) -> Kernel:
     """Barriers that nothing happens before are left out."""
+    from polytile.codegen.passes.insert_barriers import remove_barriers
+
     return remove_barriers(kernel)
 
 

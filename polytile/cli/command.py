@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from polytile.api import CompiledScop, Program, compile_file, output_stem
 from polytile.cli.arguments import PASSES, PLAN, Request
-from polytile.cli.dump import dump, passes
 from polytile.cli.report import Report, as_object
 from polytile.codegen.passes.driver import LOWERING, pass_names
 from polytile.diagnostics import (
@@ -27,7 +26,6 @@ from polytile.diagnostics import (
     UserError,
     ValidationError,
 )
-from polytile.ir.plan_file import to_json
 from polytile.options import MAX_OPERATIONS, Options
 from polytile.runtime.output import check_targets, write_outputs
 from polytile.settings import read_device_source
@@ -155,6 +153,8 @@ class _Dumps:
     texts: dict[str, dict[str, str]] | None = None
 
     def observe(self, scop: str, stage: str, result: object) -> None:
+        from polytile.cli.dump import dump
+
         for asked in self.request.dump:
             with_kernels = asked == PLAN or asked in pass_names()
             shown = stage == ("ast" if with_kernels else asked)
@@ -165,6 +165,8 @@ class _Dumps:
 
     def finish(self) -> None:
         if PASSES in self.request.dump:
+            from polytile.cli.dump import passes
+
             self.report.add(passes=passes())
             self.report.text(passes())
         texts = self.texts or {}
@@ -239,6 +241,8 @@ def _remark(report: Report, scop: CompiledScop, remark: Diagnostic) -> None:
 
 def _facts(scop: CompiledScop) -> dict[str, Any]:
     facts = scop.facts
+    from polytile.ir.plan_file import to_json
+
     return {
         "name": scop.name,
         "line": facts.line,

@@ -17,14 +17,12 @@ from polytile.scheduling.analysis.data_transfers import transfers
 from polytile.scheduling.analysis.executions import Executions, each_once
 from polytile.scheduling.candidate import Candidate, Plans
 from polytile.scheduling.promotion.array_contraction import contract
-from polytile.scheduling.promotion.choose_placements import promote
 from polytile.scheduling.promotion.cooperative_reductions.cooperate import cooperate
 from polytile.scheduling.promotion.placements import kernel_plans, merged, require_placements
 from polytile.scheduling.promotion.shared_forwarding import handovers
 from polytile.scheduling.promotion.tile_barriers import with_tile_barriers
 from polytile.scheduling.proof.prove import Claim, WrongStorageError, prove_all
-from polytile.scheduling.proof.split_tiles import WrongSplitError
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongSplitError, WrongStreamError
 
 Given = tuple[KernelPlan, ...] | None
 Known = Mapping[str, Storage | None]  # homes of arrays that were looked at before
@@ -110,6 +108,8 @@ def _placed(
     plans = kernel_plans(run, homes, handed)
     if not any(loop_label(node) for node in nodes(run.schedule.tree)):
         return _Placed(run, Plans(plans, copied))
+    from polytile.scheduling.promotion.choose_placements import promote  # only tiled schedules pay for it
+
     kept = {name for found in (homes, handed) for own in found.values() for name in own}
     tiles = promote(run.scop, run.dependences, run.schedule.tree, machine, shared_memory, kept)
     tree = with_tile_barriers(run.schedule.tree, tiles.plans)

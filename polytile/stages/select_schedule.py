@@ -22,12 +22,11 @@ from polytile.scheduling.cost.schedule_cost import timed
 from polytile.scheduling.cost.split_time import split_estimate
 from polytile.scheduling.cost.stream_time import stream_estimate
 from polytile.scheduling.cost.thread_reuse import shares_reads
-from polytile.scheduling.strategies import loaded, strategy
+from polytile.scheduling.strategies import strategy
 from polytile.scheduling.strategies.choose_blocks import with_layered_blocks
 from polytile.scheduling.strategies.choose_points import choose_points
 from polytile.scheduling.strategies.expansion import with_snapshots
 from polytile.scheduling.strategies.mix_strategies import NOTABLY, mixed
-from polytile.scheduling.strategies.overlapped.dag_fusion import explained as explained_fusion
 from polytile.scheduling.strategies.pluto import GAVE_UP
 from polytile.scheduling.strategies.points_per_thread import asked_points, tiled
 from polytile.stages.place_data import realised
@@ -48,11 +47,17 @@ def candidates(state: Compilation) -> Iterator[Candidate]:
     if addressed_arrays(state.scop.statements):
         yield from _in_device_memory(problem)
     elif options.load_schedule is not None:
-        yield from loaded.propose(problem)
+        yield from _loaded(problem)
     elif options.schedule == "auto":
         yield from _with_copies_or_without(problem, _by_estimate)
     else:
         yield from _with_copies_or_without(problem, lambda one: _asked_for(one, options.schedule))
+
+
+def _loaded(problem: Problem) -> Iterator[Candidate]:
+    from polytile.scheduling.strategies import loaded
+
+    return loaded.propose(problem)
 
 
 def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
@@ -60,7 +65,7 @@ def _in_device_memory(problem: Problem) -> Iterator[Candidate]:
     other strategies make of arrays is for accesses to their elements alone."""
     options, name = problem.options, problem.scop.name
     if options.load_schedule is not None:
-        for loaded_one in loaded.propose(problem):
+        for loaded_one in _loaded(problem):
             if loaded_one.stream is not None or loaded_one.split is not None:
                 message = f"{name}: the plan given keeps arrays elsewhere that functions get addresses of"
                 raise UsageError(message, hint="leave its lines `# stream` and `# split` out")
@@ -187,7 +192,7 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     if found is not None and simpler:
         found = found if found.estimate else _estimated(problem, found)
         found = _explained([found], found)
-    fusion = tuple(explained_fusion(problem)) if name == OVERLAPPED else ()
+    fusion = _explained_fusion(problem) if name == OVERLAPPED else ()
     if found is not None:
         yield replace(found, reasons=(*found.reasons, *fusion))
         if found.split is not None:  # the same tiles, with values in memory
@@ -195,6 +200,12 @@ def _asked_for(problem: Problem, name: str) -> Iterator[Candidate]:
     others = _by_estimate(problem) if name in OVER_TIME else _pointed(problem, _proposed(problem, reversed(simpler)))
     for other in others:
         yield replace(other, notes=(*other.notes, *notes), reasons=(*other.reasons, *fusion))
+
+
+def _explained_fusion(problem: Problem) -> tuple[str, ...]:
+    from polytile.scheduling.strategies.overlapped.dag_fusion import explained
+
+    return tuple(explained(problem))
 
 
 def _by_estimate(problem: Problem) -> Iterator[Candidate]:

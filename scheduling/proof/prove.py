@@ -1,4 +1,7 @@
-"""What is proven of one compilation, as a whole: values, order, storage and copies."""
+"""What is proven of one compilation, as a whole: values, order, storage and copies.
+
+A proof of what most compilations have not, such as tiles of time, is imported by what asks for it.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,10 @@ from polytile.ir.split_plan import SplitPlan
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences, array_values, collected, same_accesses
 from polytile.scheduling.analysis.executions import Executions
-from polytile.scheduling.proof.dataflow import changed_values
 from polytile.scheduling.proof.legality import Proof, prove
-from polytile.scheduling.proof.placements import wrong_placements
 from polytile.scheduling.proof.reductions import regroupings, wrong_regroupings
-from polytile.scheduling.proof.split_tiles import prove_split
 from polytile.scheduling.proof.storage import wrong_handovers, wrong_homes
-from polytile.scheduling.proof.streaming.prove import prove_stream
 from polytile.scheduling.proof.transfers import wrong_transfers
-from polytile.scheduling.proof.warp_reductions import wrong_executions
 
 _SPACES = {Space.PRIVATE: "registers", Space.SHARED: "shared memory"}
 
@@ -77,6 +75,8 @@ def prove_all(claim: Claim, max_operations: int = 0) -> Proof:
 def _check_values(claim: Claim, max_operations: int) -> None:
     if claim.scop is claim.source:
         return
+    from polytile.scheduling.proof.dataflow import changed_values
+
     exact = _known_exactly(claim)
     before, after = _values(claim, exact, max_operations), claim.dependences.values
     for result, why in wrong_regroupings(claim.source, before, claim.scop, after):
@@ -114,6 +114,8 @@ def _values(claim: Claim, known: Mapping[str, bool], max_operations: int) -> Dep
 
 def _check_executions(claim: Claim) -> None:
     if not claim.run.is_each_once(claim.scop, claim.dependences):
+        from polytile.scheduling.proof.warp_reductions import wrong_executions
+
         for line in wrong_executions(claim.scop, claim.dependences, claim.run):
             raise InternalError(f"{claim.scop.name}: {line}")
 
@@ -121,6 +123,8 @@ def _check_executions(claim: Claim) -> None:
 def _check_storage(claim: Claim) -> None:
     failures = [*wrong_homes(claim.run, claim.homes), *wrong_handovers(claim.run, claim.handovers)]
     if claim.tiles:
+        from polytile.scheduling.proof.placements import wrong_placements
+
         failures += wrong_placements(claim.run.scop, claim.run.schedule.tree, claim.tiles)
     for failure in failures:
         message = _broken(claim, f"the storage of {failure.array} is wrong: {failure.why}", failure.pairs).message
@@ -133,12 +137,18 @@ def _stream_facts(claim: Claim) -> tuple[str, ...]:
     """What was shown of the kernels for the first iterations of a time loop."""
     if claim.stream is None:
         return ()
+    from polytile.scheduling.proof.streaming.prove import prove_stream
+
     return prove_stream(claim.source, claim.scop, claim.dependences, claim.stream).facts
 
 
 def _split_facts(claim: Claim) -> tuple[str, ...]:
     """What was shown of the kernels of split tiles in registers."""
-    return () if claim.split is None else prove_split(claim.scop, claim.dependences, claim.split)
+    if claim.split is None:
+        return ()
+    from polytile.scheduling.proof.split_tiles import prove_split
+
+    return prove_split(claim.scop, claim.dependences, claim.split)
 
 
 def _broken(claim: Claim, message: str, pairs: isl.UnionMap) -> InternalError:

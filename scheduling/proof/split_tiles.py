@@ -20,16 +20,12 @@ from functools import reduce
 
 import islpy as isl
 
-from polytile.diagnostics import InternalError
 from polytile.ir.scop import AccessKind, Array, Scop, Statement
 from polytile.ir.split_plan import Colour, Field, SplitPlan, SplitRead, SplitWrite, Window
 from polytile.scheduling.analysis.dependences import Dependences
+from polytile.scheduling.proof.wrong_plans import WrongSplitError
 
 SET, IN, OUT = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out
-
-
-class WrongSplitError(InternalError):
-    """Kernels of tiles in registers would not compute what the source does, or that is not known."""
 
 
 def require(holds: bool, message: str) -> None:

@@ -12,7 +12,7 @@ from polytile.api import CompiledScop
 from polytile.diagnostics import UserError
 from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongStreamError
 
 from .checks import compiled, plan_of
 

@@ -17,7 +17,8 @@ from polytile.check.split_tiles import split_problems
 from polytile.diagnostics import UserError
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.split_plan import SplitPlan
-from polytile.scheduling.proof.split_tiles import WrongSplitError, prove_split
+from polytile.scheduling.proof.split_tiles import prove_split
+from polytile.scheduling.proof.wrong_plans import WrongSplitError
 from polytile.scheduling.strategies.split import register_tile_sizes
 from tests.bitwise import same_as_c
 

@@ -17,8 +17,9 @@ from polytile.ir.stream_plan import StreamPlan
 from polytile.scheduling.analysis.dependences import Dependences
 from polytile.scheduling.proof.streaming.device_memory import check_memory
 from polytile.scheduling.proof.streaming.slot_order import check_order
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError, single_iteration, time_loop
+from polytile.scheduling.proof.streaming.time_loop import single_iteration, time_loop
 from polytile.scheduling.proof.streaming.values import check_reads, check_sums
+from polytile.scheduling.proof.wrong_plans import WrongStreamError
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,11 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytile.diagnostics import InternalError
 from polytile.ir.isl_util import band_members, maps, sample
 from polytile.ir.scop import AccessKind, AccessRelation, Scop, Statement
+from polytile.scheduling.proof.wrong_plans import WrongStreamError
 
 IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
-
-
-class WrongStreamError(InternalError):
-    """Kernels that run several iterations at once would not compute what the source does, or that is not known."""
 
 
 def require(holds: bool, message: str) -> None:

@@ -27,7 +27,6 @@ from polytile.scheduling.analysis.stencil_form import NotAStencilError, iterated
 from polytile.scheduling.analysis.stencil_values import StencilValues, stencil_values
 from polytile.scheduling.candidate import Candidate, Problem
 from polytile.scheduling.strategies import classic
-from polytile.scheduling.strategies.overlapped.dag_values import dag_values
 from polytile.scheduling.strategies.overlapped.sizes import SizedPlan, sized_plan
 from polytile.scheduling.strategies.refusals import remembered_refusals
 from polytile.scheduling.strategies.superposed import strategy as superposed
@@ -65,7 +64,11 @@ def _values(problem: Problem) -> StencilValues:
     try:
         return stencil_values(scop, dependences, iterated_stencil(scop, dependences))
     except NotAStencilError:
-        found = dag_values(problem) if problem.options.schedule == NAME else None
+        if problem.options.schedule != NAME:
+            raise
+        from polytile.scheduling.strategies.overlapped.dag_values import dag_values
+
+        found = dag_values(problem)
         if found is None:
             raise
         return found

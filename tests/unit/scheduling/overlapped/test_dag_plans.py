@@ -16,7 +16,7 @@ from polytile.options import Options
 from polytile.scheduling.analysis.dependences import analyse
 from polytile.scheduling.candidate import Problem
 from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongStreamError
 from polytile.scheduling.strategies.overlapped.dag_values import dag_values
 from polytile.scheduling.strategies.overlapped.stream_steps import StreamTiles, stream_steps
 

@@ -9,7 +9,7 @@ import pytest
 from polytile.ir.plan_file import from_json, to_json
 from polytile.ir.stream_plan import Exchange, StreamPlan, StreamStore
 from polytile.scheduling.proof.streaming.prove import prove_stream
-from polytile.scheduling.proof.streaming.time_loop import WrongStreamError
+from polytile.scheduling.proof.wrong_plans import WrongStreamError
 
 from .conftest import PlanOf, problem_of
 from .planted import MISTAKES
