@@ -30,7 +30,11 @@ class LoopBody:
     @property
     def together(self) -> list[Statement]:
         """Those that run once for each iteration, all for the same as the first one."""
-        return [s for s in self.leaves if self.same_instances(self.leaves[0], s)]
+        found: list[Statement] = []
+        for statement in self.leaves:
+            if self.same_instances(found[0] if found else statement, statement):
+                found.append(statement)
+        return found
 
     def same_instances(self, first: Statement, other: Statement) -> bool:
         """Whether two statements run in the same iterations, once in each, with the same values of their iterators."""
