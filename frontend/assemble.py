@@ -10,14 +10,16 @@ from pycparser import c_ast
 from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
+from polytile.frontend.ast_builders import names_in
 from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
-from polytile.frontend.counted_loops import while_loops, with_counted_loops
+from polytile.frontend.counted_loops import while_loops, with_counted_loops, with_plain_headers
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
 from polytile.frontend.early_exits import without_early_exits
 from polytile.frontend.find_scops import ScopPlace, functions
+from polytile.frontend.first_values import FirstValues
 from polytile.frontend.independence import independent_loops
 from polytile.frontend.induction_substitution import without_induction
 from polytile.frontend.initial_values import with_assigned_elements
@@ -82,7 +84,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
 
     body, pointers = with_pointer_offsets(body, place.scope, live_after)
     whiles = while_loops(body)
-    body = _without_jumps(body, place)
+    firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})
+    body = _without_jumps(body, place, firsts)
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     summaries = called_summaries(result.body, context.summaries)
@@ -109,7 +112,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         span,
-        {**symbols, **loads.symbols, **products.symbols, **stepped.symbols},
+        {**symbols, **firsts.symbols, **loads.symbols, **products.symbols, **stepped.symbols},
         place.location,
         (*assumptions, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
@@ -118,9 +121,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         fields={s.name: scalar_fields(shape) for s, shape in structs},
         counted=counted.names | split.names | pointers,
         known=known.constants,
-        initial={name: value for name, value in known.initial.items() if name in counted.names},
+        initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
         numbers=known.numbers,
-        loads={**loads.loads, **products.values, **stepped.trips},
+        loads={**firsts.values, **loads.loads, **products.values, **stepped.trips},
         products=products.known,
         pointers=fields.pointers,
         tables=tables,
@@ -133,11 +136,11 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     )
 
 
-def _without_jumps(body: Sequence[c_ast.Node], place: ScopPlace) -> tuple[c_ast.Node, ...]:
+def _without_jumps(body: Sequence[c_ast.Node], place: ScopPlace, firsts: FirstValues) -> tuple[c_ast.Node, ...]:
     """The statements with loops and conditions in the place of `switch`, `continue`, `break` and `goto`, and searches
     as reductions."""
-    body = tuple(with_counted_loops([without_switch(node) for node in body]))
-    body = tuple(without_continue(node) for node in with_breaks(body))
+    body = tuple(with_counted_loops([without_switch(node) for node in body], firsts))
+    body = tuple(with_plain_headers(without_continue(node)) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
     return tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))
 

@@ -11,6 +11,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import UserError
 from polytile.frontend.assemble import FileContext
+from polytile.frontend.counted_loops import counts
 from polytile.frontend.find_scops import ScopPlace, functions
 from polytile.frontend.loop_text import loops_span
 from polytile.frontend.parse import location_of
@@ -73,7 +74,7 @@ class _Search:
         path: _Path,
     ) -> None:
         start = 0
-        for is_loop, group in groupby(items, key=lambda i: isinstance(i, c_ast.For)):
+        for is_loop, group in groupby(items, key=_is_loop):
             members = list(group)
             end = start + len(members)
             if is_loop:
@@ -98,7 +99,7 @@ class _Search:
 
     def _statement(self, function: c_ast.FuncDef, node: c_ast.Node | None, scope: Scope, path: _Path) -> None:
         """A statement under a header; it need not be a block."""
-        if isinstance(node, c_ast.For):
+        if node is not None and _is_loop(node):
             self._run(function, [node], [], scope, path)
         else:
             self._below(function, node, scope, path)
@@ -144,8 +145,8 @@ class _Search:
         if not any(isinstance(around, _LOOPS) for around in path):
             self.left_out.append(reason[0])
         inner = scope.child()
-        if isinstance(loop, c_ast.For):
-            if isinstance(loop.init, c_ast.DeclList):
+        if isinstance(loop, _LOOPS):
+            if isinstance(loop, c_ast.For) and isinstance(loop.init, c_ast.DeclList):
                 inner.bind(loop.init)
             self._statement(function, loop.stmt, inner, (*path, loop))
 
@@ -165,6 +166,11 @@ class _Search:
             return error, place
         hidden = _hidden_loops(scop)
         return scop if hidden is None else (hidden, place)
+
+
+def _is_loop(node: c_ast.Node) -> bool:
+    """Whether a statement is a loop that may be extracted: a `for` loop, or another one that counts."""
+    return isinstance(node, c_ast.For) or counts(node)
 
 
 def _decided_by_data(node: c_ast.Node) -> UserError:

@@ -1,17 +1,20 @@
-"""`while` and `do` loops that count, as `for` loops.
+"""Loops that count, as `for` loops that set one iterator.
 
 before: i = 0; while (i < n) { S; i++; }          after: for (i = 0; i < n; i++) { S; }
 before: i = 0; do { S; i++; } while (i < n);      after: for (i = 0; i == 0 || i < n; i++) { S; }
+before: i = 0; for (; i < n; i++) { S; }          after: for (i = 0; i < n; i++) { S; }
+before: for (int i = 0, k = 5; i < n; i++) S;     after: { int k = 5; for (int i = 0; i < n; i++) S; }
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pycparser import c_ast
 
 from polytile.diagnostics import Location
+from polytile.frontend.jump_elimination import jumps
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.trees import (
     address_taken,
@@ -33,56 +36,117 @@ def while_loops(nodes: Sequence[c_ast.Node]) -> frozenset[Location]:
     return frozenset(location_of(n) for node in nodes for n in statements_below(node) if isinstance(n, _WHILE))
 
 
-def with_counted_loops(nodes: Sequence[c_ast.Node]) -> list[c_ast.Node]:
+def with_counted_loops(
+    nodes: Sequence[c_ast.Node], value_before: Callable[[str], c_ast.Node | None] = lambda _: None
+) -> list[c_ast.Node]:
     """Rewrite the loops in the statements of a block and below them, in place. A loop that does not count, or whose
-    first value is not set in the same block before it, stays, and is refused."""
+    first value is not set in the same block before it, stays, and is refused; `value_before` gives what a variable has
+    when the block starts."""
     items = [_inside(node) for node in nodes]
     result: list[c_ast.Node] = []
     for node in items:
-        made = _counted(node, result) if isinstance(node, _WHILE) else None
-        result.append(node if made is None else made)
+        made = _counted(node, result, value_before) if counts(node) else None
+        result.append(_with_one_iterator(node) if made is None else made)
     return result
+
+
+def counts(node: c_ast.Node) -> bool:
+    """Whether a loop without a first value changes in its last statement, and only there, what its condition tests."""
+    if isinstance(node, c_ast.For):
+        name = written_name(node.next) if node.init is None and node.next is not None else None
+        return name is not None and _tested(name, node) and not _changes(node.stmt, name)
+    if not isinstance(node, _WHILE):
+        return False
+    *body, step = block_items(node.stmt) or [c_ast.EmptyStatement()]
+    name = written_name(step)
+    return name is not None and _tested(name, node) and not any(_changes(n, name) or _leaves(n) for n in body)
+
+
+def _tested(name: str, loop: Any) -> bool:
+    return loop.cond is not None and _mentions(loop.cond, name) and not _changes(loop.cond, name)
+
+
+def _with_one_iterator(node: c_ast.Node) -> c_ast.Node:
+    """A `for` loop whose header declares several variables, behind those that do not count."""
+    if not (isinstance(node, c_ast.For) and isinstance(node.init, c_ast.DeclList) and len(node.init.decls) > 1):
+        return node
+    counting = [d for d in node.init.decls if node.cond is not None and _mentions(node.cond, d.name)]
+    own = [d for d in counting if node.next is not None and _changes(node.next, d.name)]
+    if len(own) != 1:
+        return node
+    before = [d for d in node.init.decls if d is not own[0]]
+    if any(d.init is not None and _mentions(d.init, own[0].name) for d in before):
+        return node
+    node.init.decls = own
+    return c_ast.Compound([*before, node], node.coord)
+
+
+def with_plain_headers(node: Any) -> Any:
+    """Rewrite the loops of a statement whose headers do several things, in place, where no `continue` is left.
+
+    before: for (i = 0, k = 5; i < n; i++, k--) S;   after: { k = 5; for (i = 0; i < n; i++) { S; k--; } }
+    """
+    node = map_statements(node, with_plain_headers)
+    if not isinstance(node, c_ast.For) or node.cond is None or jumps(node.stmt):
+        return node
+    before: list[c_ast.Node] = []
+    for slot in ("init", "next"):
+        listed = getattr(node, slot)
+        if not isinstance(listed, c_ast.ExprList):
+            continue
+        own = [n for n in listed.exprs if (name := written_name(n)) is not None and _mentions(node.cond, name)]
+        rest = [n for n in listed.exprs if n not in own]
+        changed = str(written_name(own[0])) if own else ""
+        if len(own) != 1 or any(_mentions(n, changed) for n in rest):
+            continue
+        if any(_mentions(own[0], str(written_name(n))) for n in rest):
+            continue
+        setattr(node, slot, own[0])
+        if slot == "init":
+            before = rest
+        else:
+            node.stmt = c_ast.Compound([*block_items(node.stmt), *rest], node.stmt.coord)
+    return c_ast.Compound([*before, node], node.coord) if before else node
 
 
 def _inside(node: Any) -> Any:
     if isinstance(node, c_ast.Compound):
         node.block_items = with_counted_loops(node.block_items or [])
         return node
-    return map_statements(node, _inside)
+    node = map_statements(node, _inside)
+    return map_statements(node, _with_one_iterator)
 
 
-def _counted(loop: Any, before: list[c_ast.Node]) -> c_ast.For | None:
-    """The loop as a `for` loop, or None; `before` loses the assignment of the first value."""
-    *body, step = block_items(loop.stmt) or [c_ast.EmptyStatement()]
-    name = written_name(step)
-    if name is None or loop.cond is None or not _only_counts(name, loop, body):
-        return None
+def _counted(
+    loop: Any, before: list[c_ast.Node], value_before: Callable[[str], c_ast.Node | None]
+) -> c_ast.For | None:
+    """A loop that counts as a `for` loop, or None; `before` loses the assignment of the first value."""
+    if isinstance(loop, c_ast.For):
+        body, step = [loop.stmt], loop.next
+    else:
+        *body, step = block_items(loop.stmt)
+    name = str(written_name(step))
     place = next((k for k in range(len(before) - 1, -1, -1) if _mentions(before[k], name)), None)
-    first = None if place is None else _first_value(before[place], name)
-    if place is None or first is None:
+    first = value_before(name) if place is None else _first_value(before[place], name)
+    if first is None:
         return None
-    uses = {str(use.name) for use in variables_in(first)}
-    moved_over = [*before[place + 1 :], *(body if isinstance(loop, c_ast.DoWhile) else ())]
+    moved_over = [*before[(-1 if place is None else place) + 1 :], *(body if isinstance(loop, c_ast.DoWhile) else ())]
+    uses = {str(use.name) for use in variables_in(first)} - ({name} if place is None else set())
     if any(_changes(node, used) for node in moved_over for used in uses):
         return None
-    start = before[place]
-    if isinstance(start, c_ast.Decl):
-        start.init = None
-    else:
-        before.pop(place)
+    if place is not None:
+        start = before[place]
+        if isinstance(start, c_ast.Decl):
+            start.init = None
+        else:
+            before.pop(place)
     condition = loop.cond
     if isinstance(loop, c_ast.DoWhile):
         at_start = c_ast.BinaryOp("==", c_ast.ID(name, loop.coord), copied(first), loop.coord)
         condition = c_ast.BinaryOp("||", at_start, condition, loop.coord)
     init = c_ast.Assignment("=", c_ast.ID(name, loop.coord), first, loop.coord)
-    return c_ast.For(init, condition, step, c_ast.Compound(body, loop.coord), loop.coord)
-
-
-def _only_counts(name: str, loop: Any, body: list[c_ast.Node]) -> bool:
-    """Whether nothing but the last statement changes the iterator, and every iteration comes to it."""
-    if not _mentions(loop.cond, name) or _changes(loop.cond, name):
-        return False
-    return not any(_changes(node, name) or _leaves(node) for node in body)
+    stmt = loop.stmt if isinstance(loop, c_ast.For) else c_ast.Compound(body, loop.coord)
+    return c_ast.For(init, condition, step, stmt, loop.coord)
 
 
 def _leaves(node: c_ast.Node, inner: bool = False) -> bool:

@@ -15,16 +15,18 @@ from polytile.frontend.tokens import Token, tokenize
 from polytile.ir.source_span import Span
 
 _OPENING = {"(": ")", "[": "]", "{": "}"}
+_WORDS = {c_ast.For: "for", c_ast.While: "while", c_ast.DoWhile: "do"}
 
 
 def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
-    """From the first loop's `for` to the last one's `}` or `;`; refused when the text does not show it plainly."""
+    """From the first loop's `for`, `while` or `do` to the last one's `}` or `;`; refused when the text does not show it
+    plainly."""
     refuse_line_directives(file, text)
     lines = _line_starts(text)
     starts = [_offset(lines, location_of(loop)) for loop in loops]
     scanner = _Scanner(list(tokenize(text, starts[0])), location_of(loops[0]))
     for loop, start in zip(loops, starts, strict=True):
-        if location_of(loop).file != file or scanner.offset != start or scanner.text != "for":
+        if location_of(loop).file != file or scanner.offset != start or scanner.text != _WORDS[type(loop)]:
             raise _unclear(location_of(loop))
         scanner.statement()
         _check_inside(text, file, loop, (start, scanner.end), lines)

@@ -129,8 +129,8 @@ class _Writer:
             load = value.iftrue if isinstance(value, c_ast.TernaryOp) else value
             raise _CannotStandAloneError(f"it reads `{_printed(load)}` from a variable of the function")
         for name, load in self.region.loads.items():
-            if name in self.region.products:
-                continue  # the text computes it
+            if name in self.region.products or isinstance(load, c_ast.ID):
+                continue  # the text computes it, or finds it in a variable of the function
             bases = {str(use.name) for use in variables_in(load)}
             if isinstance(load, c_ast.TernaryOp):
                 raise _CannotStandAloneError(f"it reads `{_printed(load.iftrue)}` from a variable of the function")
@@ -175,6 +175,15 @@ class _Writer:
         for name, value in self.region.initial.items():
             if all(use.name in self.region.symbols for use in variables_in(value)):
                 self.before.append(f"{name} = {_printed(value)};")
+        for name, variable in self._first_values():
+            if name in self.passed:
+                self.before.append(f"{variable} = {self.passed[name]};")
+
+    def _first_values(self) -> Iterator[tuple[str, str]]:
+        """The symbols for what iterators have when the region starts, and these iterators."""
+        for name, load in self.region.loads.items():
+            if isinstance(load, c_ast.ID):
+                yield name, str(load.name)
 
     def _define_tag(self, node: c_ast.Node) -> None:
         """Define the struct or enumeration that a declaration defines along with what it declares."""

@@ -61,6 +61,15 @@ PROGRAMS = {
         "double a[n + 9], double b[n + 1]",
         "for (j = 0; j < n; j++) { i = j; while (i < n) { a[j] += b[i]; i = i * 2 + 1; } }",
     ),
+    "a header without a first value": ("double a[n + 9], double b[n]", "i = 2; for (; i < n; i++) a[i] = 2 * b[i];"),
+    "a header with two variables": (
+        "double a[n + 9], double b[n + 9]",
+        "for (int k = 0, l = n - 1; k < n; ++k, l--) { if (b[k] < 0) continue; a[k] = b[l]; }",
+    ),
+    "a header with two variables in a loop": (
+        "double a[n + 9], double b[n + 9]",
+        "for (j = 0; j < m; j++) for (int l = 3, k = 0; k < n; k += 2, l++) a[k] += l * b[k];",
+    ),
     "under a condition on data": (
         "double a[n + 9], double b[n + 1]",
         "for (j = 0; j < n; j++) if (b[j] > 0) { int k = 0; while (k < n / 2 && k * m < j) { a[j] += b[k]; k++; } }",
@@ -81,6 +90,36 @@ def test_values(name: str) -> None:
     scop = polytile.compile(text, name="f.c", strict=True).scops[0]
     assert scop.program is not None, [remark.message for remark in scop.remarks]
     same_as_c(scop, [s for s in SIZES if name != "do in a loop" or s["m"] >= s["n"]])
+
+
+BEFORE = {
+    "a number": ("int i = 3;", "for (; i < n; i++) a[i] = 2 * b[i];"),
+    "another variable": ("int i = m;", "while (i < n) { a[i] = 2 * b[i]; i++; }"),
+    "a value that is computed": ("int i = (m * m) % 5;", "for (; i < n; i += 2) a[i] = 2 * b[i];"),
+    "a parameter": ("", "while (m < n) { a[m] = 2 * b[m]; ++m; }"),
+    "something between": ("int i = 1, j;", "for (j = 0; j < n; j++) a[j] = 7; while (i < n) { a[i] -= b[i]; i++; }"),
+}
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", BEFORE)
+def test_first_values_from_before(name: str) -> None:
+    before, body = BEFORE[name]
+    text = f"void f(int n, int m, double *a, double *b)\n{{\n{before}\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (scop,) = polytile.compile(text, name="f.c", strict=True).scops
+    assert scop.program is not None, [remark.message for remark in scop.remarks]
+    first = [p.name for p in scop.scop.parameters if p.name.endswith("_first")]
+    assert bool(first) == (name in ("a value that is computed", "a parameter"))
+    same_as_c(scop, [{"n": n, **dict.fromkeys(["m", *first], m)} for n, m in ((0, 0), (1, 1), (9, 2), (70, 40))])
+
+
+def test_loops_that_count_are_detected() -> None:
+    text = (
+        "void f(int n, double *a)\n{\nint i = 0;\nwhile (i < n) { a[i] = 1; i++; }\n"
+        "i = n; do { i--; a[i] = 2; } while (a[i] < 1);\n}\n"
+    )
+    (scop,) = polytile.compile(text, name="f.c", autodetect=True).scops
+    assert scop.program is not None and scop.scop.span is not None and scop.scop.span.first_line == 4
 
 
 REFUSED = {
