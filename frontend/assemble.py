@@ -30,6 +30,7 @@ from polytile.frontend.jump_elimination import goto_targets, with_breaks, withou
 from polytile.frontend.live_range_splitting import with_own_iterators
 from polytile.frontend.liveness import Liveness
 from polytile.frontend.normalise import normalised
+from polytile.frontend.null_tests import with_null_tests
 from polytile.frontend.parametric_steps import with_counted_steps
 from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_fields import with_pointer_variables
@@ -88,6 +89,8 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     body = _without_jumps(body, place, firsts)
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
+    nulls = with_null_tests(result.body, place.scope)
+    result = replace(result, body=nulls.body)
     summaries = called_summaries(result.body, context.summaries)
     changed = changed_by_calls(result.body, summaries)
     fields = with_pointer_variables(result.body, place.scope, changed)
@@ -112,9 +115,9 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         place.function_name,
         result.body,
         span,
-        {**symbols, **firsts.symbols, **loads.symbols, **products.symbols, **stepped.symbols},
+        {**symbols, **firsts.symbols, **nulls.symbols, **loads.symbols, **products.symbols, **stepped.symbols},
         place.location,
-        (*assumptions, *stepped.known, *normalised(tuple(relations), place.scope)),
+        (*assumptions, *nulls.known, *stepped.known, *normalised(tuple(relations), place.scope)),
         struct_definitions(structs),
         functions=result.functions,
         types=_type_names(structs),
@@ -123,7 +126,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
         numbers=known.numbers,
-        loads={**firsts.values, **loads.loads, **products.values, **stepped.trips},
+        loads={**firsts.values, **nulls.values, **loads.loads, **products.values, **stepped.trips},
         products=products.known,
         pointers=fields.pointers,
         tables=tables,

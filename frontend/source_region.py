@@ -134,6 +134,8 @@ class _Writer:
             bases = {str(use.name) for use in variables_in(load)}
             if isinstance(load, c_ast.TernaryOp):
                 raise _CannotStandAloneError(f"it reads `{_printed(load.iftrue)}` from a variable of the function")
+            if isinstance(load, c_ast.BinaryOp):
+                raise _CannotStandAloneError(f"it tests {_printed(load)}")
             if not isinstance(load, c_ast.ArrayRef | c_ast.StructRef):
                 raise _CannotStandAloneError(f"it runs a loop {_printed(load)} times")
             binding = self.place.scope.lookup(next(iter(bases)))
