@@ -265,9 +265,10 @@ def _copy_statements(scop: Scop, expansion: Expansion) -> list[Statement]:
 
 
 def unused_number(scop: Scop) -> int:
-    """Behind all numbers of statements that are in use: a smaller one may be of a statement that has become part of
-    another, and instances are compared with those of the source by their statements' names."""
-    return max((int(s.name[1:]) for s in scop.statements if re.fullmatch(r"S\d+", s.name)), default=-1) + 1
+    """Behind all numbers of statements that are in use, or have become part of others: instances are compared with
+    those of the source by their statements' names."""
+    names = (name for s in scop.statements for name in (s.name, *s.parts))
+    return max((int(name[1:]) for name in names if re.fullmatch(r"S\d+", name)), default=-1) + 1
 
 
 def _last_writers(scop: Scop, expansion: Expansion) -> isl.Map:

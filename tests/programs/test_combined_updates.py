@@ -37,6 +37,7 @@ PROGRAMS: Mapping[str, tuple[str, str, list[int]]] = {
     "a local with three purposes": ("double", "double t = x[i]; s += t; t = y[i]; s += t; t = z[i]; s += t;", [3]),
     "elements": ("double", "for (int j = 0; j < 9; j++) { w[j] += a[i][j] * x[i]; w[j] -= y[i]; }", [2]),
 }
+FRONT = "for (int j = 0; j < 9; j++) { u[i] = y[i]; w[j] -= a[i][j]; w[j] += u[i]; u[i] = a[i][j]; w[j] -= a[i][j]; }"
 NOT: Mapping[str, tuple[str, str]] = {
     "a value in between": ("double", "s += x[i]; z[i] = s; s += y[i];"),
     "a value behind": ("double", "s += x[i]; s += y[i]; z[i] = s;"),
@@ -92,6 +93,18 @@ def test_what_is_no_reduction_stays_apart(name: str) -> None:
     assert all(len(s.parts) < 2 for s in scop.compilation.scop.statements)
     if scop.program is not None:
         assert scop.validate(on="emulator", parameters={"n": 33}, seed=1, sanitize=CHECKS)
+
+
+@pytest.mark.usefixtures("emulator")
+def test_statements_that_are_added_have_no_name_of_one_that_moved_to_the_front() -> None:
+    """Copies of the last values of u, which gets an element for each j."""
+    text_of_u = text("unsigned", FRONT).replace("unsigned x[n]", "unsigned x[n], unsigned u[n]")
+    (scop,) = polytile.compile(text_of_u, name="f.c", raise_bugs=True).scops
+    after = scop.compilation.scop
+    added = {*after.epilogue, *after.prologue}
+    assert added and not added & {s.name for s in scop.compilation.source.statements}
+    for n in SIZES:
+        assert scop.validate(on="emulator", parameters={"n": n}, seed=n, sanitize=CHECKS)
 
 
 @pytest.mark.usefixtures("emulator")
