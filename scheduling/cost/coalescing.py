@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import islpy as isl
 
@@ -48,6 +49,21 @@ class Request:
         """Whether the lanes touch one element or a row of neighbours: at most alignment costs a sector more."""
         return self.sectors <= self.least + 1
 
+    def of(self, access: AccessRelation) -> Request:
+        """The same for another access."""
+        return Request(access, self.sectors, self.lines, self.least, self.exact)
+
+
+class Alike(NamedTuple):
+    """An array, the field of its structs, subscripts without constants, the neighbours that a lane wants at once, and
+    the bytes that constants shift addresses by within a line."""
+
+    array: str
+    field: int | None
+    linear: LinearPart
+    elements: int
+    shift: int
+
 
 def predict(
     scop: Scop, statement: str, lanes: Sequence[Lane], parameters: Mapping[str, int] | None = None
@@ -84,22 +100,27 @@ class Warp:
 
     along: tuple[Along, ...]
     parameters: Mapping[str, int]
-    _known: dict[object, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: dict[Alike, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
     _layouts: dict[str, tuple[int | None, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _lanes: dict[tuple[str, LinearPart], Lanes] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def request(self, reference: Reference, elements: int = 1) -> Request:
         """The request of one access; each lane wants so many neighbouring elements at once."""
+        alike = self.alike(reference, elements)
+        known = self._known.get(alike)
+        if known is None:
+            layout = self._layouts[reference.array.name]
+            known = self._known[alike] = self._of(reference, layout, elements, alike.shift)
+        return known.of(reference.access)
+
+    def alike(self, reference: Reference, elements: int = 1) -> Alike:
+        """What accesses have in common that make the same requests elsewhere, of all warps with these parameters."""
         array = reference.array
         layout = self._layouts.get(array.name)
         if layout is None:
             layout = self._layouts[array.name] = pitches(array, self.parameters)
         shift = _shift(reference, layout) % CACHE_LINE_BYTES
-        key = array.name, reference.field, reference.linear, elements, shift
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._of(reference, layout, elements, shift)
-        return Request(reference.access, known.sectors, known.lines, known.least, known.exact)
+        return Alike(array.name, reference.field, reference.linear, elements, shift)
 
     def _of(self, reference: Reference, layout: tuple[int | None, ...], elements: int, shift: int) -> Request:
         offset, size = field_bytes(reference.array, reference.field)

@@ -17,7 +17,7 @@ from polytile.ir.scop import Scop, Statement
 from polytile.machine import SECTOR_BYTES, VECTOR_BYTES
 from polytile.scheduling.analysis.affine_references import LinearPart, Reference, references
 from polytile.scheduling.analysis.reference_groups import ReferenceGroup, groups_along
-from polytile.scheduling.cost.coalescing import Request, Warp
+from polytile.scheduling.cost.coalescing import Alike, Request, Warp
 from polytile.scheduling.cost.distinct_lines import Footprint
 from polytile.scheduling.cost.dual_numbers import variables
 from polytile.scheduling.cost.mapped_loops import MappedLoop, MappedStatement, Part, Role, Vector
@@ -52,6 +52,7 @@ class Work:
     tiled: bool = False
     _moving: dict[tuple[LinearPart, int], bool] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rows: dict[tuple[LinearPart, str], int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _requests: dict[Alike, Request] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def statement(self) -> Statement:
@@ -182,7 +183,11 @@ class Work:
     def request(self, reference: Reference) -> Request:
         """The mean request of a warp."""
         elements = self.vector(reference)
-        return mean_request([(weight, warp.request(reference, elements)) for weight, warp in self._warps])
+        alike = self._warps[0][1].alike(reference, elements)
+        if alike not in self._requests:
+            found = [(weight, warp.request(reference, elements)) for weight, warp in self._warps]
+            self._requests[alike] = mean_request(found)
+        return self._requests[alike].of(reference.access)
 
     @cached_property
     def _warps(self) -> list[tuple[float, Warp]]:
