@@ -36,6 +36,7 @@ from polytile.frontend.parse import ParsedFile, location_of, nodes_below
 from polytile.frontend.pointer_fields import with_pointer_variables
 from polytile.frontend.pointer_offsets import with_pointer_offsets
 from polytile.frontend.rematerialization import with_terms_rematerialized
+from polytile.frontend.row_pointers import with_row_pointers
 from polytile.frontend.scalar_replacement_of_aggregates import with_separate_fields
 from polytile.frontend.scop_region import Region, Symbol
 from polytile.frontend.scope import Binding, Scope, Shape, StructType
@@ -83,6 +84,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     def live_after(name: str) -> bool:
         return _live_after(place, liveness, name)
 
+    body = tuple(with_row_pointers(body, place.scope))
     body, pointers = with_pointer_offsets(body, place.scope, live_after)
     whiles = while_loops(body)
     firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})

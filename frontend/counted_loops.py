@@ -4,6 +4,7 @@ before: i = 0; while (i < n) { S; i++; }          after: for (i = 0; i < n; i++)
 before: i = 0; do { S; i++; } while (i < n);      after: for (i = 0; i == 0 || i < n; i++) { S; }
 before: i = 0; for (; i < n; i++) { S; }          after: for (i = 0; i < n; i++) { S; }
 before: for (int i = 0, k = 5; i < n; i++) S;     after: { int k = 5; for (int i = 0; i < n; i++) S; }
+before: for (int i = n; i-- > 0;) S(i);           after: for (int i = n; i > 0; i--) S(i - 1);
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from polytile.frontend.trees import (
     copied,
     map_statements,
     statements_below,
+    substituted,
     variables_in,
     written_name,
 )
@@ -46,7 +48,7 @@ def with_counted_loops(
     result: list[c_ast.Node] = []
     for node in items:
         made = _counted(node, result, value_before) if counts(node) else None
-        result.append(_with_one_iterator(node) if made is None else made)
+        result.append(_plain_header(node) if made is None else made)
     return result
 
 
@@ -64,6 +66,31 @@ def counts(node: c_ast.Node) -> bool:
 
 def _tested(name: str, loop: Any) -> bool:
     return loop.cond is not None and _mentions(loop.cond, name) and not _changes(loop.cond, name)
+
+
+def _plain_header(node: c_ast.Node) -> c_ast.Node:
+    return _with_one_iterator(_with_own_step(node))
+
+
+def _with_own_step(node: Any) -> Any:
+    """A `for` loop that counts down in its condition, `i--` or `i-- > 0`, whose iterator nobody else sees."""
+    if not (isinstance(node, c_ast.For) and node.next is None and isinstance(node.init, c_ast.DeclList)):
+        return node
+    match node.cond:
+        case c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=name)) as step:
+            pass
+        case c_ast.BinaryOp(op=">" | "!=", left=c_ast.UnaryOp(op="p--", expr=c_ast.ID(name=name)) as step, right=end):
+            if not (isinstance(end, c_ast.Constant) and end.value == "0"):
+                return node
+        case _:
+            return node
+    if [d.name for d in node.init.decls] != [name] or _changes(node.stmt, name):
+        return node
+    at = node.coord
+    node.cond = c_ast.BinaryOp(">", c_ast.ID(name, at), c_ast.Constant("int", "0"), at)
+    node.next = step
+    node.stmt = substituted(node.stmt, {name: c_ast.BinaryOp("-", c_ast.ID(name, at), c_ast.Constant("int", "1"), at)})
+    return node
 
 
 def _with_one_iterator(node: c_ast.Node) -> c_ast.Node:
@@ -114,7 +141,7 @@ def _inside(node: Any) -> Any:
         node.block_items = with_counted_loops(node.block_items or [])
         return node
     node = map_statements(node, _inside)
-    return map_statements(node, _with_one_iterator)
+    return map_statements(node, _plain_header)
 
 
 def _counted(

@@ -70,6 +70,11 @@ PROGRAMS = {
         "double a[n + 9], double b[n + 9]",
         "for (j = 0; j < m; j++) for (int l = 3, k = 0; k < n; k += 2, l++) a[k] += l * b[k];",
     ),
+    "down to 0 in the condition": (
+        "double a[n + 9], double b[n + 9]",
+        "for (int k = n; k--;) a[k] = 2 * b[k];"
+        " for (unsigned k = m; k-- > 0;) { if (b[k % 9] < 0) continue; a[k % 9] += k; }",
+    ),
     "under a condition on data": (
         "double a[n + 9], double b[n + 1]",
         "for (j = 0; j < n; j++) if (b[j] > 0) { int k = 0; while (k < n / 2 && k * m < j) { a[j] += b[k]; k++; } }",
