@@ -97,7 +97,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     changed = changed_by_calls(result.body, summaries)
     fields = with_pointer_variables(result.body, place.scope, changed)
     place = replace(place, scope=fields.scope)
-    loads = with_constant_loads(fields.body, place.scope, changed)
+    loads = with_constant_loads(fields.body, place.scope, changed, liveness.has_address)
     products = with_invariant_products(loads, place.scope)
     stepped = with_counted_steps(products.body, place.scope, live_after)
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)

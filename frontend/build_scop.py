@@ -148,7 +148,13 @@ class _Assembler:
         reached = source in self.region.reached
         if len(declared) != 1 or not needs_splitting(accesses, self.evaluator, gathered=reached):
             return
-        strides, self.drafts = self._split(array, find_strides(accesses, self.evaluator, source))
+        try:
+            strides, self.drafts = self._split(array, find_strides(accesses, self.evaluator, source))
+        except UserError:
+            if any(a.kind is not AccessKind.READ for a in accesses):
+                raise
+            self.drafts = [_gathered(d, array, self.evaluator) for d in self.drafts]
+            return
         inner = [Polynomial({size: 1}) for size in strides.sizes]
         inside = self.shapes.found[array].variable.symbol is None
         outer, rows = self.extents[array][0], declared[0]
@@ -371,6 +377,18 @@ def _resubscript(draft: Draft, array: str, source: str, strides: Strides, evalua
         for a in draft.accesses
     )
     return replace(draft, body=tuple(rewrite(s, change) for s in draft.body), accesses=accesses)
+
+
+def _gathered(draft: Draft, array: str, evaluator: Evaluator) -> Draft:
+    """A statement that may read any element of an array where it is not known which: a[i * j]."""
+
+    def known(subscript: Polynomial | None) -> Polynomial | None:
+        return None if subscript is None or not evaluator.is_affine(subscript) else subscript
+
+    accesses = tuple(
+        replace(a, subscripts=tuple(map(known, a.subscripts))) if a.access.array == array else a for a in draft.accesses
+    )
+    return replace(draft, accesses=accesses)
 
 
 def _known(subscripts: tuple[Polynomial, ...]) -> tuple[Polynomial | None, ...]:

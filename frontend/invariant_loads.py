@@ -1,4 +1,5 @@
-"""Elements and fields that a SCoP reads in its bounds and subscripts and never changes, as scalars read before it.
+"""Elements and fields that a SCoP reads in its bounds and subscripts and never changes, as scalars read before it; of
+structs of the function's own all numbers that it reads.
 
 before: for (i = 0; i < grid[2]; i++) for (j = 0; j < dim.count; j++) ...
 after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     with grid_2 = grid[2], ...
@@ -7,7 +8,7 @@ after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -35,15 +36,18 @@ class ConstantLoads:
 
 
 def with_constant_loads(
-    body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str] = frozenset()
+    body: Sequence[c_ast.Node],
+    scope: Scope,
+    changed: frozenset[str] = frozenset(),
+    has_address: Callable[[str], bool] = lambda _: True,
 ) -> ConstantLoads:
     """Replace loads with constant subscripts, whose variable no statement writes and no written pointer may lead to;
-    calls write the variables in `changed`.
+    calls write the variables in `changed`, and `has_address` says whether the function takes a variable's address.
 
     A load through a pointer is read before the SCoP, so that its loops have to read it whatever else holds, or to reach
     its struct for certain where they use it.
     """
-    return _Replacement.of(body, scope, changed).run(tuple(body))
+    return _Replacement.of(body, scope, changed, has_address).run(tuple(body))
 
 
 @dataclass(slots=True)
@@ -55,11 +59,14 @@ class _Replacement:
     deciding: set[str]
     reads: MustReads
     taken: set[str]
+    has_address: Callable[[str], bool]
     found: dict[str, tuple[str, c_ast.Node]] = field(default_factory=dict)  # by the text of the load
     symbols: dict[str, Symbol] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str]) -> _Replacement:
+    def of(
+        cls, body: Sequence[c_ast.Node], scope: Scope, changed: frozenset[str], has_address: Callable[[str], bool]
+    ) -> _Replacement:
         nodes = [n for item in body for n in nodes_below(item)]
         targets = [t for n in nodes if (t := _target(n)) is not None]
         written = {str(base.name) for target in targets for base in possible_bases(target)}
@@ -73,11 +80,10 @@ class _Replacement:
         always = {_text(n) for part in headers for n in nodes_below(part) if _is_load(n)}
         taken = {str(n.name) for n in nodes if isinstance(n, c_ast.ID | c_ast.Decl) and n.name}
         reads = MustReads.of(body, scope)
-        return cls(scope, written, pointed, always, deciding, reads, taken | {b.name for b in scope.bindings()})
+        taken |= {b.name for b in scope.bindings()}
+        return cls(scope, written, pointed, always, deciding, reads, taken, has_address)
 
     def run(self, body: tuple[c_ast.Node, ...]) -> ConstantLoads:
-        if not self.deciding:
-            return ConstantLoads(body)
         made = tuple(self._visit(node) for node in body)
         return ConstantLoads(made, self.symbols, dict(self.found.values()))
 
@@ -96,12 +102,12 @@ class _Replacement:
         text = _text(load)
         if text in self.found:
             return self.found[text][0]
-        if text not in self.deciding:
-            return None
         bases = {str(use.name) for use in variables_in(load)}
         shape = self._shape(load)
         base = self.scope.lookup(next(iter(bases))) if len(bases) == 1 else None
-        if base is None or shape is None or shape.base is None or shape.layers or shape.base.kind != "int":
+        if base is None or shape is None or shape.base is None or shape.layers or shape.base.kind == "struct":
+            return None
+        if not (self._is_private(base) or (text in self.deciding and shape.base.kind == "int")):
             return None
         through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
         changed = base.name in self.written or self._may_be_pointed_to(shape.base.name, base)
@@ -123,9 +129,16 @@ class _Replacement:
             return None
         return None if value is None else copied(value)
 
+    def _is_private(self, base: Binding) -> bool:
+        """Whether no pointer leads to a variable: a struct of the function's own whose address nobody has."""
+        own = not base.shape.layers and base.shape.struct is not None and not base.static
+        return own and not self.has_address(base.name) and _is_apart(base.shape)
+
     def _may_be_pointed_to(self, scalar: str, base: Binding) -> bool:
         """Whether C lets a pointer that the SCoP writes through lead to the scalar: of its type, of a char, of its
         struct, and whole structs where it is a field."""
+        if self._is_private(base):
+            return False
         chars = {"char", "signed char", "unsigned char"}
         structs = {_ANY_STRUCT, base.shape.struct.name} if base.shape.struct is not None else set()
         return bool(self.pointed & {scalar, *structs, *chars})
@@ -151,6 +164,16 @@ class _Replacement:
                     return None
                 return next((m.shape for m in shape.struct.members if m.name == member.name), None)
         return None
+
+
+def _is_apart(shape: Shape) -> bool:
+    """Whether no part of a variable is an array, which would be a pointer into it wherever it is handed on."""
+    members = shape.struct.members if shape.struct is not None else ()
+    return all((m.shape.layers and m.shape.layers[0].pointer) or _is_plain(m.shape) for m in members)
+
+
+def _is_plain(shape: Shape) -> bool:
+    return not shape.layers and not shape.function and _is_apart(shape)
 
 
 def _is_load(node: c_ast.Node) -> bool:

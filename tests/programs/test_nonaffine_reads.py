@@ -1,0 +1,44 @@
+"""Reads by products and unrelated strides: any element of an array that the SCoP only reads may be meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+import polytile
+from polytile.diagnostics import UserError
+from tests.bitwise import same_as_c
+
+PROGRAMS: Mapping[str, tuple[str, str]] = {
+    "a product of iterators": (
+        "double y[n][n], const double x[400]",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i][j] = x[i * j];",
+    ),
+    "unrelated strides": (
+        "double y[n][n], const double x[400], int s, int w",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i][j] = x[i * w + j * s] + x[i];",
+    ),
+    "under a condition": (
+        "int y[n][n], const int x[400], int w",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int k = j * w - i, ok = k >= 0 && k < 80 && i > 0;"
+        " y[i][j] = ok ? x[k + i * w] : -1; }",
+    ),
+}
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_same_as_c(name: str) -> None:
+    arguments, body = PROGRAMS[name]
+    text = f"void f(int n, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (scop,) = polytile.compile(text, name="f.c", strict=True).scops
+    assert scop.program is not None
+    same_as_c(scop, [{"n": n, "s": 3, "w": 5} for n in (0, 1, 7, 20)])
+
+
+def test_what_is_written_too_is_refused() -> None:
+    arguments, body = PROGRAMS["unrelated strides"]
+    arguments, body = arguments.replace("const ", ""), body.replace("x[i];", "i; x[0] = 1;")
+    with pytest.raises(UserError, match="unrelated strides"):
+        polytile.compile(f"void f(int n, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n", name="f.c")
