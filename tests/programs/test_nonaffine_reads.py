@@ -20,9 +20,9 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i][j] = x[i * w + j * s] + x[i];",
     ),
     "under a condition": (
-        "int y[n][n], const int x[400], int w",
-        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int k = j * w - i, ok = k >= 0 && k < 80 && i > 0;"
-        " y[i][j] = ok ? x[k + i * w] : -1; }",
+        "int y[n][n], const int x[400], int s, int w",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int k = j * 2 * w, ok = k < 80 && i > 0;"
+        " y[i][j] = ok ? x[k + i * s] : -1; }",
     ),
 }
 
