@@ -14,6 +14,17 @@ import islpy as isl
 
 from polytile.frontend import remainders
 from polytile.frontend.c_types import integer_value
+from polytile.frontend.comparisons import (
+    COMPARISONS,
+    Extreme,
+    Form,
+    Quotient,
+    constant_of,
+    distance,
+    extreme_of,
+    not_negative,
+    unconverted,
+)
 from polytile.frontend.describe import describe
 from polytile.frontend.math_functions import is_known
 from polytile.frontend.polynomial import Monomial, Polynomial
@@ -23,17 +34,7 @@ from polytile.frontend.scop_region import SizeProduct
 from polytile.ir.def_use import mentioned_names
 from polytile.ir.expr import DOUBLE, FLOAT, Access, Binary, Call, Cast, CType, Expr, Literal, Name, Ternary, Unary
 
-_COMPARISONS: dict[str, Callable[[isl.PwAff, isl.PwAff], isl.Set]] = {
-    "<": lambda a, b: a.lt_set(b),
-    "<=": lambda a, b: a.le_set(b),
-    ">": lambda a, b: a.gt_set(b),
-    ">=": lambda a, b: a.ge_set(b),
-    "==": lambda a, b: a.eq_set(b),
-    "!=": lambda a, b: a.ne_set(b),
-}
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
-
-
 LARGEST = 2**63 - 1  # the largest number that generated code can hold
 
 
@@ -54,6 +55,7 @@ class Atom:
     value: isl.PwAff
     expr: Expr
     parametric: bool
+    form: Form | None = None  # the values that it is made of, where comparisons may look at these
 
 
 @dataclass(slots=True)
@@ -122,7 +124,7 @@ class Evaluator:
                 return self._call(expr, known)
             case Ternary() | Unary(op="!"):
                 return self._choice(expr, known)
-            case Binary(op=op) if op in _COMPARISONS or op in ("&&", "||"):
+            case Binary(op=op) if op in COMPARISONS or op in ("&&", "||"):
                 return self._choice(expr, known)
         raise NotAffineError(expr, f"`{describe(expr)}` is not affine")
 
@@ -196,12 +198,12 @@ class Evaluator:
         if name not in self.atoms:
             self.atoms[name] = Atom(isl.PwAff(f"[{name}] -> {{ [({name})] }}"), expr, parametric)
 
-    def _opaque(self, value: isl.PwAff, expr: Expr) -> Polynomial:
+    def _opaque(self, value: isl.PwAff, expr: Expr, form: Form | None = None) -> Polynomial:
         if value.is_cst() and value.n_piece() == 1:
-            return Polynomial.of(_constant_of(value))
+            return Polynomial.of(constant_of(value))
         key = f"{describe(expr)} = {value}"
         names = {value.get_dim_name(isl.dim_type.param, k) for k in range(value.dim(isl.dim_type.param))}
-        self.atoms[key] = Atom(value, expr, not names & set(self.iterators))
+        self.atoms[key] = Atom(value, expr, not names & set(self.iterators), form)
         return Polynomial.of(key)
 
     # Arithmetic -----------------------------------------------------------------------------------------------------
@@ -307,15 +309,14 @@ class Evaluator:
         name, arguments = expr.function.removesuffix("f"), expr.arguments
         match name if is_known(expr.function) else "":
             case "min" | "max" | "fmin" | "fmax":
-                a, b = (self.of_polynomial(self.used(x, known), x) for x in arguments)
-                return self._opaque(a.min(b) if name.endswith("min") else a.max(b), expr)
+                return self._extreme(expr, (arguments[0], arguments[1], name.endswith("max")), known)
             case "abs" | "labs" | "llabs" | "fabs" | "fab":
                 a = self.of_polynomial(self.used(arguments[0], known), arguments[0])
                 return self._opaque(a.max(a.neg()), expr)
             case "floord":
                 return self._floor_of(Binary("/", arguments[0], arguments[1], DOUBLE), expr, known, up=False)
             case "floor" | "ceil":
-                return self._floor_of(_strip(arguments[0]), expr, known, up=name == "ceil")
+                return self._floor_of(unconverted(arguments[0]), expr, known, up=name == "ceil")
         raise NotAffineError(expr, f"it calls `{expr.function}`", data=not is_known(expr.function))
 
     def _floor_of(self, quotient: Expr, expr: Expr, known: isl.Set, *, up: bool) -> Polynomial:
@@ -326,12 +327,20 @@ class Evaluator:
         divisor = self.polynomial(quotient.right, known).constant
         if divisor is None or not 0 < divisor <= LARGEST:
             raise NotAffineError(expr, f"`{describe(quotient.right)}` is not a positive constant")
-        value = self.of_polynomial(self.used(quotient.left, known), quotient.left)
-        value = value.scale_down_val(isl.Val(divisor))
-        return self._opaque(value.ceil() if up else value.floor(), expr)
+        numerator = self.used(quotient.left, known)
+        value = self.of_polynomial(numerator, quotient.left).scale_down_val(isl.Val(divisor))
+        return self._opaque(value.ceil() if up else value.floor(), expr, Quotient(numerator, divisor, up))
+
+    def _extreme(self, expr: Expr, parts: tuple[Expr, Expr, bool], known: isl.Set) -> Polynomial:
+        first, second, largest = parts
+        values = self.used(first, known), self.used(second, known)
+        a, b = self.of_polynomial(values[0], first), self.of_polynomial(values[1], second)
+        return self._opaque(a.max(b) if largest else a.min(b), expr, Extreme(*values, largest))
 
     def _choice(self, expr: Expr, known: isl.Set) -> Polynomial:
         """`c ? a : b`, and comparisons used as 0 or 1."""
+        if (extreme := extreme_of(expr)) is not None:
+            return self._extreme(expr, extreme, known)
         if isinstance(expr, Ternary):
             condition, then, otherwise = expr.condition, expr.then, expr.otherwise
         else:
@@ -354,19 +363,26 @@ class Evaluator:
             case Binary(op="||", left=left, right=right):
                 first = self.condition(left, known)
                 return first.union(self.condition(right, known.subtract(first))).coalesce()
-            case Binary(op=op, left=left, right=right) if op in _COMPARISONS:
-                return _COMPARISONS[op](*self._compared(left, right, known))
+            case Binary(op=op, left=left, right=right) if op in COMPARISONS:
+                return self.compare(op, *self._compared(left, right, known), (left, right))
         value = self.of_polynomial(self.polynomial(expr, known), expr)
         return value.ne_set(isl.PwAff("{ [(0)] }"))
 
-    def _compared(self, left: Expr, right: Expr, known: isl.Set) -> tuple[isl.PwAff, isl.PwAff]:
+    def compare(self, op: str, a: Polynomial, b: Polynomial, exprs: tuple[Expr, Expr]) -> isl.Set:
+        """Where `a op b` holds, the values of two expressions."""
+        forms = {name: atom.form for name, atom in self.atoms.items() if atom.form is not None}
+        if op in ("==", "!=") or forms.keys().isdisjoint((a - b).atoms()):
+            return COMPARISONS[op](self.of_polynomial(a, exprs[0]), self.of_polynomial(b, exprs[1]))
+        return not_negative(distance(op, a, b), forms, lambda value: self.of_polynomial(value, exprs[0]))
+
+    def _compared(self, left: Expr, right: Expr, known: isl.Set) -> tuple[Polynomial, Polynomial]:
         values = []
         for operand, other in ((left, right), (right, left)):
             value = self.used(operand, known)
             converts = operand.type.signed and not other.type.signed and other.type.size >= max(operand.type.size, 4)
             if converts and other.type.kind == operand.type.kind == "int":
                 self._must_be_natural(value, operand, known)
-            values.append(self.of_polynomial(value, operand))
+            values.append(value)
         return values[0], values[1]
 
 
@@ -384,13 +400,3 @@ def _literal(expr: Literal) -> Polynomial:
     if value > LARGEST:
         raise NotAffineError(expr, f"`{expr.text}` does not fit in 64 bits with a sign")
     return Polynomial.of(value)
-
-
-def _strip(expr: Expr) -> Expr:
-    while isinstance(expr, Cast) and expr.type.kind == "float":
-        expr = expr.operand
-    return expr
-
-
-def _constant_of(value: isl.PwAff) -> int:
-    return int(value.get_pieces()[0][1].get_constant_val().to_python())

@@ -32,7 +32,7 @@ from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
-from polytile.frontend.relations import at_numbers, lift_domain, without, without_in_map
+from polytile.frontend.relations import always_leaves, at_numbers, lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
@@ -221,11 +221,8 @@ class _Assembler:
         expr = access.access.subscripts[k]
         size = self.evaluator.of_polynomial(extent, expr)
         value = self.evaluator.of_polynomial(subscript, expr)
-        iterators = tuple(self.evaluator.iterators)
-        points = access.points.intersect(self.evaluator.context)
-        runs = at_numbers(without(points, iterators), self.region.numbers)
-        outside = without(points.subtract(in_range(value, size)), iterators)
-        if not runs.is_empty() and runs.is_subset(outside):
+        points = at_numbers(access.points.intersect(self.evaluator.context), self.region.numbers)
+        if always_leaves(points, in_range(value, size), tuple(self.evaluator.iterators)):
             spelt = describe(to_expr(extent, self.evaluator))
             raise UserError(
                 f"the subscript `{describe(expr)}` of `{self._source(access.access.array)}` leaves the array: "

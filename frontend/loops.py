@@ -110,10 +110,11 @@ def domain(head: Header, evaluator: Evaluator, known: isl.Set) -> isl.Set:
     after:  { : n >= 1 and exists e >= 0: i = lower + 2e and i < upper }
     """
     evaluator.iterators[head.iterator] = head.type
-    here = evaluator.pw_aff(Name(head.iterator, head.type), known)
-    lower = evaluator.of_polynomial(evaluator.used(head.lower, known), head.lower)
+    iterator = Name(head.iterator, head.type)
+    place, first = evaluator.polynomial(iterator, known), evaluator.used(head.lower, known)
+    here, lower = evaluator.of_polynomial(place, iterator), evaluator.of_polynomial(first, head.lower)
     distance = here.sub(lower) if head.step > 0 else lower.sub(here)
-    ahead = known.intersect(distance.nonneg_set())
+    ahead = known.intersect(evaluator.compare(">=" if head.step > 0 else "<=", place, first, (iterator, head.lower)))
     size = abs(head.step)
     reached = ahead if head.type.signed else ahead.intersect(here.nonneg_set())
     if size > 1:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import islpy as isl
+
+from polytile.ir.isl_util import OverBudgetError, budget
+
+LEAVES_OPERATIONS = 200_000  # isl operations to show that an access leaves its array for all parameters
 
 _PARAM, _IN, _SET = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.set
 
@@ -46,12 +50,42 @@ def lift_relation(
     return result.set_tuple_name(_IN, name)
 
 
-def without(points: isl.Set, names: Sequence[str]) -> isl.Set:
+def without(points: isl.Set, names: Collection[str]) -> isl.Set:
     """Project inner iterators out of constraints on named iterators."""
     for name in names:
         position = points.find_dim_by_name(_PARAM, name)
         if position >= 0:
             points = points.project_out(_PARAM, position, 1)
+    return points
+
+
+def always_leaves(points: isl.Set, inside: isl.Set, iterators: Collection[str]) -> bool:
+    """Whether there are `points`, and some of them are not `inside` for all parameters that there are any for.
+
+    Exact projections over divisions may take minutes: parameters of one point that is inside, for which all others are,
+    too, go before, and they have a budget. Where it runs out nothing is shown."""
+    outside = points.subtract(inside)
+    if outside.is_empty():
+        return False
+    within = points.intersect(inside)
+    if within.is_empty():
+        return True
+    if _at_parameters_of(within.sample_point(), outside, iterators).is_empty():
+        return False
+    try:
+        with budget(LEAVES_OPERATIONS):
+            return bool(without(points, iterators).is_subset(without(outside, iterators)))
+    except OverBudgetError:
+        return False
+
+
+def _at_parameters_of(point: isl.Point, points: isl.Set, iterators: Collection[str]) -> isl.Set:
+    """The points that have the parameters of one."""
+    for k in range(points.dim(_PARAM)):
+        name = points.get_dim_name(_PARAM, k)
+        if name is not None and name not in iterators:
+            found = point.get_space().find_dim_by_name(_PARAM, name)
+            points = points.fix_val(_PARAM, k, point.get_coordinate_val(_PARAM, found))
     return points
 
 
