@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polytile.ir.scop import Scop
+from polytile.ir.struct_fields import way_of
 from polytile.runtime.compare import leaves, raw_bits
 from polytile.runtime.index_inputs import ascending, distinct, index_limits
 from polytile.runtime.layout import Layout
@@ -41,9 +42,10 @@ def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: S
         memory[name] = _fill(layout, generator, style) if live else poisoned(layout.shape, layout.dtype)
     in_order, apart = ascending(scop), distinct(scop)
     for (name, field), (low, high) in index_limits(scop, layouts).items():
-        if name in memory and layouts[name].array.live_in:
-            data = memory[name][field] if field else memory[name]
-            drawn = generator.integers(low, max(high, low + 1), data.shape)
+        if name not in memory or not layouts[name].array.live_in:
+            continue
+        for data in _numbers(memory[name], field):
+            drawn: Array = np.asarray(generator.integers(low, max(high, low + 1), data.shape))
             if (name, field) in apart and data.size and data.shape[-1] <= high - low:
                 rows = (generator.permutation(high - low)[: data.shape[-1]] for _ in range(data[..., 0].size))
                 drawn = low + np.array(list(rows), drawn.dtype).reshape(data.shape)
@@ -52,6 +54,11 @@ def random_memory(scop: Scop, layouts: Mapping[str, Layout], seed: int, style: S
         if name in memory and layouts[name].array.live_in and not layouts[name].shape:
             memory[name][...] = number
     return memory
+
+
+def _numbers(memory: Array, way: str) -> list[Array]:
+    """The numbers of structs that a way leads to, `v[0]` and `v[1]` of `v[]`; for no way, the elements themselves."""
+    return [memory[name] for name in memory.dtype.names or () if way_of(name) == way] if way else [memory]
 
 
 def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

@@ -138,6 +138,18 @@ def test_sizes_that_are_not_given_hold_what_the_loops_reach() -> None:
     assert 0 < chosen["grid_0"] <= chosen["n"] and 0 <= chosen["grid_1"] <= chosen["m"]
 
 
+def test_subscripts_in_arrays_of_structs_stay_in_range() -> None:
+    text = (
+        "struct cell { int count; struct { double w; int at; } next[3]; };\n"
+        "void f(int n, const struct cell c[n], const double x[7], double y[n]) {\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int k = 0; k < 3; k++) y[i] += x[c[i].next[k].at];\n#pragma endscop\n}\n"
+    )
+    (scop,) = read_program("f.c", text).scops
+    memory = random_memory(scop, layouts(scop, {"n": 40}), 1, Style.SIGNED)
+    drawn = [memory["c"][f"next[{k}].at"] for k in range(3)]
+    assert all(values.min() >= 0 and values.max() == 6 for values in drawn)
+
+
 def test_sizes_stay_moderate_where_only_huge_ones_would_hold_what_the_loops_reach() -> None:
     text = "void f(int n, double a[n]) {\n#pragma scop\nfor (int i = 0; i <= n; i++) if (i < 2000000000) a[i] = 0;\n"
     (scop,) = read_program("f.c", text + "#pragma endscop\n}\n").scops
