@@ -18,6 +18,7 @@ from polytile.scheduling.strategies.superposed.loop_tree import CONSTANT, Row
 
 ACCESSES = (AccessKind.READ, AccessKind.WRITE, AccessKind.MAY_WRITE)
 Bounds = tuple[int | None, int | None]
+_Loops = tuple[int, int, int, int]
 
 
 @dataclass(eq=False, slots=True)
@@ -29,7 +30,8 @@ class Edge:
     sink: str
     pairs: isl.Set
     relaxed: bool = False
-    _known: dict[tuple[int, int, int, int], Bounds] = field(default_factory=dict)
+    _least: dict[_Loops, int | None] = field(default_factory=dict)
+    _most: dict[_Loops, int | None] = field(default_factory=dict)
 
     def distance(self, rows: dict[str, Row]) -> Bounds:
         """The least and the greatest time from source to sink in a loop with these rows; None where unbounded."""
@@ -38,13 +40,24 @@ class Edge:
         shift = b.shift - a.shift
         return (None if least is None else least + shift, None if most is None else most + shift)
 
+    def least_distance(self, rows: dict[str, Row]) -> int | None:
+        """The least one alone: over many parameters and divisions each takes isl long to find."""
+        a, b = rows[self.source], rows[self.sink]
+        least = self._least_between(a, b)
+        return None if least is None else least + b.shift - a.shift
+
     def bounds(self, a: Row, b: Row) -> Bounds:
         """The distance without the shifts of the rows."""
         key = (a.iterator, a.sign, b.iterator, b.sign)
-        if key not in self._known:
-            distance = self._distance(a, b)
-            self._known[key] = (_whole(self.pairs.min_val(distance)), _whole(self.pairs.max_val(distance)))
-        return self._known[key]
+        if key not in self._most:
+            self._most[key] = _whole(self.pairs.max_val(self._distance(a, b)))
+        return self._least_between(a, b), self._most[key]
+
+    def _least_between(self, a: Row, b: Row) -> int | None:
+        key = (a.iterator, a.sign, b.iterator, b.sign)
+        if key not in self._least:
+            self._least[key] = _whole(self.pairs.min_val(self._distance(a, b)))
+        return self._least[key]
 
     def _distance(self, a: Row, b: Row) -> isl.Aff:
         space = self.pairs.get_space()

@@ -91,7 +91,7 @@ def _serial(
 
 
 def _may_be_forward(edge: Edge, rows: dict[str, Row]) -> bool:
-    least, _ = edge.distance(rows)
+    least = edge.least_distance(rows)
     return least is not None and (edge.source != edge.sink or least >= 0)
 
 
@@ -100,7 +100,7 @@ def _shifts(statements: Sequence[str], edges: Sequence[Edge], rows: dict[str, Ro
     graph of constraints: shift of sink >= shift of source - least distance)."""
     needed: dict[tuple[str, str], int] = {}
     for e in edges:
-        least = e.distance(rows)[0]
+        least = e.least_distance(rows)
         if least is not None:
             needed[e.source, e.sink] = max(-least, needed.get((e.source, e.sink), -least))
     shifts = dict.fromkeys(statements, 0)
