@@ -62,6 +62,7 @@ class _Writer:
     tags: set[int] = field(default_factory=set)  # the nodes of types that are defined already
     bytes: str = ""
     empty: list[str] = field(default_factory=list)  # functions without a body that do nothing
+    _used_by_callees: frozenset[str] | None = None  # found when first asked for
 
     def text(self) -> tuple[str, str]:
         """The function up to the region and behind it."""
@@ -294,6 +295,14 @@ class _Writer:
 
     def _check_callees(self, symbol: Symbol) -> None:
         """Refuse a global variable that another takes the place of where called functions use it too."""
+        if self._used_by_callees is None:
+            self._used_by_callees = self._names_in_callees()
+        if symbol.name in self._used_by_callees:
+            reason = f"functions that it calls use `{symbol.name}`, which cannot be set from here"
+            raise _CannotStandAloneError(reason)
+
+    def _names_in_callees(self) -> frozenset[str]:
+        """The names of variables in the functions that are called, and in those that these call."""
         waiting: list[c_ast.Node] = list(self.place.items)
         seen: set[str] = set()
         while waiting:
@@ -303,9 +312,7 @@ class _Writer:
                     seen.add(name)
                     waiting.append(self.context.functions[name][0])
         functions = (self.context.functions[name][0] for name in seen)
-        if any(isinstance(n, c_ast.ID) and n.name == symbol.name for f in functions for n in nodes_below(f)):
-            reason = f"functions that it calls use `{symbol.name}`, which cannot be set from here"
-            raise _CannotStandAloneError(reason)
+        return frozenset(n.name for f in functions for n in nodes_below(f) if isinstance(n, c_ast.ID))
 
 
 def _is_own_memory(binding: Binding) -> bool:
