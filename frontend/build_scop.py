@@ -32,7 +32,7 @@ from polytile.frontend.order import Order, only, schedule, source_loops
 from polytile.frontend.polynomial import Monomial, Polynomial
 from polytile.frontend.reached_extents import reached_extent
 from polytile.frontend.reductions import reduction
-from polytile.frontend.relations import always_leaves, at_numbers, lift_domain, without, without_in_map
+from polytile.frontend.relations import always_leaves, at_numbers, bounded_above, lift_domain, without, without_in_map
 from polytile.frontend.repeats import distinct
 from polytile.frontend.row_tables import table_of
 from polytile.frontend.scop_region import Region
@@ -148,13 +148,23 @@ class _Assembler:
         reached = source in self.region.reached
         if len(declared) != 1 or not needs_splitting(accesses, self.evaluator, gathered=reached):
             return
+        only_read = all(a.kind is AccessKind.READ for a in accesses)
+        before = self.evaluator.context, self.evaluator.checked
         try:
-            strides, self.drafts = self._split(array, find_strides(accesses, self.evaluator, source))
+            strides, drafts = self._split(array, find_strides(accesses, self.evaluator, source))
         except UserError:
-            if any(a.kind is not AccessKind.READ for a in accesses):
+            if not only_read:
                 raise
+            strides, drafts = None, []
+        # A condition that few sizes fulfil, such as n <= 1, is no reason not to run kernels for the others.
+        asked = only_read and self.evaluator.checked is not before[1]
+        if asked and bounded_above(self.evaluator.context) - bounded_above(before[0]):
+            strides = None
+        if strides is None:
+            self.evaluator.context, self.evaluator.checked = before
             self.drafts = [_gathered(d, array, self.evaluator) for d in self.drafts]
             return
+        self.drafts = drafts
         inner = [Polynomial({size: 1}) for size in strides.sizes]
         inside = self.shapes.found[array].variable.symbol is None
         outer, rows = self.extents[array][0], declared[0]

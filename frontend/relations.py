@@ -59,6 +59,16 @@ def without(points: isl.Set, names: Collection[str]) -> isl.Set:
     return points
 
 
+def bounded_above(context: isl.Set) -> frozenset[str]:
+    """The parameters that a context lets have finitely many values above 0."""
+    found = []
+    for position in range(context.dim(_PARAM)):
+        alone = isl.Set.from_params(context).move_dims(isl.dim_type.set, 0, _PARAM, position, 1)
+        if alone.project_out_all_params().dim_max_val(0).is_int():
+            found.append(str(context.get_dim_name(_PARAM, position)))
+    return frozenset(found)
+
+
 def always_leaves(points: isl.Set, inside: isl.Set, iterators: Collection[str]) -> bool:
     """Whether there are `points`, and some of them are not `inside` for all parameters that there are any for.
 

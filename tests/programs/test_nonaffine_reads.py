@@ -24,6 +24,11 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int k = j * 2 * w, ok = k < 80 && i > 0;"
         " y[i][j] = ok ? x[k + i * s] : -1; }",
     ),
+    "rows that would be single": (
+        "int y[n][n], const int x[400], int w",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { int k = j * w - i, ok = k >= 0 && k < 80 && i > 0;"
+        " y[i][j] = ok ? x[k + i * w] : -1; }",
+    ),
 }
 
 
@@ -33,7 +38,7 @@ def test_same_as_c(name: str) -> None:
     arguments, body = PROGRAMS[name]
     text = f"void f(int n, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
     (scop,) = polytile.compile(text, name="f.c", strict=True).scops
-    assert scop.program is not None
+    assert scop.program is not None and not scop.scop.checked
     same_as_c(scop, [{"n": n, "s": 3, "w": 5} for n in (0, 1, 7, 20)])
 
 
