@@ -10,6 +10,7 @@ from pycparser import c_ast
 
 from polytile.diagnostics import Location, UserError
 from polytile.frontend.line_directives import refuse_line_directives
+from polytile.frontend.loop_directives import attached_to, refuse_in_parallel, without_directives
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.tokens import Token, tokenize
 from polytile.ir.source_span import Span
@@ -19,18 +20,20 @@ _WORDS = {c_ast.For: "for", c_ast.While: "while", c_ast.DoWhile: "do"}
 
 
 def loops_span(text: str, file: str, loops: Sequence[c_ast.Node]) -> Span:
-    """From the first loop's `for`, `while` or `do` to the last one's `}` or `;`; refused when the text does not show it
-    plainly."""
+    """From the first loop's `for`, `while` or `do`, or the directives for it, to the last one's `}` or `;`; refused
+    where the text does not show it plainly, and in parallel regions."""
     refuse_line_directives(file, text)
     lines = _line_starts(text)
     starts = [_offset(lines, location_of(loop)) for loop in loops]
-    scanner = _Scanner(list(tokenize(text, starts[0])), location_of(loops[0]))
+    refuse_in_parallel(text, starts[0], location_of(loops[0]))
+    scanner = _Scanner(without_directives(text, list(tokenize(text, starts[0]))), location_of(loops[0]))
     for loop, start in zip(loops, starts, strict=True):
         if location_of(loop).file != file or scanner.offset != start or scanner.text != _WORDS[type(loop)]:
             raise _unclear(location_of(loop))
         scanner.statement()
         _check_inside(text, file, loop, (start, scanner.end), lines)
-    first, end = starts[0], scanner.end
+    first = next((d.start for d in attached_to(text, starts[0])), starts[0])
+    end = scanner.end
     return Span(first, end, text.count("\n", 0, first) + 1, text.count("\n", 0, end) + 1)
 
 
@@ -47,7 +50,8 @@ def _check_inside(text: str, file: str, loop: c_ast.Node, span: tuple[int, int],
     """Everything that was parsed below the loop stands in its text, and no loop in its text is missing."""
     start, end = span
     places = (location_of(n) for n in nodes_below(loop) if n.coord is not None)
-    written = sum(t.text == "for" for t in tokenize(text[start:end]))
+    inside = [t for t in without_directives(text, list(tokenize(text, start))) if t.offset < end]
+    written = sum(t.text == "for" for t in inside)
     parsed = sum(isinstance(n, c_ast.For) for n in nodes_below(loop))
     if written != parsed or any(p.file == file and not start <= _offset(lines, p) < end for p in places):
         raise _unclear(location_of(loop))
