@@ -1,8 +1,11 @@
-// expect: 5:12: error: pointers and functions cannot be declared inside a SCoP
-void f(int n, int m, double A[n], double B[n][m], int idx[n], double x)
+// expect: 6:16: error: pointers and functions cannot be declared inside a SCoP
+void f(int n, double a[n][n])
 {
 #pragma scop
-    double *p = B[m];
-    p[0] = 1;
+    for (int i = 0; i < n; i++) {
+        double *row = a[i];
+        row++;
+        row[0] = 0;
+    }
 #pragma endscop
 }
