@@ -141,15 +141,33 @@ class Collector:
             self.body(statement.otherwise, known.subtract(holds))
             self._set &= then
             return
-        self._sometimes(statement.then, known, statement.otherwise)
+        known, rest = self._possible(statement.condition, known)
+        self._sometimes(statement.then, known, statement.otherwise, rest)
 
-    def _sometimes(self, then: Sequence[Stmt], known: isl.Set, otherwise: Sequence[Stmt] = ()) -> None:
-        """Statements that run or not, or those that run instead."""
+    def _possible(self, condition: Expr, known: isl.Set) -> tuple[isl.Set, isl.Set]:
+        """Where a condition that depends on data may hold, m > 0 of m > 0 && x[i] > 0, and where it may not."""
+        holds = rest = known
+        for op in ("&&", "||"):
+            for part in _parts(condition, op):
+                try:
+                    here = self.evaluator.condition(part, holds if op == "&&" else rest)
+                except NotAffineError:
+                    break
+                if op == "&&":
+                    holds = holds.intersect(here)
+                else:
+                    rest = rest.subtract(here)
+        return holds, rest
+
+    def _sometimes(
+        self, then: Sequence[Stmt], known: isl.Set, otherwise: Sequence[Stmt] = (), rest: isl.Set | None = None
+    ) -> None:
+        """Statements that run or not, or those that run instead, be it for other points."""
         number, path, before, after = self._ifs, self._path, self._set, []
         self._ifs += 1
-        for branch, body in enumerate((then, otherwise)):
+        for branch, (body, points) in enumerate(((then, known), (otherwise, known if rest is None else rest))):
             self._path, self._set = (*path, (number, branch)), before
-            self.body(body, known)
+            self.body(body, points)
             after.append(self._set)
         self._path, self._set = path, after[0] & after[1]
 
@@ -170,7 +188,7 @@ class Collector:
         inner, loose = self._inner, self._loose
         self._inner, self._loose = (*inner, first.name), True
         self._reads(loop.condition, points)
-        for part in _conjuncts(loop.condition):
+        for part in _parts(loop.condition, "&&"):
             with suppress(NotAffineError):
                 points = points.intersect(self.evaluator.condition(part, points))
         self._sometimes(body, points)
@@ -223,7 +241,7 @@ class Collector:
             holds = self.evaluator.condition(condition, known)
             regions = (known.intersect(holds), known.subtract(holds))
         except NotAffineError:
-            regions = (known, known)
+            regions = self._possible(condition, known)
             conditional = True
             self._ifs += 1
         for branch, (side, points) in enumerate(zip(sides, regions, strict=True)):
@@ -277,9 +295,10 @@ def _counts(first: Declare, loop: While) -> bool:
     return False
 
 
-def _conjuncts(condition: Expr) -> list[Expr]:
-    if isinstance(condition, Binary) and condition.op == "&&":
-        return _conjuncts(condition.left) + _conjuncts(condition.right)
+def _parts(condition: Expr, op: str) -> list[Expr]:
+    """What `&&` or `||` connects."""
+    if isinstance(condition, Binary) and condition.op == op:
+        return _parts(condition.left, op) + _parts(condition.right, op)
     return [condition]
 
 

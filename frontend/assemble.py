@@ -11,6 +11,7 @@ from polytile.diagnostics import InternalError, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.ast_builders import names_in
+from polytile.frontend.callees import names_in_callees
 from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
 from polytile.frontend.constant_propagation import known_values
@@ -84,11 +85,12 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     def live_after(name: str) -> bool:
         return _live_after(place, liveness, name)
 
-    body = tuple(with_row_pointers(body, place.scope))
+    shared = _shared_numbers(context, place, body)
+    body = tuple(with_row_pointers(body, place.scope, shared))
     body, pointers = with_pointer_offsets(body, place.scope, live_after)
     whiles = while_loops(body)
     firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})
-    body = _without_jumps(body, place, firsts)
+    body = _without_jumps(body, place, firsts, shared)
     result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     nulls = with_null_tests(result.body, place.scope)
@@ -141,10 +143,18 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     )
 
 
-def _without_jumps(body: Sequence[c_ast.Node], place: ScopPlace, firsts: FirstValues) -> tuple[c_ast.Node, ...]:
+def _shared_numbers(context: FileContext, place: ScopPlace, body: Sequence[c_ast.Node]) -> frozenset[str]:
+    """The global variables, but for arrays, that functions use which statements call."""
+    bindings = (place.scope.lookup(name) for name in names_in_callees(body, context.functions))
+    return frozenset(b.name for b in bindings if b is not None and b.static and not b.shape.layers)
+
+
+def _without_jumps(
+    body: Sequence[c_ast.Node], place: ScopPlace, firsts: FirstValues, shared: frozenset[str]
+) -> tuple[c_ast.Node, ...]:
     """The statements with loops and conditions in the place of `switch`, `continue`, `break` and `goto`, and searches
     as reductions."""
-    body = tuple(with_counted_loops([without_switch(node) for node in body], firsts))
+    body = tuple(with_counted_loops([without_switch(node) for node in body], firsts, shared))
     body = tuple(with_plain_headers(without_continue(node)) for node in with_breaks(body))
     body = without_goto(body, goto_targets(place.function, place.items))
     return tuple(with_searches(tuple(without_early_exits(body, place.scope)), place.scope))

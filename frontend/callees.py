@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -123,6 +123,21 @@ def _base_name(node: c_ast.Node) -> str:
 def called_name(node: c_ast.Node) -> str:
     """The function that a call names, or an empty string."""
     return str(node.name.name) if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) else ""
+
+
+def names_in_callees(
+    nodes: Iterable[c_ast.Node], functions: Mapping[str, tuple[c_ast.FuncDef, Scope]]
+) -> frozenset[str]:
+    """The names of variables in the functions that are called, and in those that these call."""
+    waiting = list(nodes)
+    seen: set[str] = set()
+    while waiting:
+        for node in nodes_below(waiting.pop()):
+            name = called_name(node)
+            if name in functions and name not in seen:
+                seen.add(name)
+                waiting.append(functions[name][0])
+    return frozenset(n.name for name in seen for n in nodes_below(functions[name][0]) if isinstance(n, c_ast.ID))
 
 
 def only_pure_calls(node: c_ast.Node, scope: Scope) -> bool:

@@ -39,15 +39,17 @@ def while_loops(nodes: Sequence[c_ast.Node]) -> frozenset[Location]:
 
 
 def with_counted_loops(
-    nodes: Sequence[c_ast.Node], value_before: Callable[[str], c_ast.Node | None] = lambda _: None
+    nodes: Sequence[c_ast.Node],
+    value_before: Callable[[str], c_ast.Node | None] = lambda _: None,
+    shared: frozenset[str] = frozenset(),
 ) -> list[c_ast.Node]:
     """Rewrite the loops in the statements of a block and below them, in place. A loop that does not count, or whose
     first value is not set in the same block before it, stays, and is refused; `value_before` gives what a variable has
-    when the block starts."""
-    items = [_inside(node) for node in nodes]
+    when the block starts, and functions that are called use the `shared` ones."""
+    items = [_inside(node, shared) for node in nodes]
     result: list[c_ast.Node] = []
     for node in items:
-        made = _counted(node, result, value_before) if counts(node) else None
+        made = _counted(node, result, value_before, shared) if counts(node) else None
         result.append(_plain_header(node) if made is None else made)
     return result
 
@@ -104,6 +106,9 @@ def _with_one_iterator(node: c_ast.Node) -> c_ast.Node:
     before = [d for d in node.init.decls if d is not own[0]]
     if any(d.init is not None and _mentions(d.init, own[0].name) for d in before):
         return node
+    behind = node.init.decls[node.init.decls.index(own[0]) + 1 :]  # `int i = k, k = 5`: i starts with another k
+    if any(_mentions(own[0], d.name) for d in behind):
+        return node
     node.init.decls = own
     return c_ast.Compound([*before, node], node.coord)
 
@@ -132,20 +137,22 @@ def with_plain_headers(node: Any) -> Any:
         if slot == "init":
             before = rest
         else:
-            node.stmt = c_ast.Compound([*block_items(node.stmt), *rest], node.stmt.coord)
+            items = block_items(node.stmt)
+            hidden = {d.name for d in items if isinstance(d, c_ast.Decl) and any(_mentions(n, d.name) for n in rest)}
+            node.stmt = c_ast.Compound([*([node.stmt] if hidden else items), *rest], node.stmt.coord)
     return c_ast.Compound([*before, node], node.coord) if before else node
 
 
-def _inside(node: Any) -> Any:
+def _inside(node: Any, shared: frozenset[str]) -> Any:
     if isinstance(node, c_ast.Compound):
-        node.block_items = with_counted_loops(node.block_items or [])
+        node.block_items = with_counted_loops(node.block_items or [], shared=shared)
         return node
-    node = map_statements(node, _inside)
+    node = map_statements(node, lambda child: _inside(child, shared))
     return map_statements(node, _plain_header)
 
 
 def _counted(
-    loop: Any, before: list[c_ast.Node], value_before: Callable[[str], c_ast.Node | None]
+    loop: Any, before: list[c_ast.Node], value_before: Callable[[str], c_ast.Node | None], shared: frozenset[str]
 ) -> c_ast.For | None:
     """A loop that counts as a `for` loop, or None; `before` loses the assignment of the first value."""
     if isinstance(loop, c_ast.For):
@@ -153,13 +160,15 @@ def _counted(
     else:
         *body, step = block_items(loop.stmt)
     name = str(written_name(step))
+    if name in shared:
+        return None  # a call may change it, or see when it is set
     place = next((k for k in range(len(before) - 1, -1, -1) if _mentions(before[k], name)), None)
     first = value_before(name) if place is None else _first_value(before[place], name)
     if first is None:
         return None
     moved_over = [*before[(-1 if place is None else place) + 1 :], *(body if isinstance(loop, c_ast.DoWhile) else ())]
     uses = {str(use.name) for use in variables_in(first)} - ({name} if place is None else set())
-    if any(_changes(node, used) for node in moved_over for used in uses):
+    if uses & shared or any(_changes(node, used) for node in moved_over for used in uses):
         return None
     if place is not None:
         start = before[place]

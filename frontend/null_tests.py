@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 from pycparser import c_ast
 
 from polytile.frontend.ast_builders import integer
+from polytile.frontend.callees import effects_below
 from polytile.frontend.parse import location_of, nodes_below
 from polytile.frontend.scop_region import Symbol
 from polytile.frontend.scope import Scope
@@ -73,7 +75,22 @@ class _Tests:
                 for pointer, other in ((left, right), (right, left)):
                     if self._is_pointer(pointer) and _is_null(other):
                         return c_ast.BinaryOp(node.op, self._given(pointer), integer(0), node.coord)
-        return map_children(node, self.visit)
+        node = map_children(node, self.visit)
+        return self._first(node) if isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||") else node
+
+    def _first(self, node: c_ast.BinaryOp) -> c_ast.BinaryOp:
+        """x[i] > 0 && b_given != 0 as b_given != 0 && x[i] > 0: where it does not hold nothing of b is used."""
+        parts = _parts(node, node.op)
+        tests = [part for part in parts if self._is_test(part)]
+        if not tests or any(_does_more(part) for part in parts):
+            return node
+        rest = [part for part in parts if part not in tests]
+        return reduce(lambda a, b: c_ast.BinaryOp(node.op, a, b, node.coord), [*tests, *rest])
+
+    def _is_test(self, node: Any) -> bool:
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            return self._is_test(node.expr)
+        return isinstance(node, c_ast.BinaryOp) and isinstance(node.left, c_ast.ID) and node.left.name in self.symbols
 
     def _condition(self, node: Any) -> Any:
         """An expression of which only counts whether it is 0."""
@@ -103,3 +120,15 @@ def _is_null(node: Any) -> bool:
     if isinstance(node, c_ast.Cast):
         return isinstance(node.to_type.type, c_ast.PtrDecl) and _is_null(node.expr)
     return isinstance(node, c_ast.Constant) and node.value == "0"
+
+
+def _parts(node: c_ast.Node, op: str) -> list[c_ast.Node]:
+    """What `&&` or `||` connects."""
+    if isinstance(node, c_ast.BinaryOp) and node.op == op:
+        return _parts(node.left, op) + _parts(node.right, op)
+    return [node]
+
+
+def _does_more(node: c_ast.Node) -> bool:
+    """Whether an expression may do more than to have a value."""
+    return any(isinstance(n, c_ast.FuncCall) for n in nodes_below(node)) or any(effects_below(node))

@@ -25,25 +25,30 @@ _TYPES = (c_ast.Typename, c_ast.TypeDecl, c_ast.IdentifierType)
 _PLAIN = (c_ast.ID, c_ast.Constant, c_ast.BinaryOp, c_ast.UnaryOp, c_ast.Cast, *_TYPES)
 
 
-def with_row_pointers(items: Sequence[c_ast.Node], scope: Scope) -> list[c_ast.Node]:
-    """The statements of a block, in place, without the pointers that stand for a row all through it."""
+def with_row_pointers(
+    items: Sequence[c_ast.Node], scope: Scope, shared: frozenset[str] = frozenset()
+) -> list[c_ast.Node]:
+    """The statements of a block, in place, without the pointers that stand for a row all through it; functions that are
+    called may change the `shared` variables."""
     rest = list(items)
     made: list[c_ast.Node] = []
     while rest:
         node = rest.pop(0)
         row = _row(node, scope)
-        if row is not None and _stays(node.name, row, rest):
+        if row is not None and not shared & row.variables and _stays(node.name, row, rest):
             rest = [_with_row(n, node.name, row) for n in rest]
             continue
-        made.append(_inside(node, scope))
-    return made
+        made.append(_inside(node, scope, shared))
+    # One whose array another one has an address of stayed until that was gone: `v = &a[i][0], *w = &a[i][1]`.
+    again = len(made) < len(items) and any(_row(node, scope) is not None for node in made)
+    return with_row_pointers(made, scope, shared) if again else made
 
 
-def _inside(node: Any, scope: Scope) -> Any:
+def _inside(node: Any, scope: Scope, shared: frozenset[str]) -> Any:
     if isinstance(node, c_ast.Compound):
-        node.block_items = with_row_pointers(node.block_items or [], scope)
+        node.block_items = with_row_pointers(node.block_items or [], scope, shared)
         return node
-    return map_children(node, lambda child: _inside(child, scope))
+    return map_children(node, lambda child: _inside(child, scope, shared))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,17 @@ class _Row:
     place: Any
     offset: Any = None
 
+    @property
+    def variables(self) -> set[str]:
+        """The names of what says which elements these are."""
+        parts = (self.place,) if self.offset is None else (self.place, self.offset)
+        return {str(n.name) for part in parts for n in nodes_below(part) if isinstance(n, c_ast.ID)}
+
     def element(self, subscript: Any, coord: object) -> c_ast.ArrayRef:
-        at = copied(subscript) if self.offset is None else copied(self.offset)
-        if self.offset is not None and subscript is not None:
-            at = c_ast.BinaryOp("+", at, subscript, coord)
-        return c_ast.ArrayRef(copied(self.place), integer(0) if at is None else at, coord)
+        at = integer(0) if subscript is None else subscript
+        if self.offset is not None:
+            at = copied(self.offset) if subscript is None else c_ast.BinaryOp("+", copied(self.offset), at, coord)
+        return c_ast.ArrayRef(copied(self.place), at, coord)
 
 
 def _row(node: Any, scope: Scope) -> _Row | None:
@@ -103,8 +114,7 @@ def _stays(name: str, row: _Row, rest: Sequence[c_ast.Node]) -> bool:
     nodes = [n for item in rest for n in nodes_below(item)]
     changed = {w for n in nodes if (w := written_name(n) or address_taken(n)) is not None}
     changed |= {str(n.name) for n in nodes if isinstance(n, c_ast.Decl) and n.name}
-    parts = (row.place,) if row.offset is None else (row.place, row.offset)
-    if changed & {name, *(str(n.name) for part in parts for n in nodes_below(part) if isinstance(n, c_ast.ID))}:
+    if changed & {name, *row.variables}:
         return False
     uses = [n for n in nodes if isinstance(n, c_ast.ID) and n.name == name]
     return len(uses) == sum(_is_element(n, name) for n in nodes)

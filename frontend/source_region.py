@@ -16,7 +16,7 @@ from pycparser.c_generator import CGenerator
 
 from polytile.frontend.assemble import FileContext
 from polytile.frontend.builtin_functions import NO_OPERATIONS
-from polytile.frontend.callees import called_name
+from polytile.frontend.callees import called_name, names_in_callees
 from polytile.frontend.find_scops import ScopPlace
 from polytile.frontend.math_functions import INDEX_HELPERS
 from polytile.frontend.normalise import spelt
@@ -296,23 +296,10 @@ class _Writer:
     def _check_callees(self, symbol: Symbol) -> None:
         """Refuse a global variable that another takes the place of where called functions use it too."""
         if self._used_by_callees is None:
-            self._used_by_callees = self._names_in_callees()
+            self._used_by_callees = names_in_callees(self.place.items, self.context.functions)
         if symbol.name in self._used_by_callees:
             reason = f"functions that it calls use `{symbol.name}`, which cannot be set from here"
             raise _CannotStandAloneError(reason)
-
-    def _names_in_callees(self) -> frozenset[str]:
-        """The names of variables in the functions that are called, and in those that these call."""
-        waiting: list[c_ast.Node] = list(self.place.items)
-        seen: set[str] = set()
-        while waiting:
-            for node in nodes_below(waiting.pop()):
-                name = called_name(node)
-                if name in self.context.functions and name not in seen:
-                    seen.add(name)
-                    waiting.append(self.context.functions[name][0])
-        functions = (self.context.functions[name][0] for name in seen)
-        return frozenset(n.name for f in functions for n in nodes_below(f) if isinstance(n, c_ast.ID))
 
 
 def _is_own_memory(binding: Binding) -> bool:

@@ -70,6 +70,10 @@ PROGRAMS = {
         "double a[n + 9], double b[n + 9]",
         "for (j = 0; j < m; j++) for (int l = 3, k = 0; k < n; k += 2, l++) a[k] += l * b[k];",
     ),
+    "a header with two variables, one of them hidden": (
+        "double a[n + 9], double b[n + 9]",
+        "for (i = 0, j = 5; i < n; i++, j++) { b[i] = j; int j = 3; a[i] = j; }",
+    ),
     "down to 0 in the condition": (
         "double a[n + 9], double b[n + 9]",
         "for (int k = n; k--;) a[k] = 2 * b[k];"
@@ -116,6 +120,30 @@ def test_first_values_from_before(name: str) -> None:
     first = [p.name for p in scop.scop.parameters if p.name.endswith("_first")]
     assert bool(first) == (name in ("a value that is computed", "a parameter"))
     same_as_c(scop, [{"n": n, **dict.fromkeys(["m", *first], m)} for n, m in ((0, 0), (1, 1), (9, 2), (70, 40))])
+
+
+FUNCTIONS = "int i;\nstatic double value(void) { return i; }\nstatic void set(void) { i = 3; }\n"
+CALLS = {
+    "sees the first value": "i = 0; a[0] = value(); while (i < n) { a[i + 1] = i; i++; }",
+    "sets another one": "i = 0; set(); while (i < n) { a[i] = i; i++; }",
+    "sets the first one": "set(); for (; i < n; i++) a[i] = i;",
+}
+
+
+@pytest.mark.usefixtures("emulator")
+@pytest.mark.parametrize("name", CALLS)
+def test_a_function_uses_the_iterator(name: str) -> None:
+    body = f"{CALLS[name]}\nfor (int k = 0; k < 9; k++) b[k] = k;"
+    text = f"{FUNCTIONS}void f(int n, double a[n + 9], double b[9])\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n"
+    (scop,) = polytile.compile(text, name="f.c", strict=True).scops
+    for n in (0, 2, 9):
+        assert all(report.bitwise for report in scop.validate(on="emulator", parameters={"n": n}, seed=n))
+
+
+def test_a_first_value_of_a_name_that_is_declared_behind_it() -> None:
+    text = source("double a[n + 9]", "for (int k = m, m = 5; k < n; k++) a[k] = m;")
+    with pytest.raises(UserError):
+        polytile.compile(text, name="f.c")
 
 
 def test_loops_that_count_are_detected() -> None:

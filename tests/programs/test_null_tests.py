@@ -17,6 +17,11 @@ PROGRAMS: Mapping[str, str] = {
     "a condition": "for (int i = 0; i < n; i++) { if (b) a[i] += b[i]; else a[i] = 3; }",
     "none": "for (int i = 0; i < n; i++) if (!b || n > 5) a[i] *= 2;",
     "equal to 0": "for (int i = 0; i < n; i++) { double t = b == 0 ? 2.0 : b[i]; if (0 != b && t > 0) a[i] = t; }",
+    "behind data": (
+        "for (int i = 0; i < n; i++) { if (a[i] > 0.4 && b != NULL && b[i] < 2) a[i] += b[i]; else a[i] = 3; }"
+        " for (int i = 0; i < n; i++) { if (a[i] > 0.4 || !b) a[i] += 1; else a[i] = b[i]; }"
+        " for (int i = 0; i < n; i++) a[i] = a[i] < 3 && b ? b[i] : 7;"
+    ),
     "a sum": (
         "double s = 0; for (int i = 0; i < n; i++) { if (b != NULL) s += b[i]; }"
         " for (int i = 0; i < n; i++) a[i] = s;"
@@ -39,7 +44,7 @@ def test_with_and_without(name: str) -> None:
             assert scop.validate(on="emulator", parameters={"n": n, "b_given": given}, sanitize=CHECKS, seed=n)
 
 
-@pytest.mark.parametrize("name", ["a choice", "a condition", "a sum"])
+@pytest.mark.parametrize("name", ["a choice", "a condition", "a sum", "behind data"])
 def test_the_program_runs_without_the_array(name: str, tmp_path: Path) -> None:
     """Nothing is copied from a null pointer."""
     calls = "double a[7] = {1}, b[7] = {1, 2, 3}; f(7, a, NULL); f(7, a, b);"

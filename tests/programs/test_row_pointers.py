@@ -36,6 +36,15 @@ PROGRAMS: Mapping[str, tuple[str, str]] = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) {"
         " struct body *q = &p[i][j]; q->mass = 2; q->at[1] = j; }",
     ),
+    "its first element": (
+        "double a[n][m + 1]",
+        "for (int i = 0; i < n; i++) { double *row = a[i]; *row = i; for (int j = 0; j < m; j++) row[j] += *row; }",
+    ),
+    "several of one array": (
+        "double a[n][m + 2]",
+        "for (int i = 0; i < n; i++) { double *u = a[i], *v = &a[i][1], *w = &a[i][2];"
+        " for (int j = 0; j < m; j++) w[j] = v[j] - *u; }",
+    ),
     "one in another": (
         "double a[n][m][3]",
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { double *v = a[i][j]; { double *w = a[i][j];"
@@ -62,6 +71,15 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_pointers_stay(name: str) -> None:
     text = _source("double a[n][m]", f"for (int i = 0; i < n; i++) {{ {OTHERS[name]} }}")
+    with pytest.raises(UserError, match="pointer"):
+        polytile.compile(text, name="f.c")
+
+
+def test_its_row_changes_in_a_function() -> None:
+    text = (
+        "int at;\nvoid move(void) { at = 7; }\nvoid f(double a[9][9])\n{\n"
+        "#pragma scop\nat = 2;\n{ double *v = a[at]; move(); v[0] = 1; }\n#pragma endscop\n}\n"
+    )
     with pytest.raises(UserError, match="pointer"):
         polytile.compile(text, name="f.c")
 
