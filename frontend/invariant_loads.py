@@ -1,5 +1,5 @@
 """Elements and fields that a SCoP reads in its bounds and subscripts and never changes, as scalars read before it; of
-structs of the function's own all numbers that it reads.
+structs of the function's own with pointers in them all numbers that it reads.
 
 before: for (i = 0; i < grid[2]; i++) for (j = 0; j < dim.count; j++) ...
 after:  for (i = 0; i < grid_2; i++) for (j = 0; j < dim_count; j++) ...     with grid_2 = grid[2], ...
@@ -107,7 +107,8 @@ class _Replacement:
         base = self.scope.lookup(next(iter(bases))) if len(bases) == 1 else None
         if base is None or shape is None or shape.base is None or shape.layers or shape.base.kind == "struct":
             return None
-        if not (self._is_private(base) or (text in self.deciding and shape.base.kind == "int")):
+        alone = self._is_private(base) and not _has_numbers_alone(base.shape)  # kernels cannot get such a struct
+        if not (alone or (text in self.deciding and shape.base.kind == "int")):
             return None
         through = any(layer.pointer for layer in base.shape.layers) or (base.kind == "parameter" and base.shape.layers)
         changed = base.name in self.written or self._may_be_pointed_to(shape.base.name, base)
@@ -170,6 +171,13 @@ def _is_apart(shape: Shape) -> bool:
     """Whether no part of a variable is an array, which would be a pointer into it wherever it is handed on."""
     members = shape.struct.members if shape.struct is not None else ()
     return all((m.shape.layers and m.shape.layers[0].pointer) or _is_plain(m.shape) for m in members)
+
+
+def _has_numbers_alone(shape: Shape) -> bool:
+    """Whether a struct has no members besides numbers, and structs and arrays of these."""
+    if shape.struct is None:
+        return shape.base is not None
+    return all(not any(x.pointer for x in m.shape.layers) and _has_numbers_alone(m.shape) for m in shape.struct.members)
 
 
 def _is_plain(shape: Shape) -> bool:
