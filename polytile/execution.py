@@ -18,12 +18,14 @@ from polytile.runtime.cupy_engine import cupy_available, cupy_engine
 from polytile.runtime.engine import PLACES, Engine, emulator_engine, engines, on_gpu
 from polytile.runtime.expectation import Expectation, expect
 from polytile.runtime.inputs import new_seed
-from polytile.runtime.parameters import check_parameters, choose_parameters
+from polytile.runtime.parameters import MOST_CHOSEN, check_parameters, choose_parameters
 from polytile.runtime.reference import reference
-from polytile.runtime.source_reference import check_extraction
+from polytile.runtime.source_reference import TooFewElementsError, check_extraction
 from polytile.runtime.timing import Timing, time_engine
 from polytile.runtime.unset_reads import check_set
 from polytile.runtime.validate import Validation, validate
+
+MORE = 8  # times as many elements where a validation has made too few
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,7 @@ class Execution:
             return ()
         self._require_definitions()
         ways = (checked_engine(scop, program, unit, checks),) if checks else engines(scop, program, options, on)
-        expectation = self.expect(parameters, seed)
-        note = self._check_extraction(expectation)
+        expectation, note = self._checked(parameters, seed)
         return tuple(validate(expectation, way, strict=options.strict).with_note(note) for way in ways)
 
     def count(self, parameters: Mapping[str, int] | None, seed: int | None, unit: Unit) -> Counted | None:
@@ -115,10 +116,25 @@ class Execution:
             return None
         self._require_definitions()
         engine = counted_engine(self.compilation.scop, self.compilation.program, unit)
-        expectation = self.expect(parameters, seed)
-        note = self._check_extraction(expectation)
+        expectation, note = self._checked(parameters, seed)
         validation = validate(expectation, engine, strict=self.compilation.options.strict)
         return Counted(validation.with_note(note), engine.counts)
+
+    def _checked(self, parameters: Mapping[str, int] | None, seed: int | None) -> tuple[Expectation, str]:
+        """Inputs that the user's own text agrees on, and a note on it. Arrays whose size the host would look for get
+        more elements where these are too few, but for those whose number is given."""
+        given, seed = dict(parameters or {}), new_seed() if seed is None else seed
+        fixed = given.keys() | self.compilation.options.parameters.keys()
+        sizes = [r.extent for r in self.compilation.source.reached if r.extent not in fixed]
+        while True:
+            expectation = self.expect(given, seed)
+            try:
+                return expectation, self._check_extraction(expectation)
+            except TooFewElementsError:
+                grown = {name: MORE * max(expectation.values[name], 1) for name in sizes}
+                if not grown or max(grown.values()) > MOST_CHOSEN:
+                    raise
+                given |= {name: grown.get(name, value) for name, value in expectation.values.items()}
 
     def _check_extraction(self, expectation: Expectation) -> str:
         """Raise ExtractionError where the user's own text computes something else; a note where it cannot be asked."""

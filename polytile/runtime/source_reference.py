@@ -74,12 +74,16 @@ class Verbatim:
             )
 
 
+class TooFewElementsError(UserError):
+    """An array whose size the host looks for has fewer elements in a validation than the C uses."""
+
+
 def check_extraction(scop: Scop, expectation: Expectation) -> str:
     """Hold what was extracted against the user's own text, on the same inputs, bit for bit.
 
     Returns why the text could not be compiled alone, or an empty string. Raises ExtractionError where they differ,
-    UserError where the text leaves its arrays by an index that it computes, or where one whose size the host looks for
-    was given or drawn too small.
+    UserError where the text leaves its arrays by an index that it computes, and TooFewElementsError where one whose
+    size the host looks for was given or drawn too small.
     """
     if scop.reached and _strays(scop, expectation):
         raise _too_small(scop, expectation)
@@ -118,10 +122,10 @@ def _strays(scop: Scop, expectation: Expectation) -> bool:
     return strays(lambda arrays: run(expectation.layouts, expectation.values, arrays), expectation.inputs)
 
 
-def _too_small(scop: Scop, expectation: Expectation) -> UserError:
+def _too_small(scop: Scop, expectation: Expectation) -> TooFewElementsError:
     names = " and ".join(r.source for r in scop.reached)
     sizes = " ".join(f"--param {r.extent}=N" for r in scop.reached)
-    return UserError(
+    return TooFewElementsError(
         f"{scop.name}: the C uses more elements of {names} than validation has made ({describe(expectation)})",
         location=scop.location,
         hint=f"a program's host file finds out how many there are; here {sizes} says it",

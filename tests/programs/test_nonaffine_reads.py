@@ -47,3 +47,16 @@ def test_what_is_written_too_is_refused() -> None:
     arguments, body = arguments.replace("const ", ""), body.replace("x[i];", "i; x[0] = 1;")
     with pytest.raises(UserError, match="unrelated strides"):
         polytile.compile(f"void f(int n, {arguments})\n{{\n#pragma scop\n{body}\n#pragma endscop\n}}\n", name="f.c")
+
+
+@pytest.mark.usefixtures("emulator")
+def test_validation_makes_as_many_elements_as_are_read() -> None:
+    text = (
+        "void f(int n, int s, double *y, const double *x)\n{\n#pragma scop\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i * n + j] = x[i * s + j * n];\n#pragma endscop\n}\n"
+    )
+    (scop,) = polytile.compile(text, name="f.c").scops
+    (found,) = scop.validate(on="emulator", parameters={"n": 13, "s": 17})
+    assert found.values["x_size"] > 12 * 17 + 12 * 13
+    with pytest.raises(UserError, match="uses more elements of x than validation has made"):
+        scop.validate(on="emulator", parameters={"n": 13, "s": 17, "x_size": 40})
