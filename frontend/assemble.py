@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pycparser import c_ast
 
-from polytile.diagnostics import InternalError, UserError
+from polytile.diagnostics import InternalError, Location, UserError
 from polytile.frontend.access_summaries import Summaries, access_summaries, called_summaries, changed_by_calls
 from polytile.frontend.assumptions import assumptions_of, is_assumption
 from polytile.frontend.ast_builders import names_in
 from polytile.frontend.callees import names_in_callees
 from polytile.frontend.complex_numbers import with_real_parts
 from polytile.frontend.condition_distribution import with_distributed_conditions
-from polytile.frontend.constant_propagation import known_values
+from polytile.frontend.constant_propagation import KnownValues, known_values
 from polytile.frontend.counted_loops import while_loops, with_counted_loops, with_plain_headers
 from polytile.frontend.data_dependent_loops import with_data_loops
 from polytile.frontend.directives import check_directives
@@ -48,6 +48,7 @@ from polytile.frontend.switch_elimination import without_switch
 from polytile.frontend.symbols import scalar_fields, symbols_of
 from polytile.frontend.trees import free_variables_in, statements_below, substituted, variables_in
 from polytile.ir.expr import INT, CType
+from polytile.ir.source_span import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +68,42 @@ class FileContext:
         return cls(file, own, summaries, device_source)
 
 
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """The statements of a SCoP before functions are inlined, and what became of pointers and first values."""
+
+    body: tuple[c_ast.Node, ...]
+    pointers: frozenset[str]  # those that are offsets now
+    whiles: frozenset[Location]
+    firsts: FirstValues
+
+    @classmethod
+    def of(
+        cls, context: FileContext, place: ScopPlace, known: KnownValues, live_after: Callable[[str], bool]
+    ) -> _Statements:
+        body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
+        body = with_assigned_elements(_without_assumptions(body))
+        shared = _shared_numbers(context, place, body)
+        body = tuple(with_row_pointers(body, place.scope, shared))
+        body, pointers = with_pointer_offsets(body, place.scope, live_after)
+        firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})
+        whiles = while_loops(body)  # before they become others, in place
+        return cls(_without_jumps(body, place, firsts, shared), pointers, whiles, firsts)
+
+
 def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     """The region of one SCoP; what C allows but a SCoP does not is refused here when it concerns declarations."""
-    span = place.span
-    if span is None:
-        raise InternalError(f"the lines of the SCoP at {place.location} are not known")
-    check_directives(context.file.source.raw, span, context.file.source.path)
-    _check_declarations_after(place)
-    _check_exit(place.scope)
+    span = _checked_span(context, place)
     assumptions = assumptions_of(context.file, place)
     independent = independent_loops(place.items, place.scope)
-    known = known_values(place)
-    body = tuple(substituted(n, known.constants) for n in normalised(place.items, place.scope))
-    body = with_assigned_elements(_without_assumptions(body))
-    liveness = Liveness.around(place)
+    known, liveness = known_values(place), Liveness.around(place)
 
     def live_after(name: str) -> bool:
         return _live_after(place, liveness, name)
 
-    shared = _shared_numbers(context, place, body)
-    body = tuple(with_row_pointers(body, place.scope, shared))
-    body, pointers = with_pointer_offsets(body, place.scope, live_after)
-    whiles = while_loops(body)
-    firsts = FirstValues(place.scope, known.initial, names_in(body) | {b.name for b in place.scope.bindings()})
-    body = _without_jumps(body, place, firsts, shared)
-    result: Inlined = inlined(body, place.scope, context.functions, context.summaries)
+    made = _Statements.of(context, place, known, live_after)
+    firsts = made.firsts
+    result: Inlined = inlined(made.body, place.scope, context.functions, context.summaries)
     result = replace(result, body=with_real_parts(with_separate_fields(result.body, place.scope), place.scope))
     nulls = with_null_tests(result.body, place.scope)
     result = replace(result, body=nulls.body)
@@ -105,7 +117,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
     counted = without_induction(stepped.body, place.scope, live_after, liveness.has_address, known.initial)
     split = with_own_iterators(counted.body, place.scope, live_after, liveness.has_address)
     body = with_terms_rematerialized(with_counted_reductions(split.body, place.scope, live_after), place.scope)
-    body = with_data_loops(with_distributed_conditions(body), live_after, whiles)
+    body = with_data_loops(with_distributed_conditions(body), live_after, made.whiles)
     result = replace(result, body=body)
     asked = (*stepped.asked, *products.factors)
     free = (*free_variables_in(result.body), *free_variables_in(assumptions), *free_variables_in(asked))
@@ -126,7 +138,7 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         functions=result.functions,
         types=_type_names(structs),
         fields={s.name: scalar_fields(shape) for s, shape in structs},
-        counted=counted.names | split.names | pointers,
+        counted=counted.names | split.names | made.pointers,
         known=known.constants,
         initial={name: value for name, value in known.initial.items() if name in counted.names | firsts.used},
         numbers=known.numbers,
@@ -139,8 +151,19 @@ def assemble(context: FileContext, place: ScopPlace, name: str) -> Region:
         summaries=summaries,
         device_source=context.device_source,
         arguments=tuple(n for n in _parameters(place) if n in symbols and symbols[n].scope == "parameter"),
-        whiles=whiles,
+        whiles=made.whiles,
     )
+
+
+def _checked_span(context: FileContext, place: ScopPlace) -> Span:
+    """The lines of a SCoP in which no directive or declaration is that a SCoP must not have."""
+    span = place.span
+    if span is None:
+        raise InternalError(f"the lines of the SCoP at {place.location} are not known")
+    check_directives(context.file.source.raw, span, context.file.source.path)
+    _check_declarations_after(place)
+    _check_exit(place.scope)
+    return span
 
 
 def _shared_numbers(context: FileContext, place: ScopPlace, body: Sequence[c_ast.Node]) -> frozenset[str]:
